@@ -1,6 +1,11 @@
-"""The GRPO learner: small pure stages, one registry each, and recipes that name one component per stage.
+"""The GRPO learner: small pure stages with one registry each, and recipes that name their components.
 
-Rows of the registries of whole recipes are light; anything that computes loads torch on first use.
+Rooms, each of which imports only those before it: ``recipes`` (algorithms as data, and the registries of the stages),
+``batch`` (trajectories, tensors, passes through a model), ``components`` (the stages' components but rollouts),
+``objective`` (a recipe's components resolved; advantages, weights, loss), ``rollouts`` (strategies and the player) and
+``run`` (folder, logs, models). `components`, `objective` and `rollouts` do not import each other: they meet in the
+registries. Above them `collection`, `update` and `warmup` make the parts of a step, and `learner` the run; below, next
+to the rooms, are `config`, `optimizers` and `measures`. Recipes and configuration import no torch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a step is trained on: tasks of the curriculum, played, shaped, filtered and mixed with what is remembered; and
-what streams draw beside it.
+"""Collection of a step's training data: tasks proposed by the teacher are played, shaped, filtered and mixed with
+replayed groups, and streams draw theirs.
 
-Every random number of step t is derive_seed from the run's seed, t, and what it is for.
+Every random number of step t is derived from the run's seed, t and its purpose.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from .rollouts.starts import RolloutTask, Start, TokenLimits
 from .run.logs import PlayedProposal
 
 ROLLOUT, NOISE, EVALUATION, REPLAY, STREAM = 2, 3, 4, 5, 6
-"""Streams of random numbers; the warm-up uses stream 1."""
+"""Keys of the random streams; the warm-up has key 1."""
 
 
 def derive_seed(*keys: int) -> int:
-    """A seed below 2**63 from several numbers."""
+    """Derive a seed below 2**63 from several numbers."""
     return int(np.random.SeedSequence(list(keys)).generate_state(1, np.uint64)[0] >> 1)
 
 
 def token_limits(config: TrainConfig) -> TokenLimits:
-    """The budgets of a run."""
+    """The token budgets of a run."""
     return TokenLimits(config.max_new_tokens, config.max_episode_tokens, config.context)
 
 
 def check_room(environments: Environments, language: LanguageModel, limits: TokenLimits) -> None:
-    """Refuse a context that the first observation of the easiest or the hardest task fills.
+    """Check that the first observations of the easiest and the hardest task leave room for an action.
 
     Raises:
-        InputError: it leaves no room for an action; raised here before a warm-up rather than after it.
+        InputError: one does not; raised before a warm-up rather than after it.
     """
     env = environments.take()
     for difficulty in (0.0, 1.0):
@@ -64,32 +64,32 @@ def check_room(environments: Environments, language: LanguageModel, limits: Toke
 
 @dataclass(frozen=True)
 class Collected:
-    """What came of a step's rollouts.
+    """The groups of a step.
 
     Attributes:
-        played: all that the curriculum asked for, shaped.
-        beside: groups that the rollout strategy played of its own accord, such as a proposer's.
-        trainable: what is trained, after filters and replay.
+        played: the teacher's proposals with their groups, shaped.
+        extra: further groups of the rollout strategy, such as a proposer's.
+        trainable: groups to train on, after filters and replay.
     """
 
     played: list[PlayedProposal]
-    beside: list[Group]
+    extra: list[Group]
     trainable: list[Group]
 
     @property
     def groups(self) -> list[Group]:
-        """All that was played."""
-        return [*(practice.group for practice in self.played), *self.beside]
+        """All groups that were played."""
+        return [*(practice.group for practice in self.played), *self.extra]
 
 
 class Collector:
-    """Plays for a learner.
+    """Collects the training data of a learner's steps.
 
     Args:
-        teacher: the curriculum.
-        language: the policy, whose present weights play.
+        teacher: proposes the tasks.
+        language: the policy, which plays with its present weights.
         teacher_model: the model to distil from, or None.
-        measure: log-probabilities under the present policy, for streams that compare with them, [N].
+        measure: computes log-probabilities of a batch under the present policy, [N], for streams that need them.
     """
 
     def __init__(
@@ -114,16 +114,16 @@ class Collector:
 
     @cached_property
     def _teacher_engine(self) -> Any:
-        """Made only where a stream has the model play: most just score with it."""
+        """The engine of the model to distil from; made on first use, as few streams sample from it."""
         assert self.teacher_model is not None
         return self._engine_of(self.teacher_model)
 
     def collect(self, step: int) -> Collected:
-        """Ask the curriculum, play, tell it what came; again while the recipe's filters leave too few groups."""
+        """Play the teacher's proposals and report their outcomes, until enough groups have passed the filters."""
         config, objective = self.config, self.objective
         played: list[PlayedProposal] = []
         trainable: list[Group] = []
-        beside: list[Group] = []
+        extra: list[Group] = []
         for round_ in range(objective.recipe.refill):
             rng = np.random.default_rng([config.seed, ROLLOUT, step, round_])
             proposals = self.teacher.propose(config.prompts)
@@ -136,32 +136,32 @@ class Collector:
             attempted = [proposal for proposal in proposals if proposal.id in player.attempts]
             needs = sorted(self.teacher.needs)
             self.teacher.observe([_make_outcome(each, player.attempts[each.id], needs) for each in attempted])
-            # A teacher may ask to evaluate only.
+            # A teacher may propose tasks that are evaluated only.
             wanted = [proposal.train for proposal in proposals]
             shaped = objective.shape([group for group, train in zip(groups, wanted, strict=True) if train])
             trainable += objective.keep(shaped)
             rest = iter(shaped)
             groups = [next(rest) if train else group for group, train in zip(groups, wanted, strict=True)]
             played += [PlayedProposal(*triple) for triple in zip(proposals, tasks, groups, strict=True)]
-            beside += own
+            extra += own
             if len(trainable) >= config.prompts:
                 break
-        chosen = trainable[: config.prompts] + objective.keep(beside)
+        chosen = trainable[: config.prompts] + objective.keep(extra)
         mixed = objective.replay.refresh().mix(chosen, step, np.random.default_rng([config.seed, REPLAY, step]))
-        return Collected(played, beside, mixed)
+        return Collected(played, extra, mixed)
 
     def draw(self, step: int, played: Sequence[PlayedProposal]) -> list[list[Group]]:
-        """What each stream of the recipe is trained on in this step."""
+        """Draw the groups of each stream of the recipe for this step."""
         streams = enumerate(self.objective.streams)
         return [stream.source.refresh().draw(self._supply(step, number, played)) for number, stream in streams]
 
     def prepare_streams(self) -> None:
-        """Let sources do what they do once, before the first step."""
+        """Call ``prepare`` of each stream's source, once before the first step."""
         for number, stream in enumerate(self.objective.streams):
             stream.source.refresh().prepare(self._supply(0, number))
 
     def _player(self, step: int, *keys: int, engine: Any = None) -> Player:
-        """The policy as it is (or another engine), to play with; ``keys`` name its random numbers."""
+        """Make a player of the present policy (or another engine); ``keys`` select its random numbers."""
         config = self.config
         engine = engine or self._engine
         engine.seed(derive_seed(config.seed, NOISE, step, *keys))
@@ -179,12 +179,12 @@ class Collector:
         )
 
     def _return_of(self, trajectory: Trajectory) -> float:
-        """What an episode is worth before credit is assigned."""
+        """Return of an episode with the recipe's shaping."""
         (shaped,) = self.objective.shape([Group(-1, (trajectory,))])
         return shaped.trajectories[0].outcome
 
     def _supply(self, step: int, number: int, played: Sequence[PlayedProposal] = ()) -> Supply:
-        """What stream ``number`` can draw from."""
+        """Make the supply of stream ``number``."""
 
         def play(tasks: Sequence[RolloutTask]) -> list[Group]:
             return self.objective.shape(Independent().play(tasks, self._player(step, 1000 + number)))
@@ -212,25 +212,23 @@ class Collector:
 
 
 def _make_task(proposal: teachers.Proposal, seed: int, samples: int) -> RolloutTask:
-    """What a proposal asks to play; ``seed`` and ``samples`` where it leaves them open."""
+    """Make the task of a proposal; ``seed`` and ``samples`` apply if the proposal leaves them open."""
     params, own = teachers.instance(proposal.task)
     return RolloutTask(params, seed if own is None else own, samples if proposal.n is None else proposal.n, proposal.id)
 
 
 def _set_weight(group: Group, proposal: teachers.Proposal) -> Group:
-    """The group with the weight that its proposal asks for."""
+    """Set the weight of a group's trajectories to the one that its proposal asks for."""
     weight = float(proposal.meta.get("weight", 1.0))
-    return (
-        group
-        if weight == 1.0
-        else replace(group, trajectories=tuple(replace(trajectory, weight=weight) for trajectory in group.trajectories))
-    )
+    if weight == 1.0:
+        return group
+    return replace(group, trajectories=tuple(replace(t, weight=weight) for t in group.trajectories))
 
 
 def _make_outcome(
     proposal: teachers.Proposal, attempts: Sequence[Trajectory], needs: Iterable[str]
 ) -> teachers.Outcome:
-    """What the curriculum hears of a task: all that was tried without help, whatever is trained."""
+    """Make the report of a proposal: returns and measures of its valid unaided episodes, whichever are trained."""
     valid = [trajectory for trajectory in attempts if trajectory.valid]
     return teachers.Outcome(
         proposal.id,

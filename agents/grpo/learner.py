@@ -1,7 +1,7 @@
-"""The training loop: curriculum, rollout, update, logs, checkpoints.
+"""The training loop: proposals, rollouts, updates, logs, checkpoints.
 
-All randomness of step t is derived from (seed, t), so a run that is continued from a checkpoint takes the very steps
-that it would have taken.
+All randomness of step t is derived from (seed, t), so that a run continued from a checkpoint repeats exactly the steps
+that it would have taken without the interruption.
 """
 
 from __future__ import annotations
@@ -39,9 +39,12 @@ from .warmup import warm_up
 
 @dataclass(frozen=True)
 class TrainingProgress:
-    """What happened, for whoever watches: ``phase`` is "warmup", "train" or "evaluate".
+    """A step of a run, for its observer.
 
-    ``values`` holds the step's metrics (or the evaluation's success), with "tokens_per_s" during training.
+    Attributes:
+        phase: "warmup", "train" or "evaluate".
+        step, steps: the step of this phase and their number.
+        values: metrics of the step, with "tokens_per_s" during training, or the evaluation's success.
     """
 
     phase: str
@@ -96,7 +99,7 @@ class Learner:
 
     @classmethod
     def start(cls, out: str | Path, config: TrainConfig) -> Learner:
-        """A new run in a new folder."""
+        """Begin a new run in a new folder."""
         threads = config.threads or torch.get_num_threads()
         config = dataclasses.replace(config, threads=threads, device=resolve_device(config.device))
         RunFolder.check_free(Path(out))
@@ -110,10 +113,10 @@ class Learner:
         """Continue a run from its newest checkpoint, or from the start where it has none.
 
         Args:
-            config: what the caller believes the configuration to be; only ``steps`` may differ (it may grow).
+            config: the configuration that the caller expects; only ``steps`` may differ, by being larger.
 
         Raises:
-            InputError: no run there, or another configuration.
+            InputError: the folder holds no run, or one of another configuration.
         """
         folder, saved = RunFolder.reopen(Path(path))
         if config is not None:
@@ -139,11 +142,11 @@ class Learner:
         return learner
 
     def stop(self) -> None:
-        """Ask `run` to save and return after the step under way."""
+        """Make `run` save and return after the present step."""
         self._stop = True
 
     def run(self, watch: Callable[[TrainingProgress], None] = lambda progress: None) -> bool:
-        """Warm up, train and evaluate to the end of the configuration; returns False where `stop` cut it short."""
+        """Warm up, train and evaluate. Return False if `stop` ended the run early."""
         self._trackers = trackers_for(self.config, self.folder.path, self.step)
         try:
             return self._run(watch)
@@ -212,7 +215,7 @@ class Learner:
     # Evaluation, saving, loading ------------------------------------------------------------------------------------
 
     def evaluate(self, episodes: int, seed: int = 0, split: str = "test") -> Report:
-        """Play tasks spread evenly over the difficulty range that is trained on, at the training temperature."""
+        """Evaluate on tasks spread evenly over the trained range of difficulty, at the training temperature."""
         config = self.config
         agent = LanguageAgent(
             self.language,
@@ -236,13 +239,13 @@ class Learner:
         return report.success.mean
 
     def _load(self, language: LanguageModel) -> None:
-        """Take a policy, and the model to distil from; refuse what cannot be played with them."""
+        """Set the policy, load the model to distil from, and check that the context has room for an action."""
         self.language = language
         self._distilled = None if self.config.teacher_model is None else load_teacher(self.config, language)
         check_room(self.environments, language, token_limits(self.config))
 
     def _prepare(self, fresh: bool = True) -> None:
-        """What training starts from, once the policy has been warmed up."""
+        """Make the update and the collector, once the policy has been warmed up."""
         config, needs, teacher = self.config, self.objective.needs, self._distilled
         reference = self.language.reference().model if needs & {"logp_ref", "kl_ref"} else None
         self.update = Update(
@@ -299,6 +302,6 @@ class Learner:
 
 
 def apply_overrides(recipe: Recipe, config: TrainConfig) -> Recipe:
-    """The recipe with the configuration's overrides."""
+    """Apply the configuration's overrides to a recipe."""
     recipe = recipe.with_(**config.stages.given())
     return recipe if config.kl is None else recipe.with_kl(config.kl)

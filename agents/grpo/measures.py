@@ -1,11 +1,11 @@
-"""What the learner tells a teacher of an episode beside its return, by the names that teachers use in `needs`.
+"""Measures of an episode that are reported to the teacher with its return, under the names of a teacher's `needs`.
 
-A measure is a function of one trajectory that gives one finite number. One's own joins with
+A measure maps one trajectory to one finite number. To add one, register it before training starts:
 
     @MEASURES.register("transition_loss")
     def transition_loss(trajectory: Trajectory) -> float: ...
 
-before training starts; only those that the run's teacher needs are computed.
+Only the measures that the run's teacher needs are computed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MEASURES: Registry[Callable[[Trajectory], float]] = Registry("measure", group="p
 
 @MEASURES.register("policy_entropy")
 def sampled_entropy(trajectory: Trajectory) -> float:
-    """Nats per token that the policy sampled: what it drew was this improbable on average, an unbiased estimate."""
+    """Mean negative log-probability, nats, of the tokens that the policy sampled: unbiased for its entropy."""
     logps = [
         logp
         for turn in trajectory.turns

@@ -1,4 +1,4 @@
-"""AdamW whose weights move however small the step: half-precision parameters get masters in single precision.
+"""AdamW for weights of any precision: half-precision parameters get masters in single precision.
 
 A bfloat16 number has eight bits of mantissa, so a step of 1e-6 on a weight of 0.02 rounds to nothing. `make_optimizer`
 takes parameters of any floating type and gives a `torch.optim.Optimizer`: torch's own fused AdamW where all of them are

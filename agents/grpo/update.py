@@ -1,7 +1,7 @@
-"""One optimiser batch: from groups to new weights.
+"""The update: optimiser steps on a step's groups.
 
-Everything that is measured is measured before the first change of a weight. Rollouts and streams are dealt out over the
-same mini-batches, so that one optimiser step sees a part of each.
+All measurements are made before the first change of a weight. Rollouts and streams are split over the same
+mini-batches, so that one optimiser step trains on a part of each.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .optimizers import make_optimizer
 
 
 class Update:
-    """The trained model with its optimiser, its reference and what is trained beside it.
+    """The trained model with its optimiser, its reference and the auxiliary models.
 
     Args:
         model: the policy; only parameters that require a gradient are trained.
-        reference: a frozen model to compare with, or None where no component needs one.
+        reference: the reference model, or None if no component needs one.
         teacher: a frozen model to distil from, or None.
         vocabulary: see `Forward`.
     """
@@ -61,7 +61,7 @@ class Update:
             part.target.attach(model, reference)
 
     def reset_optimizer(self) -> None:
-        """Begin with an optimiser that has no past."""
+        """Make a new optimiser."""
         config = self.config
         self.optimizer = make_optimizer(
             [weight for weight in self.model.parameters() if weight.requires_grad],
@@ -73,12 +73,15 @@ class Update:
     def run(
         self, groups: Sequence[Group], streams: Sequence[Sequence[Group]], rate: float
     ) -> tuple[Tally, dict[str, float]]:
-        """Optimiser steps over the groups and streams; nothing happens where no episode has anything to teach.
+        """Take optimiser steps on the groups and streams; a mini-batch without any gradient is left out.
 
         Args:
             groups: rollouts that passed the filters, shaped.
             streams: groups of each stream of the recipe.
             rate: learning rate.
+
+        Returns:
+            (the tally of the losses, figures of the optimiser steps).
         """
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -106,29 +109,29 @@ class Update:
         return tally, {"grad_norm": norm, "updates": len(norms), "skipped_updates": skipped, "lr": rate}
 
     def _prepare(self, groups: Sequence[Group], streams: Sequence[Sequence[Group]]) -> list[list[WeightedBatch]]:
-        """For each mini-batch, what is trained in it: the rollouts' part first, then one of each stream."""
+        """Weight the parts of each mini-batch: the rollouts' part first, then one of each stream."""
         count = max(1, min(self.minibatches, max([len(groups), *map(len, streams)], default=1)))
         prepared: list[list[WeightedBatch]] = []
         for rollouts, *others in zip(*(_split_groups(part, count) for part in (groups, *streams)), strict=True):
             weighted = [self.weigh(rollouts)]
             for terms, part in zip(self.objective.streams, others, strict=True):
-                old = bool(terms.needs_before & _OF_THE_POLICY)
+                old = bool(terms.needs_before & _POLICY_MEASUREMENTS)
                 batch = self._measure(collate(part), terms.loss.needs | terms.needs_before, old=old)
                 weighted.append(terms.weigh(batch))
             prepared.append(weighted)
         return prepared
 
     def weigh(self, groups: Sequence[Group]) -> WeightedBatch:
-        """Measure and weigh one optimiser batch of rollouts."""
+        """Measure and weight one optimiser batch of rollouts."""
         objective = self.objective
         batch = collate(groups)
         before = objective.needs_before | objective.auxiliary_needs
         several = self.epochs * self.minibatches > 1
-        old = bool(before & _OF_THE_POLICY) or (objective.recipe.anchor == "policy" and several)
+        old = bool(before & _POLICY_MEASUREMENTS) or (objective.recipe.anchor == "policy" and several)
         return objective.weigh(self._measure(batch, before | objective.loss.needs, old=old))
 
     def _measure(self, batch: Batch, needs: frozenset[str], *, old: bool) -> Batch:
-        """The batch with what ``needs`` names; the policy is measured where ``old`` or a row asks for it."""
+        """Add the measurements of ``needs``; the policy is measured if ``old`` or if an episode is to be rescored."""
         if not batch.episodes:
             empty = torch.zeros(len(batch.ids))
             return batch.with_(**dict.fromkeys(needs & _FIELDS, empty))
@@ -154,7 +157,7 @@ class Update:
         return batch
 
     def _accumulate(self, parts: Sequence[WeightedBatch]) -> Tally | None:
-        """Gradients of a mini-batch's parts; None where nothing is trained."""
+        """Accumulate the gradients of a mini-batch's parts. Return None if no episode is trained."""
         if not any(part.episodes for part in parts):
             return None
         tally = Tally()
@@ -167,7 +170,7 @@ class Update:
 
     @torch.no_grad()
     def move_reference(self, step: int, metrics: Mapping[str, float]) -> bool:
-        """Let the reference follow the policy by the recipe's rule; returns whether it was replaced."""
+        """Move the reference to the policy by the recipe's rule. Return True if it was replaced by the policy."""
         rule = self.objective.reference.refresh()
         share = rule.after_step(step, metrics)
         if share is None or self.reference is None:
@@ -180,11 +183,11 @@ class Update:
 
     @property
     def owns_reference(self) -> bool:
-        """Whether the reference has weights of its own that must be saved."""
+        """True if the reference has weights of its own that must be saved."""
         return self.reference is not None and not isinstance(self.reference, BaseOnly)
 
     def auxiliary_states(self) -> list[Any]:
-        """What the auxiliary models need to go on."""
+        """States of the auxiliary models."""
         return [part.target.state() for part in self.objective.auxiliaries]
 
     def load_auxiliary_states(self, states: Sequence[Any]) -> None:
@@ -192,11 +195,11 @@ class Update:
             part.target.load(state)
 
 
-_OF_THE_POLICY = frozenset({"logp_old", "entropy", "hidden"})
-"""What is measured with the policy at the beginning of the update."""
+_POLICY_MEASUREMENTS = frozenset({"logp_old", "entropy", "hidden"})
+"""Measurements of the policy at the beginning of the update."""
 _FIELDS = frozenset(item.name for item in dataclasses.fields(Batch) if item.default is None) - {"head"}
 
 
 def _split_groups(groups: Sequence[Group], count: int) -> list[list[Group]]:
-    """The groups in order, in ``count`` parts of nearly equal number."""
+    """Split the groups, in order, into ``count`` parts of nearly equal size."""
     return [[groups[i] for i in part] for part in np.array_split(np.arange(len(groups)), count)]

@@ -1,7 +1,7 @@
-"""Warm-up: supervised steps on oracle solutions, until a model answers in the right form and is right now and then.
+"""Warm-up: supervised steps on oracle solutions, until a model answers in the right form and sometimes succeeds.
 
-The data are episodes played by an environment's oracle, recorded as the turns that a rollout leaves: the same
-token ids, masks and packing as in training. Tasks are drawn uniformly from the parameter space and the training split.
+The data are episodes of the environment's oracle, recorded like rollouts: the same token ids, masks and packing as in
+training. Tasks are drawn uniformly from the parameter space and the training split.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .rollouts.player import Player
 from .rollouts.starts import RolloutTask, TokenLimits
 
 WARM_UP_STREAM = 1
-"""Number of the warm-up's random stream; the learner's are others."""
+"""Key of the warm-up's random stream; `collection` has the others."""
 PROBE_EVERY, PROBE_EPISODES = 25, 256
 RAMP_STEPS = 60
 _FORWARD = Forward(packer="plain")
@@ -35,7 +35,7 @@ _FORWARD = Forward(packer="plain")
 def demonstrate(
     env: gymnasium.Env[Any, Any], language: LanguageModel, seed: int, params: dict[str, Any], context: int
 ) -> Trajectory:
-    """One episode played by the environment's oracle, as tokens, up to the last turn that fits ``context``."""
+    """Record an episode of the environment's oracle as tokens, up to the last turn that fits ``context``."""
     renderer = language.renderer
     observation, first = env.reset(seed=seed, options={"params": params})
     turns: list[Turn] = []
@@ -71,10 +71,10 @@ def demonstrate(
 def warm_up(
     language: LanguageModel, environments: Environments, settings: WarmUp, steps: int, seed: int, limits: TokenLimits
 ) -> Iterator[dict[str, float]]:
-    """Train in place, one step per item, until the target success or the bound on steps is reached.
+    """Train the model in place, one step per item, until the target success or the bound on steps is reached.
 
     Yields:
-        ``{"step", "loss"}`` (mean negative log-likelihood of a token, nats), and "success" where it was measured.
+        ``{"step", "loss"}`` (mean negative log-likelihood of a token, nats), and "success" if it was measured.
     """
     optimizer = make_optimizer(language.model.parameters(), lr=settings.lr)
     env = environments.take()

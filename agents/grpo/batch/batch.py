@@ -4,8 +4,8 @@ One convention: a per-token tensor holds, at the place of a token, what belongs 
 given what precedes it, its advantage, its weight). The shift between a token and the hidden state that predicts it
 happens in `packing` and nowhere else.
 
-Tokens lie in rows (what the model sees in one context), rows in episodes, episodes in groups. An episode has one row
-unless its context began anew somewhere. Whatever is learned is learned from episodes; rows matter to the forward pass.
+Tokens lie in rows (one context of the model each), rows in episodes, episodes in groups. An episode has one row unless
+its context began anew at some turn. Losses are defined over episodes; rows matter to the forward pass alone.
 """
 
 from __future__ import annotations
@@ -38,22 +38,21 @@ class Batch:
         prompt_length: tokens before the first action of each row, int64 [S].
         episode_of_row: int64 [S].
         episode_of_turn: int64 [K].
-        turn_reward: what each turn was paid, by the environment (unless replaced) and for the turn itself by shaping,
-            float32 [K].
+        turn_reward: reward of each turn, float32 [K]: the environment's, unless replaced, plus shaping of the turn.
         group_of: group of each episode, int64 [E].
         outcome: return of each episode, float32 [E].
         truncated: episodes ended by a limit, bool [E].
-        rescore: episodes whose ratios start from the policy at the beginning of the update, bool [E].
-        trajectories: the E episodes themselves, for what is rarely needed.
+        rescore: episodes whose ratios are taken against the policy at the beginning of the update, bool [E].
+        trajectories: the E episodes themselves.
         group_list: the groups themselves.
         max_tokens: the budget of action tokens of one episode.
         logp_old, entropy, logp_ref, logp_teacher, logp_prm, value, hidden: measured before the update, float [N]
-            (hidden [N, H]), 0 at tokens that are not actions; None where no component needs them. In order:
+            (hidden [N, H]), 0 at tokens that are not actions; None if no component needs them. In order:
             log-probability under the policy at the beginning of the update, entropy of its distribution, under the
             reference, under the model to distil from, under the implicit process reward model; the critic's value of
             the state before the token; the last hidden state that predicts the token.
-        head: what makes logits of hidden states at the sampling temperature, ``(hidden [A, H], ids [U]) -> [A, U]``, on
-            the device of the policy; None where no component needs it.
+        head: function from hidden states to logits at the sampling temperature, ``(hidden [A, H], ids [U]) -> [A, U]``,
+            on the device of the policy; None if no component needs it.
         extra: further measurements of auxiliary models by name, [N] each.
     """
 
@@ -114,7 +113,7 @@ class Batch:
         return segment_sum(episode_value, self.group_of, self.groups)
 
     def per_token(self, episode_value: Tensor) -> Tensor:
-        """Spread a value per episode [E] over its tokens [N]."""
+        """Repeat a value per episode [E] at each of its tokens [N]."""
         return episode_value[self.episode_of]
 
     def written_by(self, *origins: Origin) -> Tensor:
@@ -124,7 +123,7 @@ class Batch:
         return self.action & wanted[self.origin]
 
     def measured(self, name: str) -> Tensor:
-        """One of the measured tensors; a component that asks for one must declare that it needs it."""
+        """A measured tensor by name. A component that reads one must declare it with `needs`."""
         tensor = self.extra.get(name) if name in self.extra else getattr(self, name, None)
         if tensor is None:
             raise RuntimeError(f"{name!r} was not measured; the component that reads it must declare needs({name!r}).")

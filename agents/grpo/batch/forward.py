@@ -1,7 +1,7 @@
-"""The learner's passes through a model: scoring micro-batches, measuring a whole batch, going backward.
+"""The learner's passes through a model: scoring micro-batches, measuring a whole batch, the backward pass.
 
-Everything that is trained or measured here is a number per action token, so any loss is a function of such numbers. Its
-gradient with respect to them is one coefficient a token, and `Forward.backward` carries coefficients to the weights.
+A model's outputs here are numbers per action token, and any loss is a function of them. Its gradient with respect to
+them is one coefficient per token and output, from which `Forward.backward` computes the gradient of the weights.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .packing import PACKERS, MicroBatch
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """What a model says about scored tokens, [A] each (`Forward.score`) or [N] each (`Forward.measure`).
+    """Outputs of a model at scored tokens, [A] each (`Forward.score`) or [N] each (`Forward.measure`).
 
     Attributes:
         logp: log-probability, nats.
         entropy: of the distribution, nats.
-        kl_ref: KL(model || reference) over the vocabulary, where a reference was given.
-        hidden: the state that predicts the token, [A, H], where asked for.
+        kl_ref: KL(model || reference) over the vocabulary, if a reference was given.
+        hidden: the state that predicts the token, [A, H], if requested.
     """
 
     logp: Tensor
@@ -39,15 +39,15 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Forward:
-    """How batches go through models.
+    """Settings of the passes through a model.
 
     Attributes:
         packer: name in `PACKERS`; every packer gives the same gradient.
-        budget: most tokens of a micro-batch (a single longer episode still goes through).
+        budget: most tokens of a micro-batch; a longer episode makes one of its own.
         temperature: the temperature that actions were sampled at; logits are divided by it.
         fp32_head: compute logits in single precision where weights are half precision.
         checkpoint: recompute each layer in the backward pass instead of keeping its activations.
-        vocabulary: ids that are ever sampled, where the output matrix is padded to more; None: all of its rows.
+        vocabulary: number of ids that can be sampled, if the output matrix is padded to more; None: all of its rows.
     """
 
     packer: str = "shared_prefix"
@@ -58,7 +58,7 @@ class Forward:
     vocabulary: int | None = None
 
     def micro_batches(self, batch: Batch, episodes: Sequence[int]) -> list[MicroBatch]:
-        """The episodes, cut and laid out."""
+        """Cut the episodes into micro-batches."""
         return PACKERS[self.packer](batch, episodes, self.budget) if len(episodes) else []
 
     def score(
@@ -139,7 +139,7 @@ class Forward:
             logp, entropy, kl_ref: coefficients of the outputs of that name, [N]; the gradient of the loss with respect
                 to them.
             reference: the reference of ``kl_ref``.
-            episodes: those that go through; all by default. Episodes without a coefficient are skipped.
+            episodes: episodes to include; all by default. Episodes without a coefficient are skipped.
         """
         weighted = logp != 0
         for other in (entropy, kl_ref):

@@ -1,8 +1,8 @@
 """Statistics of next-token distributions without ever holding [tokens x vocabulary].
 
-Logits are made for a chunk of tokens at a time, reduced to a number or two a token, and made again in the backward
-pass: log-probabilities and entropies of one policy, divergences between two, and the likeliest tokens. All take hidden
-states and a `Head` (or just its weight) and return nats at the given temperature.
+Logits are computed for a chunk of tokens at a time, reduced to a number or two a token, and computed again in the
+backward pass: log-probabilities and entropies of one policy, divergences between two, and the likeliest tokens. All
+take hidden states and a `Head` (or just its weight) and return nats at the given temperature.
 """
 
 from __future__ import annotations

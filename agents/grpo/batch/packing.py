@@ -1,6 +1,6 @@
 """Cuts a batch into micro-batches and lays each out for the forward pass.
 
-A micro-batch is a list of distinct tokens plus *segments*: a segment owns some of the tokens and may look at others
+A micro-batch is a list of distinct tokens plus *segments*: a segment owns some of the tokens and may attend to others
 before them. The plain packer gives each row one segment. The shared-prefix packer gives the prompt that several rows
 of a group have in common a segment of its own, so that it is encoded, and differentiated, once. Both give the same
 gradient.
@@ -47,7 +47,7 @@ class _Bucket:
 
 @dataclass(frozen=True, eq=False)
 class MicroBatch:
-    """What one forward and backward pass sees.
+    """The tokens of one forward and backward pass.
 
     Attributes:
         ids, positions: distinct tokens, int64 [U].
@@ -75,7 +75,7 @@ class MicroBatch:
         return Ragged.of([(segment.context, segment.own) for segment in self.segments]).to(self.ids.device)
 
     def to(self, device: torch.device) -> MicroBatch:
-        """The same micro-batch with what the forward pass touches on ``device``."""
+        """Move the tensors that the forward pass reads to ``device``."""
         if device.type == "cpu":
             return self
         moved = {name: getattr(self, name).to(device) for name in ("ids", "positions", "source", "targets", "order")}
@@ -113,7 +113,7 @@ class MicroBatch:
         return joined.index_select(0, self.order)
 
     def _visible(self, bucket: _Bucket, window: int | None) -> Tensor:
-        """Keys that each query of a bucket sees, [B, 1, Q, K], where it looks back ``window`` positions at most."""
+        """Keys that each query of a bucket attends to, at most ``window`` positions back, bool [B, 1, Q, K]."""
         if window is None:
             return bucket.visible
         back = self.positions[bucket.queries][:, :, None] - self.positions[bucket.keys][:, None]

@@ -74,5 +74,5 @@ class Ragged:
 
 
 def suits(q: Tensor) -> bool:
-    """Whether the kernel takes these queries: half precision, on a GPU."""
+    """True if the kernel takes these queries: half precision, on a GPU."""
     return q.is_cuda and q.dtype in (torch.bfloat16, torch.float16)

@@ -1,7 +1,7 @@
-"""What a loss component sees: the scored action tokens of whole episodes, and what it gives back.
+"""Input and output of loss components: the scored action tokens of whole episodes, and a term of the loss.
 
-A component never knows whether it sees a micro-batch or the whole optimiser batch. One that relates episodes to each
-other, or takes statistics over tokens, declares ``needs("batch")`` and then always sees the whole batch.
+The input is a micro-batch or the whole optimiser batch. A component that relates episodes to each other, or takes
+statistics over tokens, declares ``needs("batch")`` and then always gets the whole batch.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Scored:
         episodes: R.
         logp_mu: behaviour log-probability, [A]; equal to ``logp_old`` where the sampler is the anchor.
         entropy: of the distribution each token came from, [A]; with gradient where a component needs "entropy_grad".
-        weight: the reduction's weight of each token, [A]; the loss multiplies by it, so a component reads it only to
-            know which tokens count (weight 0: not trained).
+        weight: the reduction's weight of each token, [A], by which the loss multiplies; 0 if the token is not trained,
+            the only thing that components read of it.
         origin: `Origin` of each token, int64 [A].
         turn: turn of each token, counted over the batch, int64 [A].
         group: group of each episode, int64 [R].
@@ -61,7 +61,7 @@ class Scored:
         return segment_sum(token_value, self.episode, self.episodes)
 
     def per_token(self, episode_value: Tensor) -> Tensor:
-        """Spread a value per episode over its tokens, [R] -> [A]."""
+        """Repeat a value per episode at each of its tokens, [R] -> [A]."""
         return episode_value[self.episode]
 
     @property
@@ -76,7 +76,7 @@ class Scored:
 
 
 def scored_of(logp: Tensor, logp_old: Tensor, advantage: Tensor, **others: Tensor) -> Scored:
-    """Tokens of one episode (or of several, given ``episode``), with what is not named at its neutral value."""
+    """Make scored tokens of one episode (or of several, given ``episode``); fields not given are neutral."""
     episode = others.pop("episode", torch.zeros(len(logp), dtype=torch.int64))
     episodes = int(episode.max()) + 1 if len(episode) else 0
     neutral = {
@@ -104,7 +104,7 @@ class LossTerm:
 
 
 def needs(*names: str) -> Callable[[F], F]:
-    """Declare what a component needs beyond log-probabilities; what nobody needs is not computed.
+    """Declare what a component needs beyond log-probabilities; measurements that no component needs are not made.
 
     Names: "logp_old", "entropy", "entropy_grad", "logp_ref", "kl_ref", "logp_teacher", "logp_prm", "value", "hidden",
     "head" (measurements of `Batch` or `Scored`); "greedy", "drawn", "nodes", "node_values" (what a rollout strategy
@@ -120,5 +120,5 @@ def needs(*names: str) -> Callable[[F], F]:
 
 
 def needs_of(component: object) -> frozenset[str]:
-    """What a component declared with `needs`."""
+    """The names that a component declared with `needs`."""
     return getattr(component, "needs", frozenset())

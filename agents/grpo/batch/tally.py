@@ -1,4 +1,4 @@
-"""Statistics that add up: (sum, count) pairs, so that no figure depends on how a batch was cut."""
+"""Statistics that add up: (sum, count) pairs, so that no statistic depends on how a batch was cut."""
 
 from __future__ import annotations
 

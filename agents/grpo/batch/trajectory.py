@@ -1,7 +1,8 @@
-"""What a rollout leaves behind: turns, trajectories and groups, as plain immutable data without tensors.
+"""Turns, trajectories and groups: the record of a rollout as immutable data without tensors, and its form as JSON.
 
-Ids and log-probabilities are kept exactly as sampled; text is carried for people, never fed back to the learner.
-Every token has an origin, so that a stage can tell what the policy wrote from what was put into its mouth.
+Ids and log-probabilities are kept exactly as sampled; text is for people and never fed back to the learner. Every token
+has an origin, by which stages distinguish tokens that the policy sampled from given ones. JSON writes a float in the
+shortest form that reads back as the same number, so that a saved group is exact; NumPy's numbers become Python's.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ....rewards import Episode, Step
 
 
 class Origin(IntEnum):
-    """Who wrote a token.
+    """The source of a token.
 
     POLICY: sampled by the policy. HINT: part of a solution that was given to the policy inside its answer. TEACHER:
     written by another model or a solver. COPY: sampled by the policy in another trajectory, from which this one
@@ -42,11 +43,11 @@ class Turn:
         act_ids: the tokens of the action, the stop token included where one was sampled.
         logps: behaviour log-probability of each action token, nats; 0 for tokens that the policy did not sample.
         finish: "stop" or "length" (the token budget ended the action).
-        reward, reward_terms: what the environment paid for the action.
-        extras: what else it says for rewards to read.
-        shaping: what the learner's shaping stage paid for this very turn.
-        origins: who wrote each action token; () where the policy wrote all.
-        entropies: entropy in nats of the distribution that each action token was drawn from; () where not recorded.
+        reward, reward_terms: the environment's reward for the action, and its terms.
+        extras: further data of the environment for rewards to read.
+        shaping: reward of the learner's shaping stage for this turn.
+        origins: `Origin` of each action token; () if the policy sampled all.
+        entropies: entropy in nats of the distribution that each action token was drawn from; () if not recorded.
         fresh: the context begins anew here: ``obs_ids`` is all that the model sees before the action.
     """
 
@@ -103,20 +104,20 @@ class Trajectory:
     """One episode.
 
     Attributes:
-        valid: False where the machinery failed (sandbox down, verifier timeout); such an episode is neither trained nor
-            counted in any baseline or normaliser.
+        valid: False if the environment or a verifier failed (sandbox down, timeout); such an episode is neither trained
+            nor counted in any baseline or normaliser.
         truncated: the turn limit or the token budget ended it, not the task.
         shaping: reward terms of the learner's shaping stage.
-        replaced: whether those terms stand for the environment's rewards instead of being added to them.
+        replaced: True if those terms replace the environment's rewards instead of being added to them.
         max_tokens: budget of action tokens for the whole episode.
-        role: who acted, where one model plays several parts ("proposer", "solver", "player 0"); "" otherwise.
-        version: optimiser batches the policy had seen when it sampled this; -1 for what it did not sample.
-        rescore: ``logps`` belong to another context (a hint that has been taken out), so that ratios start from the
-            policy at the beginning of the update instead.
+        role: role of the policy if it plays several ("proposer", "solver", "player 0"); "" otherwise.
+        version: optimiser batches that the policy had been trained on when it sampled this; -1 if it did not.
+        rescore: ``logps`` belong to another context (with a hint that is left out here), so that importance ratios are
+            taken against the policy at the beginning of the update instead.
         nodes: the path through the group's tree; () for a trajectory that shares nothing.
-        advantage: an advantage assigned beforehand (replayed episodes), or None.
-        guided: the share of the solution that was given away, in [0, 1].
-        weight: what the curriculum says that its tokens count in the loss, at least 0.
+        advantage: advantage assigned beforehand (replayed episodes), or None.
+        guided: share of the solution that was given away, in [0, 1].
+        weight: factor of the teacher on the weight of its tokens in the loss, at least 0.
     """
 
     task_id: str
@@ -151,12 +152,12 @@ class Trajectory:
 
     @property
     def outcome(self) -> float:
-        """What credit is assigned from: environment rewards plus shaping; shaping alone where it replaces them."""
+        """The return: environment rewards plus shaping, or shaping alone if it replaces them."""
         return sum(self.shaping.values()) + (0.0 if self.replaced else self.env_return)
 
     @property
     def action_tokens(self) -> int:
-        """Number of action tokens, whoever wrote them."""
+        """Number of action tokens of any origin."""
         return sum(len(turn.act_ids) for turn in self.turns)
 
     @cached_property
@@ -183,9 +184,9 @@ class Group:
     """Samples of one task. Their number may differ between groups.
 
     Attributes:
-        proposal: the curriculum's number of the task; -1 for a group that it did not ask for.
-        greedy: outcome of an episode played at temperature 0 beside the group, or None.
-        drawn: outcomes of everything that was sampled for the task, where only a part was kept; () otherwise.
+        proposal: id of the teacher's proposal; -1 for a group that belongs to none.
+        greedy: return of a further episode played at temperature 0, or None.
+        drawn: returns of all episodes sampled for the task, if only some were kept; () otherwise.
     """
 
     proposal: int
@@ -195,17 +196,17 @@ class Group:
 
     @property
     def valid(self) -> tuple[Trajectory, ...]:
-        """The trajectories that count."""
+        """The valid trajectories."""
         return tuple(t for t in self.trajectories if t.valid)
 
     @property
     def has_variance(self) -> bool:
-        """Whether the valid outcomes differ, so that the group says something about what to do."""
+        """True if the returns of the valid trajectories differ."""
         outcomes = [t.outcome for t in self.valid]
         return bool(outcomes) and max(outcomes) - min(outcomes) > 1e-9
 
     def invalidate(self, lost: Sequence[bool]) -> Group:
-        """The group with the marked trajectories invalid."""
+        """Mark trajectories as invalid."""
         if not any(lost):
             return self
         marked = (replace(t, valid=False) if gone else t for t, gone in zip(self.trajectories, lost, strict=True))
@@ -216,7 +217,7 @@ class Group:
 
 
 def group_to_json(group: Group) -> dict[str, Any]:
-    """The group as data for `json.dumps`; `group_from_json` is the inverse."""
+    """Turn a group into data for `json.dumps`; `group_from_json` is the inverse."""
     return {
         "proposal": group.proposal,
         "trajectories": [trajectory_to_json(trajectory) for trajectory in group.trajectories],
@@ -226,13 +227,13 @@ def group_to_json(group: Group) -> dict[str, Any]:
 
 
 def group_from_json(data: Mapping[str, Any]) -> Group:
-    """The group that `group_to_json` wrote."""
+    """Read a group written by `group_to_json`."""
     members = tuple(trajectory_from_json(item) for item in data["trajectories"])
     return Group(data["proposal"], members, data["greedy"], tuple(data["drawn"]))
 
 
 def trajectory_to_json(trajectory: Trajectory) -> dict[str, Any]:
-    """The trajectory as data for `json.dumps`; `trajectory_from_json` is the inverse."""
+    """Turn a trajectory into data for `json.dumps`; `trajectory_from_json` is the inverse."""
     data = {name: _plain(getattr(trajectory, name)) for name in _TRAJECTORY}
     data["turns"] = [{name: _plain(getattr(turn, name)) for name in _TURN} for turn in trajectory.turns]
     data["nodes"] = [[node.key, node.tokens, node.value] for node in trajectory.nodes]
@@ -240,7 +241,7 @@ def trajectory_to_json(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def trajectory_from_json(data: Mapping[str, Any]) -> Trajectory:
-    """The trajectory that `trajectory_to_json` wrote."""
+    """Read a trajectory written by `trajectory_to_json`."""
     turns = tuple(Turn(**{**turn, **{name: tuple(turn[name]) for name in _SEQUENCES}}) for turn in data["turns"])
     nodes = tuple(Node(*node) for node in data["nodes"])
     return Trajectory(**{**data, "turns": turns, "nodes": nodes})

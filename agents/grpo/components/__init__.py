@@ -1,1 +1,1 @@
-"""The components of each stage of a recipe, by stage; each file or folder is one stage."""
+"""Components of the stages of a recipe; each file or folder is one stage."""

@@ -1,7 +1,8 @@
-"""Filters decide which groups, and which of their episodes, are trained. What is dropped here leaves every denominator.
+"""Filters: functions that select the groups, and the episodes of each group, that are trained.
 
-Filters that keep a part of a group remember in `Group.drawn` what all of it was worth. None depends on the order of
-episodes: where values tie, a checksum of the episodes' tokens decides, which is as good as a lot.
+Dropped episodes leave every denominator. Filters that keep a part of a group store the outcomes of the whole group in
+`Group.drawn`. None depends on the order of episodes: where values tie, a checksum of the episodes' tokens decides, in
+place of a random draw.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def mixed_outcomes(groups: Sequence[Group]) -> list[Group]:
 
 
 @FILTERS.register("pass_rate")
-def pass_rate(groups: Sequence[Group], low: float = 0.2, high: float = 0.8) -> list[Group]:
+def keep_pass_rates(groups: Sequence[Group], low: float = 0.2, high: float = 0.8) -> list[Group]:
     """Keep groups whose success rate lies within [low, high] (PRIME's online filter, arXiv 2502.01456).
 
     Raises:
@@ -37,15 +38,15 @@ def pass_rate(groups: Sequence[Group], low: float = 0.2, high: float = 0.8) -> l
 
 
 @FILTERS.register("untruncated")
-def untruncated(groups: Sequence[Group]) -> list[Group]:
+def drop_truncated(groups: Sequence[Group]) -> list[Group]:
     """Drop episodes that a limit ended, before any baseline; the mask of this name leaves them in the baseline."""
-    return _subsets(groups, lambda members: [t for t in members if not t.truncated])
+    return _keep_episodes(groups, lambda members: [t for t in members if not t.truncated])
 
 
 @FILTERS.register("sound")
-def sound(groups: Sequence[Group]) -> list[Group]:
-    """Drop episodes with an action that the environment could not take, and those that say nothing at all."""
-    return _subsets(
+def drop_unsound(groups: Sequence[Group]) -> list[Group]:
+    """Drop episodes with an action that the environment could not take, and those without any action token."""
+    return _keep_episodes(
         groups,
         lambda members: [t for t in members if t.action_tokens and all(turn.action_error is None for turn in t.turns)],
     )
@@ -71,7 +72,7 @@ def high_variance(groups: Sequence[Group], share: float = 0.75) -> list[Group]:
 
 @FILTERS.register("shortest")
 def shortest(groups: Sequence[Group], keep: int = 8, by: str = "length") -> list[Group]:
-    """Keep ``keep`` episodes of each group: the shortest, or those that were paid most for each token (GFPO, arXiv
+    """Keep ``keep`` episodes of each group: the shortest, or those of the highest return per token (GFPO, arXiv
     2508.09726). Baselines and deviations are then those of what was kept.
 
     Args:
@@ -87,7 +88,7 @@ def shortest(groups: Sequence[Group], keep: int = 8, by: str = "length") -> list
     }
     if by not in keys:
         raise InputError(f"by={by!r} is no way to choose episodes; take 'length' or 'efficiency'.")
-    return _subsets(groups, lambda members: sorted(members, key=lambda t: (keys[by](t), _lot(t)))[:keep])
+    return _keep_episodes(groups, lambda members: sorted(members, key=lambda t: (keys[by](t), _draw_key(t)))[:keep])
 
 
 @FILTERS.register("max_variance")
@@ -103,7 +104,7 @@ def max_variance(groups: Sequence[Group], keep: int = 4) -> list[Group]:
     def choose(members: list[Trajectory]) -> list[Trajectory]:
         if len(members) <= keep:
             return members
-        ordered = sorted(members, key=lambda t: (t.outcome, _lot(t)))
+        ordered = sorted(members, key=lambda t: (t.outcome, _draw_key(t)))
         choices = [ordered[:low] + ordered[len(ordered) - keep + low :] for low in range(keep + 1)]
         # Among equals the most balanced choice.
         return max(
@@ -111,7 +112,7 @@ def max_variance(groups: Sequence[Group], keep: int = 4) -> list[Group]:
             key=lambda c: (round(_variance([t.outcome for t in c[1]]), 12), -abs(c[0] - keep / 2), c[0]),
         )[1]
 
-    return _subsets(groups, choose)
+    return _keep_episodes(groups, choose)
 
 
 @FILTERS.register("largest_advantage")
@@ -129,29 +130,29 @@ def largest_advantage(groups: Sequence[Group], share: float = 0.5) -> list[Group
 
     def choose(members: list[Trajectory]) -> list[Trajectory]:
         mean = sum(t.outcome for t in members) / len(members)
-        far = sorted(members, key=lambda t: (-round(abs(t.outcome - mean), 9), _lot(t)))
+        far = sorted(members, key=lambda t: (-round(abs(t.outcome - mean), 9), _draw_key(t)))
         return far[: math.ceil(share * len(members) - 1e-9)]
 
-    return _subsets(groups, choose)
+    return _keep_episodes(groups, choose)
 
 
 @FILTERS.register("one_of_each")
 def one_of_each(groups: Sequence[Group]) -> list[Group]:
-    """One episode that succeeded and one that failed, drawn by lot; groups without either are dropped (OREAL, arXiv
+    """One episode that succeeded and one that failed, drawn at random; groups without either are dropped (OREAL, arXiv
     2502.06781).
     """
 
     def choose(members: list[Trajectory]) -> list[Trajectory]:
-        won, lost = _split(members)
+        won, lost = _split_by_success(members)
         return [won[0], lost[0]] if won and lost else []
 
-    return _subsets(groups, choose)
+    return _keep_episodes(groups, choose)
 
 
 @FILTERS.register("balanced")
 def balanced(groups: Sequence[Group], keep: int = 4) -> list[Group]:
-    """``keep`` episodes of each group, half of them successes where there are enough of both, drawn by lot; what one
-    side lacks the other fills (Reinforce-Ada's balanced choice, arXiv 2510.04996).
+    """``keep`` episodes of each group, half of them successes where there are enough of both, drawn at random; where
+    one kind is too few, the other fills its places (Reinforce-Ada's balanced choice, arXiv 2510.04996).
 
     Raises:
         InputError: less than one episode.
@@ -159,27 +160,27 @@ def balanced(groups: Sequence[Group], keep: int = 4) -> list[Group]:
     keep = _at_least_one(keep)
 
     def choose(members: list[Trajectory]) -> list[Trajectory]:
-        won, lost = _split(members)
+        won, lost = _split_by_success(members)
         wins = min(len(won), max(keep - keep // 2, keep - len(lost)))
         return won[:wins] + lost[: keep - wins]
 
-    return _subsets(groups, choose)
+    return _keep_episodes(groups, choose)
 
 
 @FILTERS.register("fewer_failures")
 def fewer_failures(groups: Sequence[Group]) -> list[Group]:
-    """Drop failures by lot until a group has no more of them than successes; groups without a success stay whole
+    """Drop random failures until a group has no more of them than successes; groups without a success stay whole
     (RED-Drop, arXiv 2509.24203).
     """
 
     def choose(members: list[Trajectory]) -> list[Trajectory]:
-        won, lost = _split(members)
+        won, lost = _split_by_success(members)
         return won + lost[: len(won)] if won else members
 
-    return _subsets(groups, choose)
+    return _keep_episodes(groups, choose)
 
 
-def _subsets(groups: Sequence[Group], choose: Callable[[list[Trajectory]], list[Trajectory]]) -> list[Group]:
+def _keep_episodes(groups: Sequence[Group], choose: Callable[[list[Trajectory]], list[Trajectory]]) -> list[Group]:
     """Groups with the valid episodes that ``choose`` returns, in their old order; groups left empty are dropped."""
     kept = []
     for group in groups:
@@ -192,16 +193,16 @@ def _subsets(groups: Sequence[Group], choose: Callable[[list[Trajectory]], list[
     return kept
 
 
-def _split(members: Sequence[Trajectory]) -> tuple[list[Trajectory], list[Trajectory]]:
-    """Successes and failures, each in the order of their lots."""
-    ordered = sorted(members, key=_lot)
+def _split_by_success(members: Sequence[Trajectory]) -> tuple[list[Trajectory], list[Trajectory]]:
+    """Successes and failures, each in random order."""
+    ordered = sorted(members, key=_draw_key)
     return [t for t in ordered if t.success], [t for t in ordered if not t.success]
 
 
-def _lot(trajectory: Trajectory) -> tuple[int, float]:
-    """A number that depends on nothing but what the episode says."""
-    said = [i for turn in trajectory.turns for i in turn.act_ids]
-    return zlib.crc32(array("q", said).tobytes()), trajectory.outcome
+def _draw_key(trajectory: Trajectory) -> tuple[int, float]:
+    """A key that orders episodes as if at random, from their action tokens alone."""
+    ids = [i for turn in trajectory.turns for i in turn.act_ids]
+    return zlib.crc32(array("q", ids).tobytes()), trajectory.outcome
 
 
 def _variance(values: Sequence[float]) -> float:
@@ -210,7 +211,7 @@ def _variance(values: Sequence[float]) -> float:
 
 
 def _at_least_one(keep: float) -> int:
-    """A number of episodes; a schedule gives one that is not whole."""
+    """Check a number of episodes, which may follow a schedule, and round it."""
     if keep < 1:
         raise InputError(f"keep={keep} episodes of a group must be at least 1.")
     return round(keep)

@@ -1,4 +1,6 @@
-"""Masks decide which tokens are trained. What is masked here leaves the denominators too; advantage zero does not.
+"""Masks: functions that select the tokens that are trained, bool [N].
+
+Masked tokens leave the denominators too; tokens of advantage zero do not.
 
 Masks that take a share of the tokens keep all tokens that tie with the last one kept, so that the order of rows never
 matters.
@@ -33,13 +35,13 @@ def within_length(batch: Batch, advantage: Tensor, share: float = 1.0) -> Tensor
 
 @MASKS.register("positive")
 def positive(batch: Batch, advantage: Tensor) -> Tensor:
-    """Train what has a positive advantage (positive sample reinforcement, arXiv 2506.01347)."""
+    """Train tokens of positive advantage (positive sample reinforcement, arXiv 2506.01347)."""
     return advantage > 0
 
 
 @MASKS.register("negative")
 def negative(batch: Batch, advantage: Tensor) -> Tensor:
-    """Train what has a negative advantage (negative sample reinforcement, arXiv 2506.01347)."""
+    """Train tokens of negative advantage (negative sample reinforcement, arXiv 2506.01347)."""
     return advantage < 0
 
 
@@ -57,7 +59,7 @@ def successful(batch: Batch, advantage: Tensor) -> Tensor:
 
 @MASKS.register("unguided")
 def unguided(batch: Batch, advantage: Tensor) -> Tensor:
-    """Train episodes to which nothing of the solution was given away."""
+    """Train episodes that were given no part of the solution."""
     return batch.per_token(torch.tensor([t.guided == 0 for t in batch.trajectories], dtype=torch.bool))
 
 
@@ -89,8 +91,8 @@ def last_turns(batch: Batch, advantage: Tensor, turns: int = 1) -> Tensor:
 @MASKS.register("unshared")
 @needs("nodes")
 def unshared(batch: Batch, advantage: Tensor) -> Tensor:
-    """Leave out stretches that several episodes of a group run through, in all of them: only what they do after they
-    part tells which was better (R3L's pivotal credit, arXiv 2601.03715).
+    """Leave out stretches that several episodes of a group run through, in all of them: only the tokens after the
+    episodes part distinguish better from worse (R3L's pivotal credit, arXiv 2601.03715).
     """
     tree = tree_of(batch)
     visits = torch.bincount(tree.node, minlength=len(tree.parent))
@@ -144,7 +146,7 @@ def _highest(batch: Batch, value: Tensor, among: Tensor, share: float, scope: st
     size = torch.bincount(part)
     wanted = (share * size.double() - 1e-9).ceil().long()
     start = size.cumsum(0) - size
-    # Parts without tokens are read by none.
+    # The border of a part without tokens is never read.
     border = value[place][order][(start + wanted - 1).clamp(0, max(len(place) - 1, 0))] if len(place) else value[:0]
     kept = torch.zeros_like(among)
     kept[place] = value[place] >= border[part]

@@ -1,4 +1,4 @@
-"""How the reference policy follows the policy: never, or by a share after an optimiser batch."""
+"""Rules by which the reference policy follows the policy: never, or by a share after an optimiser batch."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ....checks import check_count, check_number
 from ..recipes.stages import REFERENCES
 
 
-class Rule:
+class ReferenceRule:
     """Base of the rules; a subclass that remembers something also overrides the two state methods."""
 
     def after_step(self, step: int, metrics: Mapping[str, float]) -> float | None:
-        """How far the reference moves to the policy after optimiser batch ``step`` (from 1): 1 replaces it, None is not
-        at all.
+        """Return the share by which the reference moves to the policy after optimiser batch ``step`` (from 1): 1 to
+        replace it, None to leave it.
 
         ``metrics`` are the step's, and "validation" (success on the test split) where it was measured just now.
         """
@@ -31,7 +31,7 @@ class Rule:
 
 
 @REFERENCES.register("frozen")
-class Frozen(Rule):
+class Frozen(ReferenceRule):
     """The starting policy throughout."""
 
     def after_step(self, step: int, metrics: Mapping[str, float]) -> float | None:
@@ -39,7 +39,7 @@ class Frozen(Rule):
 
 
 @REFERENCES.register("ema")
-class MovingAverage(Rule):
+class MovingAverage(ReferenceRule):
     """ref <- alpha ref + (1 - alpha) pi after every optimiser batch (T1's dynamic anchor, arXiv 2501.11651; the soft
     update of TR-DPO, arXiv 2404.09656, section 3).
 
@@ -62,7 +62,7 @@ class Previous(MovingAverage):
 
 
 @REFERENCES.register("periodic")
-class Periodic(Rule):
+class Periodic(ReferenceRule):
     """Replaced by the policy after every ``every``-th optimiser batch (TR-DPO's hard update, arXiv 2404.09656, section
     3).
 
@@ -79,7 +79,7 @@ class Periodic(Rule):
 
 
 @REFERENCES.register("at_step")
-class AtStep(Rule):
+class AtStep(ReferenceRule):
     """Replaced once, by the policy after optimiser batch ``step`` (ReMix's reincarnation, arXiv 2507.06892, section
     4.3).
     """
@@ -93,7 +93,7 @@ class AtStep(Rule):
 
 
 @REFERENCES.register("on_stall")
-class OnStall(Rule):
+class OnStall(ReferenceRule):
     """Replaced, and the optimiser cleared, when success on the test split has not risen for a while (ProRL, arXiv
     2505.24864, section 2.3.1).
 

@@ -1,4 +1,4 @@
-"""Weights multiply what a token counts, without changing any denominator."""
+"""Weights: factors of the tokens in the loss, [N], which leave every denominator unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..batch.scored import needs
 from ..batch.trajectory import Origin, Trajectory
 from ..recipes.stages import WEIGHTS
 from . import masks
-from .credit.peers import answer_entropy
+from .credit.peers import entropy_of_answers
 from .credit.priorities import ObjectivePriorities
 from .credit.units import place_of_turn
 
@@ -49,7 +49,7 @@ def mid_difficulty(
         raise InputError(f"choices={choices} of an answer must be at least 2.")
     count = batch.sum_by_group(torch.ones_like(batch.outcome)).clamp(min=1)
     level = (batch.sum_by_group(batch.outcome) / count).clamp(0, 1)
-    spread = (answer_entropy(batch) / torch.tensor(float(choices)).log()).clamp(0, 1).to(level.dtype)
+    spread = (entropy_of_answers(batch) / torch.tensor(float(choices)).log()).clamp(0, 1).to(level.dtype)
     return batch.per_token((factor * level * (1 - level) * spread**diversity)[batch.group_of])
 
 
@@ -97,7 +97,7 @@ def roles(batch: Batch, advantage: Tensor, factors: Mapping[str, float]) -> Tens
 
 @WEIGHTS.register("turn_discount")
 def turn_discount(batch: Batch, advantage: Tensor, discount: float = 0.9) -> Tensor:
-    """discount^(turns of the episode before this one): what is decided first counts most."""
+    """discount^(turns of the episode before this one): the first turns count most."""
     return (discount ** place_of_turn(batch).to(advantage.dtype))[batch.turn_of]
 
 
@@ -130,8 +130,8 @@ def entropy_factor(
 
 @WEIGHTS.register("version_decay")
 def version_decay(batch: Batch, advantage: Tensor, decay: float = 0.9) -> Tensor:
-    """decay^(v - version), [N], v the newest version among the batch's trajectories; 1 for what the policy did not
-    sample.
+    """decay^(v - version), [N], v the newest version among the batch's trajectories; 1 for episodes of
+    other authors.
 
     A version counts optimiser batches; in a batch that mixes replayed with fresh episodes the fresh ones are of age 0.
     """
@@ -162,7 +162,7 @@ class Priorities(ObjectivePriorities):
         self.by, self.bins = by, check_count("bins", bins, 1)
 
     def kind(self, trajectory: Trajectory) -> str:
-        """What kind of task an episode played."""
+        """The kind of task of an episode."""
         if self.by == "difficulty":
             return str(min(int(trajectory.difficulty * self.bins), self.bins - 1))
         if self.by == "role":
@@ -174,10 +174,10 @@ class Priorities(ObjectivePriorities):
 
     def __call__(self, batch: Batch, advantage: Tensor) -> Tensor:
         kinds = [self.kind(t) for t in batch.trajectories]
-        paid = {
+        rewards = {
             kind: math.fsum(t.outcome for t, k in zip(batch.trajectories, kinds, strict=True) if k == kind)
             / kinds.count(kind)
             for kind in set(kinds)
         }
-        weights = self.weigh(paid)
+        weights = self.weigh(rewards)
         return batch.per_token(torch.tensor([weights[kind] for kind in kinds], dtype=advantage.dtype))

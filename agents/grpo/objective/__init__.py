@@ -1,1 +1,1 @@
-"""A recipe made runnable: its components bound, episodes weighed, the loss and its gradient."""
+"""The objective of a recipe: its components resolved, groups shaped and filtered, batches weighted, the loss."""

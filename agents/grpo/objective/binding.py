@@ -1,7 +1,7 @@
-"""From a name with parameters to something that can be called.
+"""Resolves the components that a recipe names into callables.
 
-Names and types of parameters are checked against the component's signature, their ranges by a `trial`, both before any
-model is loaded. A parameter may be a schedule, which is read anew at every step, or another component of the same
+Names and types of parameters are checked against the component's signature, their ranges by a `dry_run`, both before
+any model is loaded. A parameter may be a schedule, which is evaluated at every step, or another component of the same
 stage, which is passed as a callable.
 """
 
@@ -21,14 +21,14 @@ from ..recipes.stages import STAGES, Stage
 
 @dataclass
 class Clock:
-    """How far training is: optimiser batches done, counted from 0 during the first, and how many there will be."""
+    """Progress of training: index of the present optimiser batch, from 0, and their number in the whole run."""
 
     step: int = 0
     steps: int = 0
 
 
 def bind_number(value: float | Component) -> Callable[[Clock], float]:
-    """A constant or a schedule as a function of the clock.
+    """Turn a constant or a schedule into a function of the clock.
 
     Raises:
         InputError: the component is no schedule, or has wrong parameters.
@@ -37,12 +37,9 @@ def bind_number(value: float | Component) -> Callable[[Clock], float]:
         return lambda clock: float(value)
     if not value.name.startswith(SCHEDULE):
         raise InputError(f"a number or a schedule is wanted where the recipe has {value}.")
-    made = schedule({"kind": value.name.removeprefix(SCHEDULE).replace("_", "-"), **_plain(value.params)})
+    params = {key: inner.data() if isinstance(inner, Component) else inner for key, inner in value.params.items()}
+    made = schedule({"kind": value.name.removeprefix(SCHEDULE).replace("_", "-"), **params})
     return lambda clock: made(clock.step, clock.steps)
-
-
-def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value.data() if isinstance(value, Component) else value for key, value in params.items()}
 
 
 @dataclass(eq=False)
@@ -50,9 +47,10 @@ class Bound:
     """A component with its parameters.
 
     Attributes:
-        component: what it was made from.
+        component: the name and parameters in the recipe.
         target: the registered function, or an instance of the registered class.
-        needs: what it needs, and what components among its parameters need.
+        needs: declared needs of the component and of the components among its parameters.
+        fixed, scheduled: parameters of a function; of a class only the scheduled ones.
     """
 
     component: Component
@@ -71,13 +69,13 @@ class Bound:
         return self.target(*arguments, **self.fixed, **now)
 
     def refresh(self) -> Any:
-        """The instance, with its scheduled parameters at their present values."""
+        """Set the instance's scheduled parameters to their present values and return it."""
         for name, value in self.scheduled.items():
             setattr(self.target, name, value(self.clock))
         return self.target
 
     def state_dict(self) -> dict[str, Any]:
-        """What the component remembers; {} for a function."""
+        """Memory of the component; {} for a function."""
         return self.target.state_dict() if hasattr(self.target, "state_dict") else {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -140,7 +138,7 @@ def _is_schedule(value: Any) -> bool:
 
 
 def _check(stage: Stage, component: Component) -> None:
-    """Names and types of the parameters; ranges are the component's own business."""
+    """Check names and types of the parameters. Ranges are checked by the component itself."""
     parameters = stage.parameters(component.name)
     known = {name for name, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD}
     if len(known) == len(parameters) and (unknown := sorted(set(component.params) - known)):
@@ -156,13 +154,14 @@ def _check(stage: Stage, component: Component) -> None:
         )
     for name in sorted(known & set(component.params)):
         value, annotation = component.params[name], parameters[name].annotation
-        if wanted := _unfit(value, annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")):
+        if wanted := _describe_mismatch(
+            value, annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+        ):
             hint = ""
             if isinstance(value, Component) and not value.params and "text" in wanted:
                 hint = f"; write {name}='{value.name}'"
-            raise InputError(
-                f"{name} of the {stage.kind} {component.name!r} must be {wanted}, not {_received(value)}{hint}."
-            )
+            received = str(value) if isinstance(value, Component) else repr(value)
+            raise InputError(f"{name} of the {stage.kind} {component.name!r} must be {wanted}, not {received}{hint}.")
 
 
 _PLAIN: dict[str, tuple[str, tuple[type, ...]]] = {
@@ -172,11 +171,11 @@ _PLAIN: dict[str, tuple[str, tuple[type, ...]]] = {
     "str": ("text", (str,)),
     "None": ("None", (type(None),)),
 }
-"""Annotation -> what it is called, and the types that do."""
+"""Annotation -> its name in error messages, and the types that it admits."""
 
 
-def _unfit(value: Any, annotation: str) -> str:
-    """What would have been right, for a value that an annotation made of plain types rules out; "" otherwise."""
+def _describe_mismatch(value: Any, annotation: str) -> str:
+    """Describe the right type for a value that its annotation rules out; "" if it fits or is not checked."""
     parts = [part.strip() for part in annotation.split("|")]
     if any(part not in _PLAIN for part in parts):
         return ""
@@ -186,7 +185,3 @@ def _unfit(value: Any, annotation: str) -> str:
         if isinstance(value, _PLAIN[part][1]) and (part == "bool" or not isinstance(value, bool)):
             return ""
     return " or ".join(_PLAIN[part][0] for part in parts)
-
-
-def _received(value: Any) -> str:
-    return str(value) if isinstance(value, Component) else repr(value)

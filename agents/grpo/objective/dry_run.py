@@ -1,7 +1,7 @@
-"""A recipe tried on made-up episodes, before a model is loaded or anything is written.
+"""A dry run of a recipe on synthetic episodes, before a model is loaded or anything is written.
 
-Components check the ranges of their parameters when they are called. Here they are called once at the beginning, the
-middle and the end of a run that exists on paper only, so that a mistake costs a second instead of a warm-up.
+Components check the ranges of their parameters when they are called. A dry run calls them at the first, the middle and
+the last step of a run, so that a mistake costs a second instead of a warm-up.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .objective import Objective
 
 
 def dry_run(recipe: Recipe, *, samples: int, steps: int, teacher_model: bool = False) -> None:
-    """Filter, weigh and score made-up groups by a recipe; its rewards and rollouts are not called.
+    """Filter, weight and score synthetic groups by a recipe; its rewards and rollouts are not called.
 
     Args:
         samples: episodes a task.
         steps: optimiser batches of the run, for schedules.
 
     Raises:
-        InputError: what components raise, numbers that are not finite, or a group of one episode where only groups of
-            several teach anything.
+        InputError: a component raises it, a result is not finite, or ``samples`` is 1 and the recipe's gradient is 0
+            for groups of one episode.
     """
     objective = Objective(replace(recipe, shaping=()), teacher_model=teacher_model)
     for step in sorted({1, (steps + 1) // 2, steps} - {0}):
@@ -38,7 +38,9 @@ def dry_run(recipe: Recipe, *, samples: int, steps: int, teacher_model: bool = F
         groups = [synthetic_group(number, max(samples, 2)) for number in range(3)]
         objective.keep(groups)
         tally = Tally()
-        for number, weighted in enumerate(_weighted(objective, groups)):
+        batch = _with_measurements(collate(groups), objective)
+        parts = [objective.weigh(batch), *(stream.weigh(batch) for stream in objective.streams)]
+        for number, weighted in enumerate(parts):
             _score(recipe, weighted, tally, f"stream{number}/" if number else "")
         for guard in objective.guards:
             guard(tally.means())
@@ -49,14 +51,8 @@ def dry_run(recipe: Recipe, *, samples: int, steps: int, teacher_model: bool = F
         )
 
 
-def _weighted(objective: Objective, groups: list[Group]) -> list[WeightedBatch]:
-    """The rollouts and each stream, as an update weighs them."""
-    batch = _measured(collate(groups), objective)
-    return [objective.weigh(batch), *(stream.weigh(batch) for stream in objective.streams)]
-
-
 def _score(recipe: Recipe, weighted: WeightedBatch, tally: Tally, prefix: str) -> None:
-    """The loss as an update evaluates it, with everything that is asked of its numbers."""
+    """Evaluate the loss as an update does, and check that its numbers are finite."""
     batch = weighted.batch
     place = batch.action.nonzero()[:, 0]
     inputs = [torch.full((len(place),), value).requires_grad_() for value in (-1.0, 0.5, 0.1)]
@@ -82,18 +78,18 @@ _MADE_BY = {
 
 
 def _learns_from_single_episodes(objective: Objective) -> bool:
-    """Whether groups of one episode can have a gradient of more than penalties."""
+    """True if groups of one episode can have a gradient apart from penalties."""
     recipe, needs = objective.recipe, objective.loss.needs
     if recipe.streams or recipe.auxiliaries or (recipe.rollout.name, recipe.replay.name) != ("independent", "none"):
         return True
     if "logp_teacher" in needs or objective.loss.surrogate.needs & {"every_row", "batch"}:
         return True
-    batch = _measured(collate([synthetic_group(number, 1) for number in range(4)]), objective)
+    batch = _with_measurements(collate([synthetic_group(number, 1) for number in range(4)]), objective)
     return bool((objective.weigh(batch).advantage != 0).any())
 
 
 def synthetic_group(number: int, samples: int) -> Group:
-    """A group of episodes with two turns, tokens of every origin and a tree, half of them won."""
+    """Make a group of episodes with two turns, tokens of every origin and a tree; every other one succeeds."""
     members = tuple(_synthetic_trajectory(number, sample) for sample in range(samples))
     return Group(number, members, greedy=0.5, drawn=(0.0, 1.0, *(t.outcome for t in members)))
 
@@ -117,8 +113,8 @@ def _synthetic_trajectory(group: int, sample: int) -> Trajectory:
     )
 
 
-def _measured(batch: Batch, objective: Objective) -> Batch:
-    """The batch with a plausible number for everything that could be measured."""
+def _with_measurements(batch: Batch, objective: Objective) -> Batch:
+    """Add a plausible value for every measurement to a batch."""
     found: dict[str, Any] = {
         name: torch.where(batch.action, value, 0.0)
         for name, value in {

@@ -1,9 +1,9 @@
-"""The loss over scored tokens, and how its gradient reaches the weights.
+"""The loss over scored tokens and the accumulation of its gradient.
 
-A loss whose tokens do not depend on other episodes goes through micro-batch by micro-batch. One that relates episodes,
-or takes statistics over the batch, is evaluated once on the log-probabilities of the whole batch; its derivative with
-respect to each of them is the coefficient with which the token then goes through the model. Either way a gradient
-cannot depend on how the batch was cut.
+A loss without relations between episodes is computed micro-batch by micro-batch. A loss that relates episodes, or takes
+statistics over the batch, is evaluated once on the log-probabilities of the whole batch; its derivatives with respect
+to them are then the coefficients of a backward pass through the model. Neither gradient depends on how the batch was
+cut into micro-batches.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class LossTerms:
 
     @property
     def coupled(self) -> bool:
-        """Whether a component must see the whole optimiser batch at once."""
+        """True if a component must see the whole optimiser batch at once."""
         return "batch" in self.needs
 
     def __call__(self, scored: Scored, tally: Tally) -> Tensor:
-        """sum of weight x (penalties - factor x surrogate)."""
+        """Compute sum of weight x (penalties - factor x surrogate) and add the components' statistics to ``tally``."""
         term = self.surrogate(scored)
         value = -self.corrector(scored) * term.value
         tally.add_all(term.stats)
@@ -48,7 +48,7 @@ class LossTerms:
             penalty = regulariser(scored)
             value = value + penalty.value
             tally.add_all(penalty.stats)
-        # A token without weight must not count even where its value is not finite.
+        # A token without weight must not count even if its value is not finite.
         return (scored.weight * torch.where(scored.trained, value, 0.0)).sum()
 
 
@@ -58,10 +58,10 @@ class WeightedBatch:
 
     Attributes:
         advantage: [N].
-        weight: [N], zero where a token is not trained; coefficients of streams are in it.
+        weight: weight of each token in the loss, coefficients of streams included, [N]; 0 if it is not trained.
         episodes: episodes that need a forward pass.
-        loss: what is minimised over these tokens.
-        live_anchor: ratios start from the present policy, which has not been measured because it is the one trained.
+        loss: the loss over these tokens.
+        live_anchor: importance ratios are taken against the present policy, so that it need not be measured.
     """
 
     batch: Batch
@@ -73,12 +73,12 @@ class WeightedBatch:
 
 
 def make_scored(weighted: WeightedBatch, place: Tensor, episode: Tensor, episodes: Tensor, outputs: Outputs) -> Scored:
-    """What the loss sees of the tokens at ``place`` [A] of a batch.
+    """Gather all that the loss reads of the tokens at ``place`` [A] of a batch.
 
     Args:
         episode: episode of each token, 0..R-1, [A].
         episodes: their numbers in the batch, [R].
-        outputs: of the model at these tokens.
+        outputs: outputs of the model at these tokens.
     """
     batch, logp = weighted.batch, outputs.logp
 
@@ -120,8 +120,8 @@ def accumulate_gradients(
 
     Args:
         reference: the reference model, where the loss needs "kl_ref".
-        episodes: those of ``weighted.episodes`` that go through here (a worker's share); all by default. The gradients
-            of all shares add up to the gradient of the batch.
+        episodes: a worker's share of ``weighted.episodes``; all by default. The gradients of all shares add up to the
+            gradient of the batch.
 
     Returns:
         Statistics as (sum, count): loss, entropy, and whatever the components report.
@@ -175,7 +175,7 @@ def _accumulate_coupled(
 
 
 def add_loss_statistics(tally: Tally, scored: Scored, value: Tensor) -> None:
-    """What every loss reports, over the tokens that are trained; of the sampler, over those that it sampled."""
+    """Add the statistics that every loss has: over trained tokens, and, of the sampler, over those that it sampled."""
     trained = scored.trained
     sampled = trained & ((scored.origin == Origin.POLICY) | (scored.origin == Origin.COPY))
     logp, count, compared = scored.logp.detach(), int(trained.sum()), int(sampled.sum())
@@ -183,7 +183,7 @@ def add_loss_statistics(tally: Tally, scored: Scored, value: Tensor) -> None:
     tally.add("loss", value.item(), 0)
     tally.add("entropy", (scored.entropy.detach() * trained).sum().item(), count)
     tally.add("sampler_gap", gap.abs().sum().item(), compared)
-    # A single token whose ratio is beyond every float would otherwise make a mean that is no number.
+    # Without the bound a single overflowing ratio would make the mean infinite.
     tally.add("approx_kl", (gap.clamp(max=30).exp() - 1 - gap).sum().item(), compared)
     # The effective sample size follows from the sums of the episodes' importance weights and of their squares.
     weights = scored.sum_by_episode(gap).clamp(-30, 30).exp()

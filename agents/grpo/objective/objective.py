@@ -1,4 +1,4 @@
-"""A recipe made runnable: its components resolved and checked, groups shaped and filtered, a batch weighed."""
+"""The objective of a recipe: resolves and checks its components, shapes and filters groups, and weights batches."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from .loss import LossTerms, WeightedBatch
 from .parts import CreditTerm, Selection, StreamTerms, trained_episodes
 
 _MEASURED = frozenset({"logp_old", "entropy", "logp_ref", "hidden", "head"})
-"""What any run can measure for its components."""
+"""Measurements that every run can make for its components."""
 _LOSS_ONLY = frozenset({"batch", "every_row", "entropy_grad", "kl_ref", "anchor"})
 _REWARDS_GET = frozenset({"logps"})
-"""What rewards may need and trajectories have: log-probabilities of the actions as sampled."""
+"""Needs of rewards that trajectories supply: log-probabilities of the actions as sampled."""
 _ANCHORS = ("sampler", "policy")
 
 
@@ -31,8 +31,8 @@ class Objective:
     """The stages of one recipe, resolved from their registries.
 
     Args:
-        recipe: the row.
-        teacher_model: whether there is a model to distil from.
+        recipe: the recipe.
+        teacher_model: True if the run has a model to distil from.
         extras: names of what the environment supplies to rewards.
 
     Raises:
@@ -69,18 +69,18 @@ class Objective:
 
     @property
     def needs(self) -> frozenset[str]:
-        """What all components together need."""
+        """Needs of all components together."""
         return frozenset().union(*(part.needs for part in self.parts.values()))
 
     @property
     def needs_before(self) -> frozenset[str]:
-        """What must be measured before the batch is weighed."""
+        """Measurements that weighting a batch needs."""
         credit = [part for name, part in self.parts.items() if name.startswith(("credit", "adjustments"))]
         return frozenset().union(*(part.needs for part in [*credit, *self.selection.parts]))
 
     @property
     def auxiliary_needs(self) -> frozenset[str]:
-        """What auxiliary models read of the policy's measurements."""
+        """Measurements of the policy that auxiliary models read."""
         return frozenset().union(*(part.needs for part in self.auxiliaries))
 
     def _check(self, teacher_model: bool, rewards_get: frozenset[str]) -> None:
@@ -92,7 +92,7 @@ class Objective:
             if missing := sorted(part.needs - supplied):
                 raise InputError(
                     f"{part.component.name!r} of recipe {recipe.name!r} needs {' and '.join(map(repr, missing))}, "
-                    f"which nothing supplies: {_remedy(missing[0])}."
+                    f"which nothing supplies: {_suggest_supplier(missing[0])}."
                 )
         for reward in self.rewards:
             if missing := reward.needs - rewards_get:
@@ -121,7 +121,7 @@ class Objective:
     # Groups ----------------------------------------------------------------------------------------------------------
 
     def shape(self, groups: Sequence[Group]) -> list[Group]:
-        """Add the recipe's reward terms; an invalid verdict makes its trajectory invalid rather than worth nothing."""
+        """Add the recipe's reward terms. An invalid verdict makes its trajectory invalid; it is not a reward of 0."""
         shaped = list(groups)
         for reward in self.rewards:
             judged = reward.batch([[trajectory.episode for trajectory in group.trajectories] for group in shaped])
@@ -134,13 +134,13 @@ class Objective:
         return shaped
 
     def advance(self, step: int, steps: int) -> None:
-        """Tell rewards and schedules how far training is; ``step`` counts from 1."""
+        """Set the clock of schedules and advance rewards to ``step``, which counts from 1."""
         self.clock.step, self.clock.steps = step - 1, steps
         for reward in self.rewards:
             reward.advance(step, steps)
 
     def keep(self, groups: Sequence[Group]) -> list[Group]:
-        """The groups that pass the recipe's filters."""
+        """Apply the recipe's filters to the groups that have a valid trajectory."""
         kept = [group for group in groups if group.valid]
         for filter_groups in self.filters:
             kept = filter_groups(kept)
@@ -149,12 +149,12 @@ class Objective:
     # Batches ---------------------------------------------------------------------------------------------------------
 
     def weigh(self, batch: Batch, *, live_anchor: bool | None = None) -> WeightedBatch:
-        """Advantages and the weight of every token, over the whole optimiser batch.
+        """Compute the advantage and weight of every token of an optimiser batch.
 
         Args:
-            batch: with what `needs_before` names measured.
-            live_anchor: whether the batch is trained before any other update, so that the policy at its beginning need
-                not be measured; by default, where the anchor is the policy and nobody measured it.
+            batch: the batch, with the measurements of `needs_before`.
+            live_anchor: True if the batch is trained before any other update, so that the policy at the beginning of
+                the update need not be measured; by default, if ``logp_old`` was not measured.
         """
         advantage = torch.zeros(len(batch.ids))
         for term in self.credit:
@@ -173,7 +173,7 @@ class Objective:
     # State -----------------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """What rewards and components remember, JSON-able. Auxiliary models have weights and are saved apart."""
+        """Memory of rewards and components, JSON-able. Auxiliary models have weights and are saved separately."""
         parts = {name: part.state_dict() for name, part in self.parts.items() if not name.startswith("auxiliaries")}
         return {
             "rewards": [reward.state_dict() for reward in self.rewards],
@@ -189,13 +189,13 @@ class Objective:
 
 
 def _add_reward(trajectory: Trajectory, reward: rewards.Reward, terms: Mapping[str, float]) -> Trajectory:
-    """The trajectory with a reward's terms, at its turns too where the reward pays each of them."""
+    """Add a reward's terms to a trajectory, and to each of its turns if the reward has values for them."""
     # Two rewards may have a term of the same name.
     total = {name: trajectory.shaping.get(name, 0.0) + value for name, value in terms.items()}
     turns = trajectory.turns
     if isinstance(reward, StepReward) and (values := reward.values(trajectory.episode)) is not None:
-        paid = zip(turns, values, strict=True)
-        turns = tuple(replace(turn, shaping=turn.shaping + float(value)) for turn, value in paid)
+        pairs = zip(turns, values, strict=True)
+        turns = tuple(replace(turn, shaping=turn.shaping + float(value)) for turn, value in pairs)
     return replace(
         trajectory,
         turns=turns,
@@ -204,8 +204,8 @@ def _add_reward(trajectory: Trajectory, reward: rewards.Reward, terms: Mapping[s
     )
 
 
-def _remedy(need: str) -> str:
-    """What would supply a need, for the error message."""
+def _suggest_supplier(need: str) -> str:
+    """Suggest an option that would supply a need, for the error message."""
     if need == "logp_teacher":
         return "name a model to distil from with --teacher-model"
     for stage in ("auxiliaries", "rollout"):

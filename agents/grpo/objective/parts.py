@@ -1,4 +1,4 @@
-"""The parts of an objective: which tokens count how much, a term of the advantage, a stream beside the rollouts."""
+"""Parts of an objective: the weights of tokens, the terms of the advantage, and streams of further episodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .loss import LossTerms, WeightedBatch
 
 
 class Selection:
-    """Which tokens of a batch count how much: origins, masks, reduction and weights of a recipe or a stream."""
+    """Weights of the tokens of a batch, by origins, masks, reduction and weights of a recipe or a stream."""
 
     def __init__(self, part: Recipe | Stream, clock: Clock):
         for name in part.origins:
@@ -38,12 +38,12 @@ class Selection:
         weight = self.reduction(batch, keep)
         for factor in self.weights:
             weight = weight * factor(batch, advantage)
-        advised = [t.weight for t in batch.trajectories]
-        return weight if all(w == 1.0 for w in advised) else weight * batch.per_token(torch.tensor(advised))
+        by_teacher = [t.weight for t in batch.trajectories]
+        return weight if all(w == 1.0 for w in by_teacher) else weight * batch.per_token(torch.tensor(by_teacher))
 
 
 def trained_episodes(advantage: Tensor, weight: Tensor, loss: LossTerms, batch: Batch) -> list[int]:
-    """Episodes with a token that can have a gradient; the others stay in every denominator all the same."""
+    """Episodes with a token that can have a gradient. Denominators still count the others."""
     active = weight != 0
     if "every_row" not in loss.needs and not loss.coupled:
         active = active & (advantage != 0)
@@ -69,7 +69,7 @@ class CreditTerm:
 
 
 class StreamTerms:
-    """One stream made runnable."""
+    """One stream of a recipe with its components resolved."""
 
     def __init__(self, stream: Stream, clock: Clock):
         self.clock = clock
@@ -84,11 +84,14 @@ class StreamTerms:
 
     @property
     def needs_before(self) -> frozenset[str]:
-        """What must be measured before the stream's batch is weighed."""
+        """Measurements that weighting the stream's batch needs."""
         return frozenset().union(*(part.needs for part in self.selection.parts))
 
     def weigh(self, batch: Batch) -> WeightedBatch:
-        """The stream's batch ready for training; the advantage is the trajectory's own where it has one, else 1."""
+        """Compute advantages and weights of the stream's batch.
+
+        The advantage of a trajectory is the one assigned beforehand, else 1.
+        """
         own = [1.0 if t.advantage is None else t.advantage for t in batch.trajectories]
         advantage = batch.per_token(torch.tensor(own))
         weight = self.coefficient(self.clock) * self.selection.weight(batch, advantage)

@@ -1,6 +1,6 @@
-"""Recipes: published algorithms as rows, in files by family. The rows import no torch.
+"""Recipes: published algorithms as rows of components, in one file per family, and the stages that they name.
 
-A new row goes into the file of its family; all files of this package are read.
+A new recipe goes into the file of its family; `RECIPES` imports all files of this package. None imports torch.
 """
 
 from __future__ import annotations

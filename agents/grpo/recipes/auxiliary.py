@@ -1,4 +1,4 @@
-"""Recipes with a critic or token rewards beside the policy."""
+"""Recipes with a critic or a model of token rewards."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a recipe is: a row that names one component per stage, each with its parameters.
+"""Recipes: rows that name the components of each stage with their parameters.
 
-Rows are data, checked when a learner is built. Everything not named is GRPO's. `register_recipe` adds a row from
-anywhere; `Recipe.with_` replaces stages, as the command line does.
+Rows are data, checked when a learner is built; fields left out are those of GRPO. `register_recipe` adds a row from any
+package; `Recipe.with_` replaces stages, as the command line does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Component:
     params: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __str__(self) -> str:
-        inside = ", ".join(f"{key}={_shown(value)}" for key, value in self.params.items())
+        texts = {key: value if isinstance(value, Component) else repr(value) for key, value in self.params.items()}
+        inside = ", ".join(f"{key}={text}" for key, text in texts.items())
         return f"{self.name}({inside})" if inside else self.name
 
     def data(self) -> dict[str, Any]:
@@ -37,10 +38,10 @@ class Component:
 
     @classmethod
     def parse(cls, text: str) -> Component:
-        """The inverse of ``str``: ``clip(low=0.2, high=0.28)``. Values are Python literals or components.
+        """Read the text that ``str`` writes: ``clip(low=0.2, high=0.28)``. Values are Python literals or components.
 
         Raises:
-            InputError: the text has another form.
+            InputError: the text is no single component.
         """
         parts = cls.parse_all(text) or (c("none"),)
         if len(parts) != 1:
@@ -49,11 +50,12 @@ class Component:
 
     @classmethod
     def parse_all(cls, text: str) -> tuple[Component, ...]:
-        """Components joined by ``+``; "none" alone is no component."""
+        """Read components joined by ``+``; "none" is no component."""
         if text.strip() == "none":
             return ()
         try:
-            return tuple(_sum_of(ast.parse(_DASHED.sub(_undashed, text.strip()), mode="eval").body))
+            plain = _DASHED.sub(lambda found: found[1] or found[2].replace("-", "__dash__"), text.strip())
+            return tuple(_sum_of(ast.parse(plain, mode="eval").body))
         except (SyntaxError, ValueError, RecursionError):
             raise InputError(
                 f"{text!r} is not a component; write a name with parameters, such as clip(low=0.2, high=0.28), and "
@@ -61,16 +63,8 @@ class Component:
             ) from None
 
 
-def _shown(value: Any) -> str:
-    return str(value) if isinstance(value, Component) else repr(value)
-
-
 _DASHED = re.compile(r"""("[^"]*"|'[^']*')|([A-Za-z_]\w*(?:-[A-Za-z_]\w*)+)""")
-"""Quoted text, or a name with dashes: rewards have such names, and Python does not."""
-
-
-def _undashed(found: re.Match[str]) -> str:
-    return found[1] or found[2].replace("-", "__dash__")
+"""Quoted text, or a name with dashes, such as those of rewards, which Python does not parse."""
 
 
 def _sum_of(node: ast.expr) -> list[Component]:
@@ -96,12 +90,12 @@ def _value(node: ast.expr) -> Any:
 
 
 def c(name: str, **params: Any) -> Component:
-    """``c("clip", low=0.2, high=0.28)``."""
+    """Make a component: ``c("clip", low=0.2, high=0.28)``."""
     return Component(name, MappingProxyType(params))
 
 
 def schedule(kind: str, **params: Any) -> Component:
-    """A number that follows training, in place of a parameter: ``schedule("linear", start=1.0, end=0.5)``.
+    """Make a parameter that changes during training: ``schedule("linear", start=1.0, end=0.5)``.
 
     Kinds and parameters are those of `palaestra.schedules`.
     """
@@ -128,14 +122,14 @@ class Credit:
 
 @dataclass(frozen=True)
 class Stream:
-    """Episodes trained beside the rollouts, in the same optimiser step: demonstrations, a rehearsal, a replay.
+    """Further episodes trained in the same optimiser step as the rollouts: demonstrations, a rehearsal, a replay.
 
     Attributes:
-        source: where its groups come from.
-        surrogate: what is maximised at its tokens; the advantage is the trajectory's own where it has one, else 1.
+        source: source of its groups.
+        surrogate: objective at its tokens; the advantage is the one assigned to the trajectory beforehand, else 1.
         regularisers, masks, weights, reduction: as in a recipe, over this stream's batch alone.
         coefficient: a number or schedule by which its loss is multiplied.
-        origins: whose tokens are trained.
+        origins: origins of the tokens that are trained.
     """
 
     source: Component
@@ -158,23 +152,23 @@ class Recipe:
     """One algorithm.
 
     Attributes:
-        rollout: how the samples of a task are played.
-        shaping: registered rewards, added to the environment's own or (where complete) in its place; a parameter may be
-            a component, so that trees can be written: ``c("weighted", child=c("overlong"), weight=0.5)``.
-        filters: which groups, and which of their episodes, are trained.
-        replay: what is remembered of earlier batches and mixed into this one.
+        rollout: strategy that plays the samples of a task.
+        shaping: registered rewards, added to the environment's or, if complete, replacing them; a parameter may be a
+            component, so that trees can be written: ``c("weighted", child=c("overlong"), weight=0.5)``.
+        filters: selections of the groups, and of their episodes, that are trained.
+        replay: memory of earlier groups that are mixed into the batch.
         credit: terms whose sum is the advantage of a token.
-        adjustments: what happens to advantages afterwards, in order.
-        masks: which tokens are trained (all conditions hold).
+        adjustments: changes of the advantages, in order.
+        masks: conditions on the tokens that are trained; all must hold.
         weights: factors on the weight of each token.
-        anchor: what ratios are taken against: "sampler" (the log-probabilities that came with the tokens) or "policy"
-            (the policy at the beginning of the update, so that the sampler's gap is left to the corrector).
+        anchor: the policy that importance ratios are taken against: "sampler" (by the log-probabilities recorded with
+            the tokens) or "policy" (at the beginning of the update; the corrector handles the gap to the sampler).
         corrector, surrogate, regularisers, reduction: see the packages and modules of these names.
-        streams: what is trained beside the rollouts.
-        auxiliaries: models trained beside the policy.
-        reference: how the reference policy follows the policy.
-        guards: conditions on an update; where one fails, the update is skipped.
-        origins: whose tokens are trained: "policy", "hint", "teacher", "copy".
+        streams: further episodes that are trained with the rollouts.
+        auxiliaries: models trained with the policy.
+        reference: rule by which the reference policy moves to the policy.
+        guards: conditions on an update; if one fails, the update is skipped.
+        origins: origins of the tokens that are trained: "policy", "hint", "teacher", "copy".
         refill: sample further tasks until a full batch of groups has passed the filters, at most this many rounds.
         epochs: passes over each rollout batch.
         minibatches: optimiser steps an epoch.
@@ -208,15 +202,15 @@ class Recipe:
     rollout_share: float | Component = 1.0
 
     def stages(self) -> dict[str, str]:
-        """Stage name -> printable component, in the order of the pipeline; what is "none" everywhere is left out."""
-        shown = {}
+        """Field name -> printable components, in the order of the fields; "none" for an empty one."""
+        texts = {}
         for item in dataclasses.fields(self):
             value = getattr(self, item.name)
             if item.name in ("name", "paper", "summary"):
                 continue
             text = " + ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            shown[item.name] = text or "none"
-        return shown
+            texts[item.name] = text or "none"
+        return texts
 
     def differences(self, other: Recipe) -> dict[str, str]:
         """The stages in which this recipe differs from another, with this one's components."""
@@ -224,9 +218,9 @@ class Recipe:
         return {stage: text for stage, text in mine.items() if text != theirs[stage]}
 
     def with_(self, **overrides: str) -> Recipe:
-        """The recipe with stages replaced by what a text says, ``with_(surrogate="cispo", masks="none")``.
+        """Replace stages by the components in a text: ``with_(surrogate="cispo", masks="none")``.
 
-        Credit's parts are named themselves: ``returns``, ``baseline`` and ``scale`` act on a recipe with one term.
+        ``returns``, ``baseline`` and ``scale`` replace parts of the credit of a recipe with one credit term.
 
         Raises:
             InputError: there is no such stage, the text is no component, or the recipe has several credit terms.
@@ -252,7 +246,7 @@ class Recipe:
         return dataclasses.replace(self, **changed) if changed else self
 
     def with_kl(self, coefficient: float) -> Recipe:
-        """The recipe with this coefficient in each of its KL penalties, which keep their other parameters.
+        """Set the coefficient of each KL penalty of the recipe; other parameters stay.
 
         0 removes them; a recipe without any gets ``kl_k3``.
         """

@@ -1,4 +1,4 @@
-"""Recipes whose news is what they pay for: GRPO's update on another reward."""
+"""Recipes that train on another reward with GRPO's update."""
 
 from __future__ import annotations
 

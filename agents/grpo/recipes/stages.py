@@ -67,35 +67,35 @@ ROLLOUTS = _add(Stage("rollout", "rollout strategy", "rollouts", group="palaestr
 """``strategy(**params)``; ``.play(tasks, player) -> list[Group]``, one group a task (see `rollouts.player`)."""
 
 FILTERS = _add(Stage("filters", "filter", "components.filters", arguments=1, many=True))
-"""``(groups, **params) -> groups``: which groups, and which of their trajectories, are trained."""
+"""``(groups, **params) -> groups``: the groups, and trajectories of them, that are trained."""
 
 REPLAYS = _add(Stage("replay", "replay", "components.replay"))
 """``replay(**params)``; ``.mix(groups, step, rng) -> groups`` stores what is new and mixes in what is old."""
 
 RETURNS = _add(Stage("returns", "return", "components.credit", arguments=1, part="credit"))
-"""``(batch, **params) -> Units``: what is to be credited, and in which units (see `credit.units`)."""
+"""``(batch, **params) -> Units``: returns, by token, turn or episode (see `credit.units`)."""
 
 BASELINES = _add(Stage("baseline", "baseline", "components.credit", arguments=2, part="credit"))
-"""``(units, batch, **params) -> [M]``: what is subtracted from the value of each unit."""
+"""``(units, batch, **params) -> [M]``: baseline of each unit, subtracted from its return."""
 
 SCALES = _add(Stage("scale", "scale", "components.credit", arguments=2, part="credit"))
-"""``(units, batch, **params) -> [M]``: units whose values are centred already -> advantages."""
+"""``(units, batch, **params) -> [M]``: advantages of units whose values are returns minus baselines."""
 
 ADJUSTMENTS = _add(Stage("adjustments", "adjustment", "components.credit", arguments=2, many=True))
-"""``(advantage [N], batch, **params) -> advantage [N]``: what happens to advantages once they lie at the tokens."""
+"""``(advantage [N], batch, **params) -> advantage [N]``: changes of the tokens' advantages."""
 
 MASKS = _add(Stage("masks", "mask", "components.masks", arguments=2, many=True, part="selection"))
-"""``(batch, advantage [N], **params) -> bool [N]``: which tokens are trained. Masked ones leave the denominators."""
+"""``(batch, advantage [N], **params) -> bool [N]``: True for tokens that are trained; denominators count only these."""
 
 WEIGHTS = _add(Stage("weights", "weight", "components.weights", arguments=2, many=True, part="selection"))
-"""``(batch, advantage [N], **params) -> float [N]``: multiplies a token's weight. Denominators stay."""
+"""``(batch, advantage [N], **params) -> float [N]``: factors on the tokens' weights. Denominators stay."""
 
 CORRECTORS = _add(Stage("corrector", "corrector", "components.correctors", arguments=1, part="loss"))
 """``(scored, **params) -> factor [A]`` without gradient: for the gap between sampler and anchor, or between either and
 the policy; 0 drops a token."""
 
 SURROGATES = _add(Stage("surrogate", "surrogate", "components.surrogates", arguments=1, part="loss"))
-"""``(scored, **params) -> LossTerm``: what is maximised at each token."""
+"""``(scored, **params) -> LossTerm``: the objective that is maximised, at each token."""
 
 REGULARISERS = _add(
     Stage("regularisers", "regulariser", "components.regularisers", arguments=1, many=True, part="loss")
@@ -106,14 +106,14 @@ REDUCTIONS = _add(Stage("reduction", "reduction", "components.reductions", argum
 """``(batch, keep [N] bool, **params) -> weight [N]``, once for the whole optimiser batch."""
 
 SOURCES = _add(Stage("source", "stream source", "components.streams", part="streams"))
-"""``source(**params)``; ``.draw(supply) -> list[Group]``: what a stream beside the rollouts is trained on."""
+"""``source(**params)``; ``.draw(supply) -> list[Group]``: groups of a stream, trained with the rollouts."""
 
 AUXILIARIES = _add(Stage("auxiliaries", "auxiliary model", "components.auxiliaries", many=True))
-"""A model trained beside the policy: ``aux(**params)``; ``.measure(batch) -> {name: [N]}``, ``.update(batch)``."""
+"""A model trained with the policy: ``aux(**params)``; ``.measure(batch) -> {name: [N]}``, ``.update(batch)``."""
 
 REFERENCES = _add(Stage("reference", "reference policy", "components.references"))
 """``rule(**params)``; ``.after_step(step, metrics) -> float | None``: the share by which the reference moves to the
 policy after an optimiser batch (1: is replaced by it), or None."""
 
 GUARDS = _add(Stage("guards", "guard", "components.guards", arguments=1, many=True))
-"""``(statistics, **params) -> bool``: whether an update is applied, from the means of what its loss reported."""
+"""``(statistics, **params) -> bool``: True if an update is applied, by the means of its loss's statistics."""

@@ -1,7 +1,7 @@
-"""Environments on demand: made once, reused, reset to a task or put back to a snapshot.
+"""A pool of environments of one id, and how they are reset, saved and restored.
 
-In goes an id with text actions; out come environments that nobody else steps. Whatever fails inside one is the
-machinery's fault, so an environment that raised is thrown away instead of being given back.
+An environment taken from the pool has one user until it is given back. An exception inside an environment is never the
+agent's fault: such an environment is dropped instead of being given back.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...stepping import threads_for
 
 
 class Environments:
-    """Environments of one id, made on demand and reused; action and observation are text.
+    """Environments of one id, made on demand and reused; actions and observations are text.
 
     Raises:
         InputError: the id's actions are not text.
@@ -30,30 +30,30 @@ class Environments:
         if space != "Unicode":
             raise InputError(f"{env_id!r} takes actions from {space}, not text; choose an id with text actions.")
         self.param_space: Any = first.unwrapped.param_space  # type: ignore[attr-defined]
-        # What rewards may read of its episodes beyond the usual.
+        # Names of what rewards can read of its episodes beside the standard fields.
         self.supplies = frozenset(getattr(first.unwrapped, "supplies", ()))
-        # Where they are stepped, if not in this thread.
+        # The thread pool in which they are stepped; None steps them in this thread.
         self.threads = threads_for(first)
         self.give_back(first)
 
     def take(self) -> gymnasium.Env[Any, Any]:
-        """An environment that nobody else steps."""
+        """Take a free environment; make one if there is none."""
         if self._free:
             return self._free.pop()
         return gymnasium.make(self._id, disable_env_checker=True, **self._kwargs)
 
     def give_back(self, env: gymnasium.Env[Any, Any]) -> None:
-        """Return it for reuse."""
+        """Return an environment to the pool."""
         self._free.append(env)
 
 
 def begin(env: gymnasium.Env[Any, Any], seed: int, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Reset to the task that a seed and parameters fix."""
+    """Reset to the instance given by a seed and parameters. Return the first observation and its info."""
     return env.reset(seed=seed, options={"params": dict(params)})
 
 
 def snapshot(env: gymnasium.Env[Any, Any]) -> Any:
-    """The state of the episode, from which `put_back` goes on.
+    """Save the state of the episode for `restore`.
 
     Raises:
         InputError: the environment has no snapshots.
@@ -67,7 +67,7 @@ def snapshot(env: gymnasium.Env[Any, Any]) -> Any:
 
 
 def restore(env: gymnasium.Env[Any, Any], state: Any, seed: int, params: Mapping[str, Any]) -> None:
-    """Go back to a snapshot, of this environment or of another one of its id."""
+    """Set an environment to a snapshot, taken of it or of another environment of the same id."""
     # Gymnasium's wrapper refuses to step what was never reset; making a task can be slow, so it is done only then.
     if env.has_wrapper_attr("has_reset") and not env.get_wrapper_attr("has_reset"):
         begin(env, seed, params)
@@ -76,10 +76,10 @@ def restore(env: gymnasium.Env[Any, Any], state: Any, seed: int, params: Mapping
 
 
 def oracle_action(env: gymnasium.Env[Any, Any]) -> str:
-    """What the environment's scripted solver does next.
+    """The next action of the environment's scripted solver.
 
     Raises:
-        InputError: it has none.
+        InputError: the environment has no solver.
     """
     inner: Any = env.unwrapped
     try:

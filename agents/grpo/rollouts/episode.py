@@ -1,7 +1,7 @@
-"""One episode while it is played: what the sampler is asked next, and what the environment makes of the answer.
+"""One episode in progress, between the sampler that writes its actions and the environment that they step.
 
-An action is written in pieces where tokens are put into it; its tokens, origins and log-probabilities are kept as they
-came. The trained context may leave out a hint that the sampler saw.
+An action with inserted tokens is sampled in several pieces. Token ids, origins and log-probabilities are recorded
+exactly as sampled. The trained context may leave out a hint that the sampler saw.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .starts import Insert, Moment, Start, TokenLimits
 
 @dataclass(eq=False)
 class _Action:
-    """An action under way; ``room`` is the most tokens that it may have."""
+    """An unfinished action of at most ``room`` tokens."""
 
     obs_ids: tuple[int, ...]
     observation: str
@@ -37,7 +37,7 @@ class _Action:
 
 
 class LiveEpisode:
-    """One start, in the environment it has been given."""
+    """An episode in progress: one start, played in one environment."""
 
     def __init__(
         self,
@@ -63,16 +63,16 @@ class LiveEpisode:
         self._before = len(self._turns)
         self._action: _Action | None = None
         self._final: dict[str, Any] = {}
-        # What the environment returned to the action, where it has been stepped ahead.
+        # Result of the environment's step, if `prepare_step` has taken it already.
         self._stepped: tuple[Any, ...] | None = None
         self._valid, self._truncated, self._stripped, self._guided = True, False, False, start.guided
 
     def advance(self, session: int) -> Request | None:
-        """Play until the sampler is needed; None where the episode is over.
+        """Play until the sampler is needed. Return its request, or None once the episode is over.
 
         Raises:
-            InputError: the very first observation leaves no room to answer.
-            Exception: whatever the environment raises.
+            InputError: the first observation leaves no room for an action.
+            Exception: any exception of the environment.
         """
         while not self.over:
             if self._action is None:
@@ -80,11 +80,17 @@ class LiveEpisode:
             elif self._action.finish is not None:
                 self._step_environment(self._action)
             else:
-                return self._request(session, self._action)
+                action = self._action
+                until = min(action.room, action.inserts[0].at if action.inserts else action.room)
+                unsent, self._unsent = tuple(self._unsent), []
+                return Request(session, unsent, until - len(action.ids), self._temperature, self._entropies)
         return None
 
     def prepare_step(self) -> Callable[[], None] | None:
-        """What steps the environment ahead of `advance`, in any thread; None unless the action is complete."""
+        """Return a function that steps the environment, to be called in any thread before `advance`.
+
+        None if the action is not complete.
+        """
         if self.over or self._action is None or self._action.finish is None:
             return None
         text = self._renderer.action(self._action.ids)
@@ -95,7 +101,7 @@ class LiveEpisode:
         return step
 
     def receive(self, completion: Completion) -> None:
-        """Take what the sampler has written."""
+        """Append the sampler's tokens to the action."""
         action = self._action
         assert action is not None
         action.ids += completion.ids
@@ -108,7 +114,7 @@ class LiveEpisode:
             self._insert(action)
 
     def trajectory(self) -> Trajectory:
-        """What has been played."""
+        """The turns played so far, as a trajectory."""
         sampled = any(o in (Origin.POLICY, Origin.COPY) for turn in self._turns for o in turn.token_origins)
         return Trajectory(
             task_id=str(self._info.get("task_id", "")),
@@ -127,13 +133,13 @@ class LiveEpisode:
         )
 
     def invalidate(self) -> None:
-        """The machinery has failed: the episode ends and counts for nothing."""
+        """End the episode as invalid, after a failure that is not the agent's."""
         self.over, self._valid = True, False
 
     # Within a turn ---------------------------------------------------------------------------------------------------
 
     def _open_action(self) -> None:
-        """Begin the next action, or end the episode where the budgets leave no room for it."""
+        """Begin the next action; end the episode if the budgets leave no room for one."""
         played = len(self._turns) - self._before
         if self._states:
             self.moments.append(Moment(snapshot(self.env), self._observation, dict(self._info), tuple(self._turns)))
@@ -146,7 +152,7 @@ class LiveEpisode:
                 self._stripped = not self.start.keep_hint
                 text = text if self._stripped else hinted
             else:
-                self._guided = 0.0  # A hint that leaves no room to answer is not given.
+                self._guided = 0.0  # A hint that would leave no room for an action is left out.
         room = self._room(seen)
         if room <= 0 and not self._turns:
             raise InputError(
@@ -174,7 +180,7 @@ class LiveEpisode:
         return min(limits.action, limits.episode - self._tokens, limits.context - self._used - len(ids))
 
     def _insert(self, action: _Action) -> None:
-        """Put in what belongs at this place of the action."""
+        """Append the inserts that belong at this place of the action."""
         while action.inserts and action.inserts[0].at <= len(action.ids):
             insert = action.inserts.popleft()
             ids = insert.ids[: action.room - len(action.ids)]
@@ -187,11 +193,6 @@ class LiveEpisode:
             action.finish = "stop"
         elif len(action.ids) >= action.room:
             action.finish = "length"
-
-    def _request(self, session: int, action: _Action) -> Request:
-        until = min(action.room, action.inserts[0].at if action.inserts else action.room)
-        unsent, self._unsent = tuple(self._unsent), []
-        return Request(session, unsent, until - len(action.ids), self._temperature, self._entropies)
 
     def _step_environment(self, action: _Action) -> None:
         """Step the environment with the complete action."""

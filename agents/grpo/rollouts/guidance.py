@@ -1,7 +1,8 @@
-"""What guidance is made of: when it is given, how much of the solution, and where it is put.
+"""Building blocks of guidance by the environment's solution: triggers, amounts and placements.
 
-Triggers and amounts are looked up by name; a strategy is given them as text, ``"ladder(levels=(0.25, 0.5))"``, so that
-they can be written in a recipe and on the command line. The solution is the environment's oracle's.
+A trigger decides which tasks are guided, an amount which share of the solution each episode gets, a placement where it
+stands. Triggers and amounts are registered; a strategy names them by text, such as ``"ladder(levels=(0.25, 0.5))"``, so
+that recipes and the command line can. The solution comes from the environment's oracle.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ Trigger = Callable[[Sequence[Trajectory]], bool]
 Shares = Generator[list[float], list[bool], None]
 
 TRIGGERS: Registry[Callable[..., Trigger]] = Registry("trigger of guidance")
-"""``trigger(**params)(trajectories) -> bool``: whether a task whose samples these are gets guidance."""
+"""``trigger(**params)(trajectories) -> bool``: True if a task with these samples is to be guided."""
 
 AMOUNTS: Registry[Callable[..., Any]] = Registry("amount of guidance")
-"""``amount(**params).shares(count, player)``: a generator of rounds. Each round yields the share of the solution that
-each of its episodes is given, in [0, 1], and is sent whether each succeeded. ``all_rounds`` tells whether the episodes
-of all rounds are kept, or only the last round's; ``count`` is then the total, or that of each round."""
+"""``amount(**params).shares(count, player)``: a generator of rounds. It yields the share of the solution, in [0, 1], of
+each episode of a round, and receives for each whether it succeeded. If ``all_rounds``, the episodes of all rounds are
+kept and ``count`` is their total; otherwise only the last round's are kept and ``count`` is the size of each round."""
 
 
 def make_named(registry: Registry[Any], text: str) -> Any:
-    """Build what a text such as ``"ladder(levels=(0.25, 0.5))"`` names.
+    """Make the entry that a text such as ``"ladder(levels=(0.25, 0.5))"`` names.
 
     Raises:
         InputError: unknown name or parameter.
@@ -80,7 +81,7 @@ def any_fail() -> Trigger:
 @AMOUNTS.register("fixed")
 @dataclass(frozen=True)
 class FixedShare:
-    """The same share for all."""
+    """The same share for every episode."""
 
     share: float = 1.0
     all_rounds = True
@@ -92,7 +93,7 @@ class FixedShare:
 @AMOUNTS.register("ladder")
 @dataclass(frozen=True)
 class HintLadder:
-    """One share after the other until an episode succeeds (GHPO, arXiv 2507.10628, section 3.3)."""
+    """Rising shares, one a round, until an episode succeeds (GHPO, arXiv 2507.10628, section 3.3)."""
 
     levels: Sequence[float] = (0.25, 0.5, 0.75)
     all_rounds = False
@@ -106,7 +107,7 @@ class HintLadder:
 @AMOUNTS.register("uniform")
 @dataclass(frozen=True)
 class UniformShare:
-    """Drawn for each episode (IGPO, arXiv 2509.10396, section 3.2: 0.2 to 0.6)."""
+    """A share drawn uniformly for each episode (IGPO, arXiv 2509.10396, section 3.2: 0.2 to 0.6)."""
 
     low: float = 0.2
     high: float = 0.6
@@ -119,9 +120,11 @@ class UniformShare:
 @AMOUNTS.register("graded")
 @dataclass(frozen=True)
 class GradedShare:
-    """Member i of G gets (G - 1 - i) / (G - 1), the last one nothing, times a share that falls with training:
-    1 / (1 + exp(steepness (x - midpoint))), x from 0 to 1 (RuscaRL, arXiv 2508.16949, section 3.2; values of the
+    """Shares that fall within the group and with training (RuscaRL, arXiv 2508.16949, section 3.2; values of the
     released run).
+
+    Member i of G gets (G - 1 - i) / (G - 1) / (1 + exp(steepness (x - midpoint))), x in [0, 1] being the share of
+    training that is done.
     """
 
     midpoint: float = 0.2
@@ -136,10 +139,10 @@ class GradedShare:
 @AMOUNTS.register("logistic")
 @dataclass(frozen=True)
 class LogisticShare:
-    """Rounds that seek the share at which ``target`` of the episodes succeed (SEELE, arXiv 2509.06923, section 4).
+    """Rounds that search for the share at which ``target`` of the episodes succeed (SEELE, arXiv 2509.06923, sec. 4).
 
-    The first round gets nothing; after each round a logistic curve with three parameters is fitted to the success at
-    the shares so far, and the next share is where it meets the target.
+    The first round has share 0. After each round a logistic curve with three parameters is fitted to the success rates
+    at the shares so far; the next share is the one at which the curve reaches the target.
     """
 
     target: float = 0.5
@@ -158,7 +161,7 @@ class LogisticShare:
 
 
 def share_for(a: float, b: float, c: float, target: float = 0.5) -> float:
-    """The share p at which c + (1 - c) / (1 + exp(-a (p - b))) is the target, clipped to [0, 1] (SEELE, eq. 8)."""
+    """Solve c + (1 - c) / (1 + exp(-a (p - b))) = target for the share p, clipped to [0, 1] (SEELE, eq. 8)."""
     if target <= c:
         return 0.0
     odds = (target - c) / (1 - c)
@@ -166,8 +169,7 @@ def share_for(a: float, b: float, c: float, target: float = 0.5) -> float:
 
 
 def fit_logistic(seen: Sequence[tuple[float, float, int]]) -> tuple[float, float, float]:
-    """Least squares for (a, b, c) of the logistic curve, on a grid; among equally good ones the nearest to (10, 0.5,
-    0).
+    """Fit (a, b, c) of the logistic curve by least squares on a grid; of equal fits the nearest to (10, 0.5, 0) wins.
 
     Args:
         seen: (share, success, episodes) of each round.
@@ -185,27 +187,27 @@ def fit_logistic(seen: Sequence[tuple[float, float, int]]) -> tuple[float, float
 
 @dataclass(frozen=True)
 class Solution:
-    """The oracle's episode, played from the beginning of the task."""
+    """The oracle's episode, from the beginning of the task."""
 
     played: PlayedEpisode
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """The text of each of its actions."""
+        """The text of each action."""
         return tuple(turn.action for turn in self.played.trajectory.turns)
 
     def text(self, share: float) -> str:
-        """The first share of it: characters of a single action, else whole actions, one a line."""
+        """The first ``share`` of the solution: characters of a single action, else whole actions, one a line."""
         if len(self.actions) == 1:
             return self.actions[0][: round(share * len(self.actions[0]))]
         return "\n".join(self.actions[: round(share * len(self.actions))])
 
     def criteria(self, share: float, rng: np.random.Generator) -> str:
-        """Some of what a solution must meet, drawn at random, one a line: the environment's ``info["criteria"]``, or
-        the lines of the solution.
+        """A random ``share`` of the criteria that a solution must meet, one a line: the environment's
+        ``info["criteria"]``, or the lines of the solution if it has none.
         """
-        told = self.played.moments[0].info.get("criteria") if self.played.moments else None
-        every = [str(criterion) for criterion in told or "\n".join(self.actions).splitlines()]
+        listed = self.played.moments[0].info.get("criteria") if self.played.moments else None
+        every = [str(criterion) for criterion in listed or "\n".join(self.actions).splitlines()]
         chosen = sorted(rng.choice(len(every), round(share * len(every)), replace=False).tolist())
         return "\n".join(every[i] for i in chosen)
 
@@ -220,12 +222,13 @@ def solve(tasks: Sequence[RolloutTask], player: Player) -> list[Solution]:
     return [Solution(played) for played in player.play(starts, states=True)]
 
 
-# Places ---------------------------------------------------------------------------------------------------------------
+# Placements -----------------------------------------------------------------------------------------------------------
 
 
 def in_answer(task: RolloutTask, solution: Solution, share: float) -> Start:
-    """The first share of the solution opens the answer: tokens of a single action (without its stop token), else whole
-    turns, all but the last at most.
+    """Start with the first ``share`` of the solution as the beginning of the answer.
+
+    These are tokens of a single action, without its stop token, or whole turns, never the last one.
     """
     turns = solution.played.trajectory.turns
     if len(turns) != 1:
@@ -240,12 +243,12 @@ def in_answer(task: RolloutTask, solution: Solution, share: float) -> Start:
 def in_chunks(
     task: RolloutTask, solution: Solution, share: float, rng: np.random.Generator, low: int, high: int
 ) -> Start:
-    """Some chunks of the first action of the solution, each at its own place in the answer; the policy writes what lies
-    between (IGPO, arXiv 2509.10396, section 3.2).
+    """Start with some chunks of the solution's first action at their places in the answer; the policy writes the tokens
+    between them (IGPO, arXiv 2509.10396, section 3.2).
 
     Args:
-        share: of the chunks, at least one of them.
-        low, high: bounds on a chunk's tokens.
+        share: share of the chunks that is given, at least one chunk.
+        low, high: least and most tokens of a chunk.
     """
     turns = solution.played.trajectory.turns
     ids = turns[0].act_ids[:-1] if turns else ()

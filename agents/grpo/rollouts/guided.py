@@ -1,4 +1,4 @@
-"""Tasks played again with a part of the solution, in the prompt or in the answer."""
+"""A strategy that plays tasks again with a part of the solution in the prompt or in the answer."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ _MERGES = ("replace", "failures", "add", "beside")
 @ROLLOUTS.register("guided")
 @dataclass(eq=False)
 class Guided(Strategy):
-    """Play tasks again with a part of the solution where the plain samples call for it.
+    """Play tasks again with a part of the solution if their plain samples trigger it.
 
-    With ``trigger="always", merge="replace"`` there are no plain samples.
+    With ``trigger="always", merge="replace"`` no plain samples are played.
 
     Args:
-        trigger: which tasks: a name of `guidance.TRIGGERS`, with parameters.
-        amount: how much: a name of `guidance.AMOUNTS`, with parameters.
-        where: "prompt" (text after the observation, never trained), "stripped" (likewise, but taken out of the context
-            that is trained), "answer" (tokens or turns that open the answer, `Origin.HINT`) or "chunks" (tokens at
-            their places within the answer, `Origin.HINT`).
-        source: of text: the beginning of the "solution", some of the "criteria" that it meets, or "feedback" on a
-            failed attempt followed by the beginning of the solution.
-        template: the text around it; ``{hint}`` stands for it.
+        trigger: tasks that are guided: a name of `guidance.TRIGGERS`, with parameters.
+        amount: share of the solution: a name of `guidance.AMOUNTS`, with parameters.
+        where: "prompt" (text after the observation, never trained), "stripped" (likewise, but left out of the trained
+            context), "answer" (tokens or turns that open the answer, `Origin.HINT`) or "chunks" (tokens at their places
+            within the answer, `Origin.HINT`).
+        source: source of the text: the beginning of the "solution", some of the "criteria" that it meets, or "feedback"
+            on a failed attempt followed by the beginning of the solution.
+        template: text of the hint; ``{hint}`` stands for the source's text.
         count: guided episodes of a task; 0: as many as its samples, -1: one for each failed sample.
         keep: guided episodes that are kept: "all" or only "successes".
-        merge: guided episodes "replace" the plain ones if there are any, stand in for "failures" (in the order of
-            both), are "add"ed, or make a group "beside", compared only with each other.
-        most: bound on how many are kept; 0: none.
-        chunk: bounds on the tokens of a chunk.
+        merge: guided episodes "replace" the plain ones, take the place of "failures" (in the order of both), are
+            "add"ed to the group, or form a group of their own ("beside"), compared only with each other.
+        most: most guided episodes that are kept; 0: no bound.
+        chunk: least and most tokens of a chunk.
     """
 
     trigger: str = "all_fail"
@@ -67,26 +67,23 @@ class Guided(Strategy):
             raise InputError(f"chunk must be two rising numbers of at least 1, not {self.chunk}.")
         self._fires = make_named(TRIGGERS, self.trigger)
         self._amount = make_named(AMOUNTS, self.amount)
-        self._blind = self.trigger in ("always", "always()") and self.merge == "replace"
+        self._only_guided = self.trigger in ("always", "always()") and self.merge == "replace"
 
     def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
-        plain = play_by_task(player, [[] if self._blind else [Start(task)] * task.samples for task in tasks])
+        plain = play_by_task(player, [[] if self._only_guided else [Start(task)] * task.samples for task in tasks])
         failed = [[p.trajectory for p in played if p.trajectory.valid and not p.trajectory.success] for played in plain]
         wanted = [i for i, played in enumerate(plain) if self._fires([p.trajectory for p in played])]
         guided = dict(zip(wanted, self._guide([tasks[i] for i in wanted], [failed[i] for i in wanted], player)))
-        groups, beside = [], []
+        groups, guided_groups = [], []
         for i, (task, played) in enumerate(zip(tasks, plain, strict=True)):
-            more = self._kept(guided.get(i, []))
+            more = [p for p in guided.get(i, []) if self.keep == "all" or (p.trajectory.valid and p.trajectory.success)]
+            more = more[: self.most] if self.most else more
             if self.merge == "beside" and more:
-                beside.append(replace(group_of(task, more), proposal=-1))
-            groups.append(group_of(task, self._merged(played, more)))
-        return [*groups, *beside]
+                guided_groups.append(replace(group_of(task, more), proposal=-1))
+            groups.append(group_of(task, self._merge(played, more)))
+        return [*groups, *guided_groups]
 
-    def _kept(self, guided: Sequence[PlayedEpisode]) -> list[PlayedEpisode]:
-        kept = [p for p in guided if self.keep == "all" or (p.trajectory.valid and p.trajectory.success)]
-        return kept[: self.most] if self.most else kept
-
-    def _merged(self, plain: Sequence[PlayedEpisode], guided: Sequence[PlayedEpisode]) -> list[PlayedEpisode]:
+    def _merge(self, plain: Sequence[PlayedEpisode], guided: Sequence[PlayedEpisode]) -> list[PlayedEpisode]:
         if self.merge == "beside" or not guided:
             return list(plain)
         if self.merge == "replace":
@@ -98,7 +95,7 @@ class Guided(Strategy):
     def _guide(
         self, tasks: Sequence[RolloutTask], failed: Sequence[Sequence[Trajectory]], player: Player
     ) -> list[list[PlayedEpisode]]:
-        """Guided episodes of each task, the rounds of all tasks side by side."""
+        """Play the guided episodes of each task; one wave plays a round of all tasks."""
         counts = [len(f) if self.count < 0 else self.count or t.samples for t, f in zip(tasks, failed, strict=True)]
         rounds: list[Shares] = [self._amount.shares(count, player) for count in counts]
         solutions = solve(tasks, player)
@@ -122,7 +119,10 @@ class Guided(Strategy):
             waves = dict(zip(open_, play_by_task(player, starts)))
             for i, wave in waves.items():
                 kept[i] = [*kept[i], *wave] if self._amount.all_rounds else list(wave)
-                asked[i] = _next(rounds[i], [p.trajectory.valid and p.trajectory.success for p in wave])
+                try:
+                    asked[i] = rounds[i].send([p.trajectory.valid and p.trajectory.success for p in wave])
+                except StopIteration:
+                    asked[i] = None
         return kept
 
     def _start(
@@ -150,22 +150,15 @@ class Guided(Strategy):
         return Start(task, hint=self.template.replace("{hint}", hint), keep_hint=keep, guided=share)
 
 
-def _next(rounds: Shares, successes: list[bool]) -> list[float] | None:
-    try:
-        return rounds.send(successes)
-    except StopIteration:
-        return None
-
-
 def replace_failures(plain: Sequence[PlayedEpisode], others: Sequence[PlayedEpisode]) -> list[PlayedEpisode]:
-    """The plain episodes with the others in place of those that failed, as far as either goes."""
+    """Replace failed plain episodes by the others, in order, until either runs out."""
     rest = iter(others)
     return [p if p.trajectory.success or not p.trajectory.valid else next(rest, p) for p in plain]
 
 
 def feedback_on(attempt: Trajectory, plan: str) -> str:
-    """What an attempt said, what was wrong with it as far as the environment told, and the beginning of a solution."""
-    said = "\n".join(turn.action for turn in attempt.turns)
+    """Write a hint from a failed attempt: its actions, the environment's error messages, and a partial solution."""
+    actions = "\n".join(turn.action for turn in attempt.turns)
     errors = dict.fromkeys(turn.action_error for turn in attempt.turns if turn.action_error)
-    lines = [f"An earlier attempt failed: {said}", *errors, *([f"Plan: {plan}"] if plan else [])]
+    lines = [f"An earlier attempt failed: {actions}", *errors, *([f"Plan: {plan}"] if plan else [])]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What a rollout strategy is, and the plain one: independent samples of every task."""
+"""The base class of rollout strategies, and the plain strategy: independent samples of every task."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .starts import PlayedEpisode, RolloutTask, Start
 class Strategy:
     """Base of the rollout strategies.
 
-    ``play`` returns one group for each task, in their order, and after them groups that the curriculum did not ask for
-    (``Group.proposal`` -1). ``provides`` names what its groups have beyond trajectories: "greedy", "drawn", "nodes",
-    "node_values". Parameters are attributes of the same name, so that a schedule can set them; what remembers something
-    also overrides the two state methods.
+    ``play`` returns one group for each task, in their order, followed by groups that belong to no proposal of the
+    teacher (``Group.proposal`` -1). ``provides`` names what its groups have beside trajectories: "greedy", "drawn",
+    "nodes", "node_values". Parameters are attributes of the same name, so that a schedule can set them. A strategy with
+    memory also overrides the two state methods.
     """
 
     provides: ClassVar[frozenset[str]] = frozenset()
@@ -27,7 +27,7 @@ class Strategy:
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
-        """What is remembered between updates, JSON-able."""
+        """The memory that lasts between updates, JSON-able."""
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -35,19 +35,19 @@ class Strategy:
 
 
 def play_by_task(player: Player, starts: Sequence[Sequence[Start]], **options: Any) -> list[list[PlayedEpisode]]:
-    """Play the starts of several tasks together; what was played, by task."""
+    """Play the starts of several tasks together. Return the episodes of each task."""
     flat = iter(player.play([start for several in starts for start in several], **options))
     return [[next(flat) for _ in several] for several in starts]
 
 
 def group_of(task: RolloutTask, played: Sequence[PlayedEpisode], **fields: Any) -> Group:
-    """The group of a task."""
+    """Make the group of a task; ``fields`` are further fields of `Group`."""
     return Group(task.proposal, tuple(p.trajectory for p in played), **fields)
 
 
 @ROLLOUTS.register("independent")
 class Independent(Strategy):
-    """Every sample of every task, from the beginning, each by itself."""
+    """Every sample of a task is played from the beginning, independently of the others."""
 
     def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         waves = play_by_task(player, [[Start(task)] * task.samples for task in tasks])

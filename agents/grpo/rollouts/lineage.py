@@ -1,7 +1,8 @@
-"""Episodes that branch off from one another, and the tree that a group of them makes.
+"""Groups whose episodes branch off from one another and form trees.
 
-A group grows in waves: each wave plays shoots, which begin anew or leave an earlier member somewhere in its action
-tokens. At the end every trajectory is told its path through the tree, so that credit knows which stretches are shared.
+A group grows in waves. Each wave plays shoots: episodes that begin anew or leave an earlier member after some of its
+action tokens. At the end every trajectory gets its path through the tree (`Trajectory.nodes`), from which credit
+assignment reads the stretches that episodes share.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .starts import PlayedEpisode, RolloutTask, Start, branch
 
 @dataclass(frozen=True)
 class Shoot:
-    """An episode to be played: a new one, or one that leaves member ``parent`` after ``tokens`` tokens of its action
+    """An episode to play: a new one, or one that leaves member ``parent`` after ``tokens`` tokens of its action
     ``turn``. ``hint`` and ``keep_hint`` are those of `Start`.
     """
 
@@ -54,34 +55,30 @@ def grow(
     """Play the shoots of all tasks in one wave and append them to their trees.
 
     Args:
-        trained: copied tokens are trained in every copy, not only where they were sampled.
+        trained: train copied tokens in every copy, not only in the episode that sampled them.
     """
-    starts = [
-        [_start(task, tree, shoot, trained) for shoot in several]
-        for task, tree, several in zip(tasks, trees, shoots, strict=True)
-    ]
+    starts: list[list[Start]] = []
+    shared: list[list[int]] = []
+    for task, tree, several in zip(tasks, trees, shoots, strict=True):
+        starts.append([])
+        shared.append([])
+        for shoot in several:
+            hint = {"hint": shoot.hint, "keep_hint": shoot.keep_hint}
+            if shoot.parent < 0:
+                starts[-1].append(Start(task, **hint))
+                shared[-1].append(0)
+            else:
+                parent = tree[shoot.parent]
+                starts[-1].append(branch(task, parent.played, shoot.turn, shoot.tokens, trained, **hint))
+                copied = parent.trajectory.turns[: shoot.turn]
+                shared[-1].append(sum(len(turn.act_ids) for turn in copied) + shoot.tokens)
     waves = play_by_task(player, starts, states=True, entropies=entropies)
-    for tree, several, wave in zip(trees, shoots, waves, strict=True):
-        tree += [
-            Member(played, shoot.parent, _shared(tree, shoot)) for shoot, played in zip(several, wave, strict=True)
-        ]
-
-
-def _start(task: RolloutTask, tree: Sequence[Member], shoot: Shoot, trained: bool) -> Start:
-    if shoot.parent < 0:
-        return Start(task, hint=shoot.hint, keep_hint=shoot.keep_hint)
-    parent = tree[shoot.parent].played
-    return branch(task, parent, shoot.turn, shoot.tokens, trained, hint=shoot.hint, keep_hint=shoot.keep_hint)
-
-
-def _shared(tree: Sequence[Member], shoot: Shoot) -> int:
-    if shoot.parent < 0:
-        return 0
-    return sum(len(turn.act_ids) for turn in tree[shoot.parent].trajectory.turns[: shoot.turn]) + shoot.tokens
+    for tree, several, lengths, wave in zip(trees, shoots, shared, waves, strict=True):
+        tree += [Member(p, shoot.parent, length) for p, shoot, length in zip(wave, several, lengths, strict=True)]
 
 
 def place_of(trajectory: Trajectory, token: int) -> tuple[int, int]:
-    """Turn and place within its action of an action token, counted over the episode."""
+    """Turn, and position within its action, of the action token with this index in the episode."""
     for turn, played in enumerate(trajectory.turns):
         if token < len(played.act_ids):
             return turn, token
@@ -90,7 +87,7 @@ def place_of(trajectory: Trajectory, token: int) -> tuple[int, int]:
 
 
 def turn_starts(trajectory: Trajectory) -> list[int]:
-    """The first action token of each turn."""
+    """Index of the first action token of each turn, counted over the episode."""
     starts, at = [], 0
     for turn in trajectory.turns:
         starts.append(at)
@@ -99,19 +96,19 @@ def turn_starts(trajectory: Trajectory) -> list[int]:
 
 
 def tree_group(task: RolloutTask, tree: Sequence[Member]) -> Group:
-    """The group of a task, with each trajectory's path through its tree."""
+    """Make the group of a task, with each trajectory's path through its tree."""
     paths = zip(tree, _paths(tree), strict=True)
     return Group(task.proposal, tuple(replace(member.trajectory, nodes=path) for member, path in paths))
 
 
 def _paths(tree: Sequence[Member]) -> list[tuple[Node, ...]]:
-    """Nodes of each member: stretches between places where somebody leaves, named by who sampled them first."""
+    """Nodes of each member: stretches between branching points, named by the member that sampled them first."""
     owned: list[list[tuple[int, int, int]]] = []  # (owner, begin, end) of each stretch of a member's tokens
     cuts: dict[int, set[int]] = {}
     for number, member in enumerate(tree):
         length = member.trajectory.action_tokens
         path = []
-        shared = min(member.shared, length)  # An episode whose machinery failed may have less than it was to copy.
+        shared = min(member.shared, length)  # An invalid episode may be shorter than its shared part.
         if member.parent >= 0:
             for owner, begin, end in owned[member.parent]:
                 if begin < shared:

@@ -1,8 +1,8 @@
 """Trees that branch at uncertain tokens and drop what grows back together (LATR, arXiv 2510.24302).
 
-The tree stands in the first action of a task. Its branches are all of one length; what each of them would say next is
-drawn some way ahead, which changes nothing, as every decision at a place depends on what precedes it alone. Where a
-decision goes against what was drawn, the rest is drawn again. Once no decision is left the branches are played.
+The tree grows in the first action of a task, all branches token by token. The next tokens of each branch are sampled
+some way ahead; this changes no probability, as each decision depends on earlier tokens alone. If a decision takes
+another token than the sampled one, the rest is sampled again. Once no decision is left, the branches are played.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .starts import Insert, RolloutTask, Start
 _log = logging.getLogger(__name__)
 
 
-# How alike two stretches of equal length are -------------------------------------------------------------------------
+# Similarity of two stretches of equal length --------------------------------------------------------------------------
 
 
 def levenshtein(one: Sequence[int], other: Sequence[int]) -> int:
@@ -60,7 +60,7 @@ METRICS: dict[str, tuple[Callable[[Sequence[int], Sequence[int], float], bool], 
     "suffix": (lambda a, b, bound: common_suffix(a, b) / len(a) > bound, 0.2),
     "rouge_l": (lambda a, b, bound: common_subsequence(a, b) / len(a) > bound, 0.5),
 }
-"""Name -> (whether two stretches of equal length are alike, given a bound; the bound of the released code)."""
+"""Name -> (test that two stretches of equal length are alike, given a bound; bound of the released code)."""
 
 
 # The tree ------------------------------------------------------------------------------------------------------------
@@ -68,14 +68,14 @@ METRICS: dict[str, tuple[Callable[[Sequence[int], Sequence[int], float], bool], 
 
 @dataclass(eq=False)
 class Branch:
-    """One answer that grows.
+    """One growing answer.
 
     Attributes:
         ids, logps: its tokens so far and their log-probabilities.
-        parent: the living branch that it left, or the nearest one that this one left; None for the root.
-        born: place of the first token that is its own.
-        ahead: drawn for the places that follow: token, log-probability, and the likeliest tokens there.
-        ended: a stop token was written, or the room is used up.
+        parent: the branch that it left; if that one was dropped, the nearest ancestor still living. None for the root.
+        born: position of the first token that is its own.
+        ahead: sampled for the next positions: token, log-probability, and the likeliest tokens there.
+        ended: it has a stop token, or as many tokens as there is room for.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Branch:
 
     @property
     def age(self) -> int:
-        """Tokens of its own."""
+        """Number of tokens of its own."""
         return len(self.ids) - self.born
 
 
@@ -95,7 +95,7 @@ class LookaheadTree:
     """The branches of one task.
 
     Args:
-        rules: when to branch and what to drop.
+        rules: the strategy, whose parameters decide on branching and dropping.
         prompt: ids before its first action.
         capacity: most branches at a time.
         room: most tokens of a branch.
@@ -109,14 +109,18 @@ class LookaheadTree:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to decide: no branch can be opened and none dropped."""
+        """True if no branch can be opened any more and none dropped."""
         oldest = max(self.rules.ages)
         undecided = (b for b in self.branches if not b.ended and b.parent and not b.parent.ended and b.age < oldest)
         full = len(self.branches) >= self.capacity
         return all(b.ended for b in self.branches) or (full and not any(undecided))
 
     def branches_to_draw(self) -> list[Branch]:
-        """The branches whose next tokens must be drawn before the tree can go on; [] once it is complete."""
+        """Grow the tree as far as sampled tokens reach.
+
+        Returns:
+            The branches whose next tokens must be sampled; [] once the tree is complete.
+        """
         while not self.complete:
             if wanting := [b for b in self.branches if not b.ended and not b.ahead]:
                 return wanting
@@ -124,7 +128,7 @@ class LookaheadTree:
         return []
 
     def _step(self) -> None:
-        """One more token for every branch that goes on."""
+        """Append one token to every living branch, open new branches, and drop those that are alike their parent."""
         options = [
             (rank, row, candidate)
             for row, branch in enumerate(self.branches)
@@ -166,27 +170,28 @@ class LookaheadTree:
 @ROLLOUTS.register("lookahead")
 @dataclass(eq=False)
 class Lookahead(Strategy):
-    """Branch where the policy hesitates and keep what stays different (LATR, arXiv 2510.24302, section 3).
+    """Branch at uncertain tokens and keep branches that stay different (LATR, arXiv 2510.24302, section 3).
 
-    A tree grows in the first action. At each place the ``width`` likeliest tokens of a branch are looked at: one that
-    is not the likeliest opens a branch where its probability exceeds ``tau_abs`` and is less than ``tau_rel`` below the
-    highest one. Where there is no room for all, those of lower rank come first, then those of earlier branches. A
-    branch that is left goes on with its likeliest token; all others go on as sampled. At certain ages a branch is
-    dropped, and its place becomes free, if its last tokens, as many as its age, are alike those of the branch that it
-    left (the nearest one still living). Once the tree is full and all are past these ages, they are sampled to the end.
+    A tree grows in the first action. At each position the ``width`` likeliest tokens of a branch are candidates: one
+    that is not the likeliest opens a branch if its probability exceeds ``tau_abs`` and is less than ``tau_rel`` below
+    the highest one. If there is no room for all, likelier ranks come first, then earlier branches. A branch that is
+    left continues with its likeliest token; all others continue as sampled. At certain ages a branch is dropped, and
+    its place becomes free, if its last tokens, as many as its age, are alike those of its parent (the branch that it
+    left, or the nearest ancestor still living). Once the tree is full and all branches are past these ages, they are
+    sampled to the end.
 
-    What the policy did not sample but chose by this rule has the policy's log-probability, and every episode is trained
-    whole. Samples that the tree does not fill begin anew. The thresholds are those for mathematics; for Countdown the
-    released code has tau_abs 0.25, tau_rel 0.15 and the metric "edit".
+    Tokens that this rule chose have the policy's log-probability, and every episode is trained whole. Samples that the
+    tree does not fill begin anew. The thresholds are those for mathematics; for Countdown the released code has tau_abs
+    0.25, tau_rel 0.15 and the metric "edit".
 
     Args:
-        share: part of the samples that the tree is for; the others are independent.
-        width: likeliest tokens that are looked at.
+        share: share of the samples that the tree makes; the others are independent.
+        width: number of likeliest tokens that are candidates.
         tau_abs, tau_rel: see above.
-        ages: in tokens of the branch's own.
-        metric: how alike two stretches are: "edit" (distance / tokens below the threshold), "suffix" (common ending /
+        ages: ages, in tokens of a branch's own, at which it is compared with its parent.
+        metric: two stretches are alike by "edit" (distance / tokens below the threshold), "suffix" (common ending /
             tokens above it) or "rouge_l" (longest common subsequence / tokens above it).
-        threshold: None: 0.4, 0.2 and 0.5, respectively.
+        threshold: of the metric; None: 0.4, 0.2 and 0.5, respectively.
 
     Raises:
         InputError: a share or tau outside [0, 1], no age, or an unknown metric.
@@ -209,7 +214,7 @@ class Lookahead(Strategy):
                 raise InputError(f"{name} must be in [0, 1], not {getattr(self, name)}.")
 
     def candidates(self, top: Likeliest) -> list[tuple[int, tuple[int, float]]]:
-        """Which of the likeliest tokens (id, log-probability) may open a branch, with their rank from 1."""
+        """The tokens (id, log-probability) among the likeliest that may open a branch, each with its rank from 1."""
         highest = math.exp(top[0][1])
         return [
             (rank, (token, logp))
@@ -218,27 +223,27 @@ class Lookahead(Strategy):
         ]
 
     def are_alike(self, one: Sequence[int], other: Sequence[int]) -> bool:
-        """Whether two stretches of equal length count as the same."""
+        """True if two stretches of equal length count as the same."""
         test, usual = METRICS[self.metric]
         return test(one, other, usual if self.threshold is None else self.threshold)
 
     def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
-        trees = [self._tree(task, player) for task in tasks]
-        while wanting := [(tree, branch) for tree in trees if tree for branch in tree.branches_to_draw()]:
-            self._draw(wanting, player)
+        trees = [self._make_tree(task, player) for task in tasks]
+        while undrawn := [(tree, branch) for tree in trees if tree for branch in tree.branches_to_draw()]:
+            self._draw(undrawn, player)
         starts = [_starts(task, tree) for task, tree in zip(tasks, trees, strict=True)]
         return [group_of(task, played) for task, played in zip(tasks, play_by_task(player, starts), strict=True)]
 
-    def _tree(self, task: RolloutTask, player: Player) -> LookaheadTree | None:
-        """The tree of a task before its first token; None where there is nothing to branch."""
+    def _make_tree(self, task: RolloutTask, player: Player) -> LookaheadTree | None:
+        """Make the tree of a task, before its first token; None if it has room for one branch only or for no token."""
         capacity = round(self.share * task.samples)
-        prompt = _prompt(task, player) if capacity > 1 else ()
+        prompt = _render_prompt(task, player) if capacity > 1 else ()
         limits = player.limits
         room = min(limits.action, limits.episode, limits.context - len(prompt))
         return LookaheadTree(self, prompt, capacity, room, player.renderer.stop_ids) if prompt and room > 0 else None
 
     def _draw(self, wanting: Sequence[tuple[LookaheadTree, Branch]], player: Player) -> None:
-        """Draw the next tokens of these branches."""
+        """Sample the next tokens of these branches."""
         asked: dict[int, Branch] = {}
         for tree, branch in wanting:
             session, span = player.new_session(), min(max(self.ages), tree.room - len(branch.ids))
@@ -247,14 +252,15 @@ class Lookahead(Strategy):
             player.sampler.submit(Request(session, ids, span, player.temperature, top=max(1, self.width)))
         missing = len(asked)
         while missing:
-            for said in player.sampler.step():
-                asked[said.session].ahead.extend(zip(said.ids, said.logps, said.top, strict=True))
-                player.sampler.close(said.session)
+            for completion in player.sampler.step():
+                branch = asked[completion.session]
+                branch.ahead.extend(zip(completion.ids, completion.logps, completion.top, strict=True))
+                player.sampler.close(completion.session)
                 missing -= 1
 
 
-def _prompt(task: RolloutTask, player: Player) -> tuple[int, ...]:
-    """What is said before the first action; () where the environment fails, as it will again when it is played."""
+def _render_prompt(task: RolloutTask, player: Player) -> tuple[int, ...]:
+    """Token ids before the first action; () if the environment raises, as it will again when the task is played."""
     env = player.environments.take()
     try:
         observation, _ = begin(env, task.seed, task.params)
@@ -268,7 +274,7 @@ def _prompt(task: RolloutTask, player: Player) -> tuple[int, ...]:
 
 
 def _starts(task: RolloutTask, tree: LookaheadTree | None) -> list[Start]:
-    """Every branch with what was drawn for it, and new beginnings for the rest."""
+    """Starts with the tokens of each branch, and plain starts for the rest of the samples."""
     starts = []
     for branch in tree.branches if tree else ():
         ids = (*branch.ids, *(token for token, _, _ in branch.ahead))

@@ -1,11 +1,10 @@
-"""Plays episodes: environments on one side, a sampler on the other, trajectories out. The one rollout path.
+"""The player: plays starts with a sampler and environments and returns trajectories. All rollouts go through it.
 
-In go starts: a task, played from its beginning or from a moment of an earlier episode, with or without a hint. Every
-episode is a session of the sampler; as soon as its action is complete its environment steps and the next request is
-queued, so no episode waits for another one. Environments that run programs are stepped in threads while the sampler
-goes on; an episode is taken up again when a number of others have got as far, not when its step happens to be done, so
-that what is sampled depends on nothing but the seed. What the agent does wrong is data; what the machinery does wrong
-makes the trajectory invalid.
+Every episode is a session of the sampler. Once its action is complete, its environment steps and the next request is
+queued, so that no episode waits for another. Environments that run programs step in threads while the sampler goes on;
+their episodes continue in the order in which their actions were completed, never in the order in which steps happen to
+finish, so that samples depend on the seed alone. An agent's error is data; an exception of the environment makes the
+trajectory invalid.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 def env_return(trajectory: Trajectory) -> float:
-    """What the environment paid."""
+    """Sum of the environment's rewards."""
     return trajectory.env_return
 
 
@@ -43,12 +42,12 @@ class Player:
         sampler: the policy; its sessions belong to this player while it lives.
         renderer: between text and ids.
         limits: budgets in tokens.
-        temperature: of sampling, unless a start says otherwise.
-        rng: for choices of strategies (where to branch, which hint); the sampler has its own noise.
-        step, steps: updates done, and how many there will be, for schedules.
-        version: optimiser batches that the policy has seen.
-        worth: what an episode is worth where a strategy needs a number before credit is assigned (greedy twins, values
-            of states): the environment's rewards, or those with a recipe's shaping.
+        temperature: of sampling; a start can override it.
+        rng: random choices of strategies (where to branch, which hint); the sampler has a generator of its own.
+        step, steps: updates done and updates of the whole run, for schedules.
+        version: number of optimiser batches that the policy has been trained on.
+        return_of: return of an episode, for strategies that need it before credit is assigned (greedy twins, values of
+            states): the environment's rewards, or those with a recipe's shaping.
     """
 
     def __init__(
@@ -68,14 +67,14 @@ class Player:
         self.temperature, self.rng, self.return_of = temperature, rng, return_of
         self.step, self.steps, self.version = step, steps, version
         self.attempts: dict[int, list[Trajectory]] = {}
-        """What came of playing a task from its beginning without help, by the curriculum's number of the task.
-        Strategies keep some of it, add to it and put other episodes in its place; the curriculum hears of all of it.
+        """Unaided episodes from the beginning of each proposed task, by the proposal's id. All of them are reported to
+        the teacher, whichever of them a strategy keeps or replaces.
         """
         self._sessions = 0
 
     @property
     def share_of_training(self) -> float:
-        """How far training is, in [0, 1]."""
+        """Share of the run's updates that are done, in [0, 1]."""
         return min(1.0, self.step / self.steps) if self.steps else 0.0
 
     # Episodes --------------------------------------------------------------------------------------------------------
@@ -91,17 +90,17 @@ class Player:
         """Play every start to its end.
 
         Args:
-            states: keep a moment before each turn, from which other starts can go on.
+            states: keep a moment before each turn, from which other starts can continue.
             entropies: record the entropy at each sampled token.
-            enough: called with the number of a start and its trajectory as soon as it ends; once it returns True, what
-                is still being played is given up.
+            enough: called with the index of a start and its trajectory as soon as it ends; once it returns True, all
+                unfinished episodes are cancelled.
 
         Returns:
-            in the order of ``starts``; what was given up is left out.
+            Episodes in the order of ``starts``, without cancelled ones.
 
         Raises:
-            InputError: a first observation leaves no room to answer, or the environment lacks snapshots or an oracle
-                that a start asks for.
+            InputError: a first observation leaves no room for an action, or the environment lacks the snapshots or the
+                oracle that a start needs.
         """
         wave = _Wave(self, states, entropies)
         finished: dict[int, PlayedEpisode] = {}
@@ -119,13 +118,13 @@ class Player:
             wave.cancel()
         return [finished[number] for number in sorted(finished)]
 
-    # Text beside episodes -------------------------------------------------------------------------------------------
+    # Text outside episodes ------------------------------------------------------------------------------------------
 
     def ask(self, questions: Sequence[str], most: int | None = None) -> list[Turn]:
-        """The policy's answers to questions that no environment judges, each in a conversation of its own.
+        """Sample the policy's answers to questions outside any environment, each in a conversation of its own.
 
         Args:
-            most: most tokens of an answer; the limit of an action where None.
+            most: most tokens of an answer; None is the limit of an action.
         """
         asked = []
         for question in questions:
@@ -154,7 +153,7 @@ class Player:
     def log_likelihoods(
         self, contexts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]
     ) -> list[tuple[float, ...]]:
-        """Log-probability, at temperature 1, of each answer's tokens in its context; -inf where it does not fit."""
+        """Log-probabilities, at temperature 1, of each answer's tokens in its context; -inf if both do not fit."""
         known = {}
         asked = []
         for number, (context, answer) in enumerate(zip(contexts, answers, strict=True)):
@@ -177,18 +176,18 @@ class Player:
         return answers
 
     def new_session(self) -> int:
-        """A number that no session of this player had."""
+        """Return a new session number."""
         self._sessions += 1
         return self._sessions - 1
 
 
 class _Wave:
-    """Episodes that are played together."""
+    """Episodes that are played at the same time."""
 
     def __init__(self, player: Player, states: bool, entropies: bool):
         self._player, self._states, self._entropies = player, states, entropies
         self._playing: dict[int, tuple[int, LiveEpisode]] = {}
-        # Whose environments are being stepped, in the order in which their actions were complete.
+        # Episodes whose environments step in threads, in the order in which their actions were completed.
         self._stepping: deque[tuple[int, int, LiveEpisode, Future[None]]] = deque()
         self._finished: list[tuple[int, PlayedEpisode]] = []
 
@@ -212,7 +211,7 @@ class _Wave:
         self._go_on(number, player.new_session(), self._episode(start, env, observation, info))
 
     def collect_completions(self) -> bool:
-        """Take what the sampler has completed; False where no episode is left."""
+        """Collect finished completions and continue their episodes. Return False when no episode is running."""
         completions = self._player.sampler.step()
         for completion in completions:
             number, episode = self._playing.pop(completion.session)
@@ -225,12 +224,12 @@ class _Wave:
         return bool(completions or waiting)
 
     def take_finished(self) -> list[tuple[int, PlayedEpisode]]:
-        """What has ended since the last call, as (number of the start, episode)."""
+        """Return the episodes finished since the last call, each with the index of its start."""
         finished, self._finished = self._finished, []
         return finished
 
     def cancel(self) -> None:
-        """Cancel what is still being played."""
+        """Cancel all unfinished episodes."""
         for session, (_, episode) in self._playing.items():
             self._player.sampler.close(session)
             self._player.environments.give_back(episode.env)
@@ -259,7 +258,7 @@ class _Wave:
         )
 
     def _step(self, number: int, session: int, episode: LiveEpisode) -> None:
-        """Step the environment in a thread, if it is one for that and the action is complete; else play on."""
+        """Submit the environment's step to a thread if it has threads and the action is complete; else play on."""
         threads, step = self._player.environments.threads, episode.prepare_step()
         if threads is None or step is None:
             self._go_on(number, session, episode)
@@ -267,7 +266,7 @@ class _Wave:
             self._stepping.append((number, session, episode, threads.submit(step)))
 
     def _go_on(self, number: int, session: int, episode: LiveEpisode, stepped: Future[None] | None = None) -> None:
-        """Play on until the sampler is needed or the episode is over."""
+        """Play until the sampler is needed or the episode is over."""
         try:
             if stepped is not None:
                 stepped.result()

@@ -1,5 +1,5 @@
-"""Strategies that go back to the turn where an episode went wrong: a teacher rewrites it, or the policy, after it has
-thought about what went wrong.
+"""Strategies that play a failed episode again from the turn with its error, after an oracle's correction or after the
+policy's own reflection.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .starts import RolloutTask, branch
 
 
 def first_error(trajectory: Trajectory, least: float = 0.0) -> int | None:
-    """The first turn whose action was an error or was paid less than ``least``; None where there is none."""
+    """Index of the first turn with an action error or a reward below ``least``; None if there is none."""
     for number, turn in enumerate(trajectory.turns):
         if turn.action_error is not None or turn.reward < least:
             return number
@@ -28,15 +28,15 @@ def first_error(trajectory: Trajectory, least: float = 0.0) -> int | None:
 @ROLLOUTS.register("first_error_repair")
 @dataclass(eq=False)
 class FirstErrorRepair(Strategy):
-    """A failed episode is played again from its first error: the oracle rewrites that turn, the policy goes on, and the
-    result joins the group if it succeeds (SCOPE, arXiv 2602.24110, section 3).
+    """Play a failed episode again from its first error: the oracle writes that turn, the policy continues, and the new
+    episode joins the group if it succeeds (SCOPE, arXiv 2602.24110, section 3).
 
-    An episode without an error is never touched. What the environment pays and reports stands for the paper's process
-    reward model.
+    An episode without an error is not played again. The environment's rewards and error messages take the place of the
+    paper's process reward model.
 
     Args:
-        least: a turn that is paid less is an error.
-        copies: whether the turns before the error, which the failed episode shares, are trained "once" or in "each".
+        least: a turn with a smaller reward is an error.
+        copies: the turns before the error, shared with the failed episode, are trained "once" or in "each" of both.
     """
 
     least: float = 0.0
@@ -51,7 +51,7 @@ class FirstErrorRepair(Strategy):
     def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         grow(player, tasks, trees, [[Shoot()] * task.samples for task in tasks])
-        places = [self._places(tree) for tree in trees]
+        places = [self._find_errors(tree) for tree in trees]
         trained = self.copies == "each"
         starts = [
             [
@@ -67,7 +67,8 @@ class FirstErrorRepair(Strategy):
                     tree.append(Member(played, parent, shared))
         return [tree_group(task, tree) for task, tree in zip(tasks, trees, strict=True)]
 
-    def _places(self, tree: Sequence[Member]) -> list[tuple[int, int]]:
+    def _find_errors(self, tree: Sequence[Member]) -> list[tuple[int, int]]:
+        """Member and turn of the first error of each failed episode."""
         places = []
         for number, member in enumerate(tree):
             turn = first_error(member.trajectory, self.least)
@@ -82,18 +83,18 @@ _TURN = re.compile(r"turn\s+#?(\d{1,4})", re.IGNORECASE)
 @ROLLOUTS.register("reflect_retry")
 @dataclass(eq=False)
 class ReflectRetry(Strategy):
-    """Half of the samples first; the policy then reflects on each that failed, names the turn where it went wrong, and
-    starts there again with its reflection as a hint (R3L, arXiv 2601.03715, section 3.1).
+    """Play half of the samples, let the policy reflect on each failure and name the turn with the error, and retry from
+    that turn with the reflection as a hint (R3L, arXiv 2601.03715, section 3.1).
 
-    The hint is taken out of the context that is trained, and the turns before it are shared nodes, to be masked in
-    both. The first turn stands where the reflection names none, or one that there is not. What has no failure to
-    reflect on begins anew.
+    The hint is left out of the trained context. The turns before it are shared nodes, to be masked in both episodes. If
+    the reflection names no turn of the episode, the retry starts at the first one. Samples of the second half without a
+    failure to reflect on begin anew.
 
     Args:
-        question: what the policy is asked; ``{episode}`` stands for the failed episode.
+        question: the request for a reflection; ``{episode}`` stands for the failed episode.
         template: the hint; ``{hint}`` stands for the reflection.
-        reflections: whether reflections that turned a failure into a success come as groups of their own, role
-            "reflection", with advantage 1 (`Trajectory.advantage`).
+        reflections: also return reflections that led to a success, as groups of one with role "reflection" and
+            advantage 1 (`Trajectory.advantage`).
     """
 
     question: str = (
@@ -130,15 +131,15 @@ class ReflectRetry(Strategy):
         groups = [tree_group(task, tree) for task, tree in zip(tasks, trees, strict=True)]
         if not self.reflections:
             return groups
-        return [*groups, *self._reflections(trees, asked, answers, player)]
+        return [*groups, *self._collect_reflections(trees, asked, answers, player)]
 
-    def _reflections(self, trees, asked, answers, player: Player) -> list[Group]:
+    def _collect_reflections(self, trees, asked, answers, player: Player) -> list[Group]:
         helpful = []
         for (i, n), answer in zip(asked, answers, strict=True):
             retry = next(m.trajectory for m in trees[i] if m.parent == n)
             if retry.valid and retry.success:
-                told = replace(retry, turns=(replace(answer, reward=1.0),), nodes=(), rescore=False, guided=0.0)
-                helpful.append(Group(-1, (replace(told, role="reflection", advantage=1.0, truncated=False),)))
+                reflection = replace(retry, turns=(replace(answer, reward=1.0),), nodes=(), rescore=False, guided=0.0)
+                helpful.append(Group(-1, (replace(reflection, role="reflection", advantage=1.0, truncated=False),)))
         return helpful
 
 
@@ -151,7 +152,7 @@ def transcript(trajectory: Trajectory) -> str:
 
 
 def find_named_turn(reflection: str, turns: int) -> int:
-    """The turn (from 0) that a reflection names ("turn 1" is the first); 0 where it names none of the ``turns``."""
+    """Read the turn that a reflection names, counted from 0 ("turn 1" is 0); 0 if it names none of the ``turns``."""
     match = _TURN.search(reflection)
     number = int(match.group(1)) - 1 if match else 0
     return number if 0 <= number < turns else 0

@@ -1,4 +1,4 @@
-"""Strategies that sample each task from its beginning: how many episodes, and which of them are kept."""
+"""Strategies that choose how many episodes of each task to sample from its beginning, and which of them to keep."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from .starts import RolloutTask, Start
 
 @ROLLOUTS.register("greedy_twin")
 class GreedyTwin(Strategy):
-    """Beside the samples one episode at temperature 0, whose return is the baseline (ReMax, arXiv 2310.10505, section
-    4.1). It is not trained. Where its machinery fails, the group has no greedy return.
+    """One further episode at temperature 0, whose return is the group's baseline (ReMax, arXiv 2310.10505, sec. 4.1).
+
+    It is not trained. If it is invalid, the group has no greedy return.
     """
 
     provides = frozenset({"greedy"})
@@ -35,16 +36,17 @@ class GreedyTwin(Strategy):
 @ROLLOUTS.register("resample_on_correct")
 @dataclass(eq=False)
 class ResampleOnCorrect(Strategy):
-    """Sample more than is kept; failures are kept as they come, successes by their quality (GRPO-RoC, rStar2-Agent,
+    """Sample more episodes than are kept; keep the first failures and the cleanest successes (GRPO-RoC, rStar2-Agent,
     arXiv 2508.20722, section 2.3).
 
-    Both kinds keep their proportion, with at least ``least`` of each where there are so many. The quality of a success
-    is `clumsiness`; as in the released code the best ones are kept, where the paper draws them in inverse proportion.
+    Successes and failures keep their proportion, with at least ``least`` of each if there are as many. Successes are
+    ranked by `clumsiness`, and the least clumsy are kept, as in the released code; the paper draws them with
+    probabilities in inverse proportion.
 
     Args:
-        oversample: episodes drawn for each that is kept.
-        least: of each kind.
-        tag: of the answer in the last action.
+        oversample: episodes sampled for each one kept.
+        least: least number of each kind to keep.
+        tag: XML tag of the answer in the last action.
     """
 
     oversample: float = 2.0
@@ -66,7 +68,7 @@ class ResampleOnCorrect(Strategy):
         return groups
 
     def keep(self, drawn: Sequence[Trajectory], samples: int) -> list[Trajectory]:
-        """Which of the drawn trajectories stay, at most ``samples``, in the order in which they were drawn."""
+        """Choose at most ``samples`` of the drawn trajectories; their order stays."""
         good = [t for t in drawn if t.success]
         bad = [t for t in drawn if not t.success]
         if len(drawn) <= samples:
@@ -82,10 +84,10 @@ class ResampleOnCorrect(Strategy):
 
 
 def clumsiness(trajectory: Trajectory, tag: str = "answer") -> float:
-    """Share of tool calls that went wrong (0.5 where none was made) plus what is wrong with the answer's form: 1 where
-    its tags are missing or do not match, else min((answers - 1) / turns, 1) (rStar2-Agent, section 2.3).
+    """Share of failed tool calls plus a penalty on the form of the answer (rStar2-Agent, section 2.3).
 
-    Every turn but the last is a tool call.
+    Every turn but the last is a tool call; without any the share is 0.5. The penalty is 1 if the answer's tags are
+    missing or do not match, else min((answers - 1) / turns, 1).
     """
     calls = trajectory.turns[:-1]
     errors = sum(turn.action_error is not None for turn in calls) / len(calls) if calls else 0.5
@@ -98,14 +100,14 @@ def clumsiness(trajectory: Trajectory, tag: str = "answer") -> float:
 @ROLLOUTS.register("adaptive_rounds")
 @dataclass(eq=False)
 class AdaptiveRounds(Strategy):
-    """Sample a task in rounds until it shows signal, then keep a balanced few (Reinforce-Ada, arXiv 2510.04996,
-    algorithm 1). All that was drawn stays known for the baseline.
+    """Sample a task in rounds until both outcomes have occurred, then keep a balanced subset (Reinforce-Ada, arXiv
+    2510.04996, algorithm 1). The baseline is computed from all episodes drawn.
 
     Args:
-        mode: a task is done with enough of both kinds ("balanced"), or with one success ("positive").
-        rounds: at most.
-        oversample: episodes of a round for each that is kept.
-        threshold: an episode worth more than this is positive.
+        mode: a task is finished with half of its samples of each kind ("balanced"), or with one success ("positive").
+        rounds: most rounds.
+        oversample: episodes of a round for each one kept.
+        threshold: an episode with a return above this is positive.
     """
 
     mode: str = "balanced"
@@ -127,11 +129,11 @@ class AdaptiveRounds(Strategy):
             starts = [[Start(tasks[i])] * math.ceil(self.oversample * tasks[i].samples) for i in active]
             for i, played in zip(active, play_by_task(player, starts), strict=True):
                 drawn[i] += [p.trajectory for p in played if p.trajectory.valid]
-            active = [i for i in active if not self._done(drawn[i], tasks[i].samples, player)]
+            active = [i for i in active if not self._is_finished(drawn[i], tasks[i].samples, player)]
         return [
             Group(
                 task.proposal,
-                tuple(self._kept(sampled, task.samples, player)),
+                tuple(self._keep_balanced(sampled, task.samples, player)),
                 drawn=tuple(player.return_of(t) for t in sampled),
             )
             for task, sampled in zip(tasks, drawn, strict=True)
@@ -141,14 +143,14 @@ class AdaptiveRounds(Strategy):
         good = [t for t in drawn if player.return_of(t) > self.threshold]
         return good, [t for t in drawn if player.return_of(t) <= self.threshold]
 
-    def _done(self, drawn: Sequence[Trajectory], samples: int, player: Player) -> bool:
+    def _is_finished(self, drawn: Sequence[Trajectory], samples: int, player: Player) -> bool:
         good, bad = self._split(drawn, player)
         if self.mode == "positive":
             return bool(good)
         return 2 * len(good) >= samples and 2 * len(bad) >= samples
 
-    def _kept(self, drawn: Sequence[Trajectory], samples: int, player: Player) -> list[Trajectory]:
-        """Half of each kind, filled up from the other where one is short; the first ones drawn."""
+    def _keep_balanced(self, drawn: Sequence[Trajectory], samples: int, player: Player) -> list[Trajectory]:
+        """Choose the first ones drawn: half of each kind, and more of one kind if the other is short."""
         good, bad = self._split(drawn, player)
         goods = min(len(good), max(samples // 2, samples - len(bad)))
         return [*good[:goods], *bad[: samples - goods]]
@@ -157,13 +159,13 @@ class AdaptiveRounds(Strategy):
 @ROLLOUTS.register("first_finished")
 @dataclass(eq=False)
 class FirstFinished(Strategy):
-    """Start more episodes than are kept, and cancel the rest once every task has its samples, so that no step waits for
-    a few long ones (Kimi-Researcher and others' over-sampling).
+    """Start more episodes than are kept and cancel the rest once every task has its samples, so that no step waits for
+    a few long episodes (over-sampling, as in Kimi-Researcher and others).
 
-    Long episodes are lost more often than short ones: what is kept is biased towards short answers.
+    Long episodes are cancelled more often than short ones, so the kept ones are biased towards short answers.
 
     Args:
-        oversample: episodes started for each that is kept.
+        oversample: episodes started for each one kept.
     """
 
     oversample: float = 1.25
@@ -198,9 +200,9 @@ class GrowingGroups(Strategy):
     are played, and the groups of the others are empty.
 
     Args:
-        patience: steps that are compared.
-        gain: the least rise in success.
-        most: bound on the factor; the paper goes from 16 to 512 samples.
+        patience: steps in each of the two windows that are compared.
+        gain: least rise in mean success that counts as progress.
+        most: largest factor; the paper goes from 16 to 512 samples.
     """
 
     patience: int = 50

@@ -1,6 +1,4 @@
-"""The policy sets its own tasks: as the proposer it writes parameters of the environment, as the solver it plays
-them.
-"""
+"""A strategy in which the policy sets its own tasks: the proposer writes environment parameters, the solver plays."""
 
 from __future__ import annotations
 
@@ -24,20 +22,20 @@ _PAIR = re.compile(r"([A-Za-z_]\w{0,63})\s*[=:]\s*(\"[^\"]*\"|'[^']*'|[^\s,;]+)"
 @ROLLOUTS.register("self_play")
 @dataclass(eq=False)
 class SelfPlay(Strategy):
-    """For every task of the curriculum the policy, as the proposer, writes parameters; as the solver it plays samples
-    of them (Absolute Zero, arXiv 2505.03335, section 3.2).
+    """For every task of the teacher the policy writes parameters of another one and plays it (Absolute Zero, arXiv
+    2505.03335, section 3.2).
 
-    The proposer earns 1 - |2p - 1| ("distance", R-Zero arXiv 2508.05004), 4p(1 - p) ("variance") or 1 - p where p > 0
-    ("frontier", Absolute Zero, eq. 4), p being the solvers' success; what cannot be read as parameters earns
-    ``penalty``, and the curriculum's own task is played. The proposals of a step make one group of role "proposer";
-    solvers have the role "solver". A group that plays proposed parameters is none of the curriculum's (``proposal``
-    -1).
+    The proposer's reward is 1 - |2p - 1| ("distance", R-Zero arXiv 2508.05004), 4p(1 - p) ("variance") or 1 - p for
+    p > 0 and else 0 ("frontier", Absolute Zero, eq. 4), p being the success rate of the solvers. For a text that is no
+    set of parameters it is ``penalty``, and the teacher's own task is played. The proposals of a step form one group of
+    role "proposer"; solvers have the role "solver". Groups on proposed parameters have ``proposal`` -1, as they belong
+    to no proposal of the teacher.
 
     Args:
         reward: "distance", "variance" or "frontier".
-        penalty: what an unreadable proposal earns.
-        question: what the proposer is asked; ``{axes}`` stands for the parameters and their ranges, ``{example}`` for
-            the curriculum's own.
+        penalty: reward of an unreadable proposal.
+        question: the request to the proposer; ``{axes}`` stands for the parameters and their ranges, ``{example}`` for
+            the parameters of the teacher's task.
     """
 
     reward: str = "distance"
@@ -66,13 +64,13 @@ class SelfPlay(Strategy):
             for group in Independent().play(played, player)
         ]
         proposers = [
-            self._proposer(task, answer, None if params is None else group, player)
+            self._reward_proposal(task, answer, None if params is None else group, player)
             for task, answer, params, group in zip(tasks, answers, proposed, groups, strict=True)
         ]
         return [*groups, Group(-1, tuple(proposers))] if tasks else []
 
-    def _proposer(self, task: RolloutTask, answer: Turn, solved: Group | None, player: Player) -> Trajectory:
-        """The proposal as an episode; invalid where the machinery failed all of its solvers."""
+    def _reward_proposal(self, task: RolloutTask, answer: Turn, solved: Group | None, player: Player) -> Trajectory:
+        """Make an episode of a proposal, rewarded by its solvers' success; invalid if all of its solvers are."""
         outcomes = [t.success for t in solved.valid] if solved is not None else []
         success = sum(outcomes) / len(outcomes) if outcomes else 0.0
         reward = self.penalty if solved is None else LEARNABILITY[self.reward](success)
@@ -101,7 +99,7 @@ LEARNABILITY = {
 
 
 def describe(space: Any) -> str:
-    """The axes of a parameter space in words."""
+    """Describe the axes of a parameter space in words."""
     parts = []
     for axis in space.axes:
         if hasattr(axis, "choices"):
@@ -112,12 +110,12 @@ def describe(space: Any) -> str:
 
 
 def written(params: Mapping[str, Any]) -> str:
-    """Parameters as `read_params` reads them."""
+    """Write parameters in the form that `read_params` reads."""
     return ", ".join(f"{name}={value!r}" for name, value in params.items())
 
 
 def read_params(text: str, space: Any) -> dict[str, Any] | None:
-    """Parameters from text such as ``digits=3, operations='+-'``, every axis named once; None for anything else."""
+    """Read parameters from text such as ``digits=3, operations='+-'``, every axis once; None for any other text."""
     given: dict[str, Any] = {}
     for name, value in _PAIR.findall(text):
         if name in given:

@@ -1,4 +1,4 @@
-"""What to play, and from where: tasks, budgets, and starts in the middle of an episode that was played before."""
+"""Tasks to play, token budgets, and starting points: the beginning of a task or the middle of an earlier episode."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from ..batch.trajectory import Origin, Trajectory, Turn
 
 @dataclass(frozen=True)
 class RolloutTask:
-    """What to play: environment parameters, the seed that fixes the instance, and how many samples.
+    """One instance of the environment and the number of episodes to sample of it.
 
-    ``proposal`` is the teacher's number for it.
+    Attributes:
+        params: environment parameters.
+        seed: fixes the instance among those of these parameters.
+        samples: episodes to play.
+        proposal: id of the teacher's proposal; -1 for a task that the teacher did not propose.
     """
 
     params: Mapping[str, Any]
@@ -24,7 +28,7 @@ class RolloutTask:
 
 @dataclass(frozen=True)
 class TokenLimits:
-    """Budgets in tokens: of one action, of all actions of an episode, and of a whole conversation."""
+    """Token budgets of one action, of all actions of an episode, and of a whole conversation."""
 
     action: int
     episode: int
@@ -33,14 +37,14 @@ class TokenLimits:
 
 @dataclass(frozen=True)
 class Insert:
-    """Tokens that are put into an action at position ``at``, in place of sampling them.
+    """Given tokens that take the place of sampled ones within an action.
 
     Attributes:
-        at: tokens of the action before them; an action that stops earlier does without them.
-        ids: at least one.
-        origins: who wrote each.
-        logps: behaviour log-probabilities of those that the policy sampled elsewhere, 0 for others.
-        entropies: likewise; () where not recorded.
+        at: number of action tokens before them; an action that stops earlier leaves them out.
+        ids: at least one token id.
+        origins: `Origin` of each token.
+        logps: behaviour log-probabilities of tokens that the policy sampled in another episode, 0 for others.
+        entropies: likewise, in nats; () if they were not recorded.
     """
 
     at: int
@@ -58,7 +62,7 @@ class Insert:
 
     @classmethod
     def of(cls, at: int, ids: tuple[int, ...], origin: Origin) -> Insert:
-        """Tokens of one origin that the policy did not sample."""
+        """Make an insert of tokens of one origin that the policy did not sample."""
         return cls(at, ids, (int(origin),) * len(ids), (0.0,) * len(ids))
 
 
@@ -67,10 +71,10 @@ class Moment:
     """An episode just before one of its actions.
 
     Attributes:
-        state: the environment's snapshot.
-        observation: what it says.
-        info: what its reset said.
-        turns: what has been played.
+        state: snapshot of the environment.
+        observation: the observation that the action answers.
+        info: ``info`` of the environment's reset.
+        turns: the turns played before.
     """
 
     state: Any
@@ -84,17 +88,17 @@ class Start:
     """One episode to play.
 
     Attributes:
-        task: the task; its ``samples`` are not read.
-        moment: where to go on from; None begins the task.
+        task: the task; its ``samples`` are ignored.
+        moment: the moment to continue from; None starts at the beginning of the task.
         earlier: the moments before that one.
-        inserts: tokens put into the first action that is played.
-        hint: text added to the first observation that is seen.
-        keep_hint: whether the hint stays in the context that is trained; otherwise the trained context is the one
-            without it, and ratios start from the policy at the beginning of the update.
-        oracle_turns: the environment's oracle plays this many of the first turns.
+        inserts: given tokens of the first action.
+        hint: text appended to the first observation.
+        keep_hint: whether the hint is part of the trained context. If not, the trained context leaves it out, and
+            importance ratios are taken against the policy at the beginning of the update.
+        oracle_turns: number of first turns that the environment's oracle plays.
         oracle_origin: origin of the oracle's tokens.
-        guided: share of the solution given away, in [0, 1].
-        temperature, limits: the player's own where None.
+        guided: share of the solution that is given away, in [0, 1].
+        temperature, limits: override those of the player.
         role: see `Trajectory.role`.
     """
 
@@ -113,15 +117,18 @@ class Start:
 
     @property
     def unaided(self) -> bool:
-        """Whether this is an attempt of the task itself: from its beginning, without help, as the policy samples."""
+        """True for an attempt from the beginning, without help, at the usual temperature and without a role."""
         helped = self.moment is not None or self.inserts or self.hint or self.oracle_turns
         return not helped and self.temperature is None and not self.role
 
 
 @dataclass(frozen=True)
 class PlayedEpisode:
-    """A played episode, and the moment before each of its turns where they were asked for (one more where the budgets
-    ended it).
+    """A finished episode.
+
+    Attributes:
+        trajectory: the episode.
+        moments: the moment before each turn, if requested, and one more if a token budget ended the episode; else ().
     """
 
     trajectory: Trajectory
@@ -131,12 +138,13 @@ class PlayedEpisode:
 def branch(
     task: RolloutTask, played: PlayedEpisode, turn: int, tokens: int = 0, trained: bool = False, **changes: Any
 ) -> Start:
-    """Go on from an earlier episode, ``tokens`` tokens into its action ``turn``.
+    """Make a start that continues an earlier episode after ``tokens`` tokens of its action ``turn``.
 
-    What precedes is copied with its log-probabilities. It is trained where it was sampled, not here (`Origin.COPY`),
-    unless ``trained``.
+    The tokens before that place are copied with their log-probabilities.
 
     Args:
+        trained: train the copied tokens in the new episode too; otherwise their origin is `Origin.COPY`, and only the
+            episode that sampled them trains them.
         changes: other fields of the `Start`.
     """
     moment = played.moments[turn]

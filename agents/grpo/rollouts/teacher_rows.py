@@ -1,4 +1,4 @@
-"""Rows of a teacher: solutions that the policy did not sample, among those that it did."""
+"""A strategy that adds solutions of a teacher to groups of the policy's own samples."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from .starts import PlayedEpisode, RolloutTask, Start
 @ROLLOUTS.register("teacher_rows")
 @dataclass(eq=False)
 class TeacherRows(Strategy):
-    """Solutions that the policy did not sample join the group or stand in for failures (LUFFY, arXiv 2504.14945,
-    section 3.1: one in each group; AMPO, arXiv 2510.02227, section 3.2: two, where all fail).
+    """Solutions that the policy did not sample join the group or take the place of failures (LUFFY, arXiv 2504.14945,
+    section 3.1: one in each group; AMPO, arXiv 2510.02227, section 3.2: two, if all fail).
 
-    The pool of a task is the oracle's solution and, optionally, what earlier samples of the same task have found. Where
-    the pool is larger than the need, those go first whose last action the policy finds likeliest, given what precedes
-    it: the mean probability of its tokens (AMPO's comprehension score); of equals the shorter.
+    The pool of a task holds the oracle's solution and, optionally, earlier successes on the same task. If the pool is
+    larger than ``most``, solutions are ranked by the mean probability under the policy of the tokens of their last
+    action, given its context (AMPO's comprehension score); of equals the shorter comes first.
 
     Args:
-        trigger: which tasks, see `guidance.TRIGGERS`.
-        merge: "add", or "failures".
-        most: rows of a task.
+        trigger: tasks that get solutions, see `guidance.TRIGGERS`.
+        merge: "add" them to the group, or replace "failures".
+        most: most solutions of a task.
         remember: successes of the policy remembered for each task; 0 for none.
-        tasks_remembered: bound on the number of tasks; the oldest are forgotten.
+        tasks_remembered: most tasks in memory; the oldest are forgotten.
     """
 
     trigger: str = "always"
@@ -53,21 +53,21 @@ class TeacherRows(Strategy):
         plain = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
         wanted = [i for i, played in enumerate(plain) if self._fires([p.trajectory for p in played])]
         solutions = solve([tasks[i] for i in wanted], player)
-        pools = {i: self._pool(solution.played) for i, solution in zip(wanted, solutions, strict=True)}
+        pools: dict[int, list[PlayedEpisode]] = {}
+        for i, solution in zip(wanted, solutions, strict=True):
+            remembered = self._memory.get(solution.played.trajectory.task_id, ())
+            pool = [solution.played, *(PlayedEpisode(_mark_as_teacher(t)) for t in remembered)]
+            pools[i] = [p for p in pool if p.trajectory.valid and p.trajectory.success and p.trajectory.turns]
         groups = []
         for i, (task, played) in enumerate(zip(tasks, plain, strict=True)):
-            rows = self._best(pools.get(i, []), player)
+            rows = self._choose_likeliest(pools.get(i, []), player)
             merged = [*played, *rows] if self.merge == "add" else replace_failures(played, rows)
             groups.append(group_of(task, merged))
         for played in plain:
             self._remember([p.trajectory for p in played])
         return groups
 
-    def _pool(self, oracle: PlayedEpisode) -> list[PlayedEpisode]:
-        pool = [oracle, *(PlayedEpisode(_by_teacher(t)) for t in self._memory.get(oracle.trajectory.task_id, ()))]
-        return [p for p in pool if p.trajectory.valid and p.trajectory.success and p.trajectory.turns]
-
-    def _best(self, pool: list[PlayedEpisode], player: Player) -> list[PlayedEpisode]:
+    def _choose_likeliest(self, pool: list[PlayedEpisode], player: Player) -> list[PlayedEpisode]:
         if len(pool) <= self.most:
             return pool
         contexts, answers = [], []
@@ -91,15 +91,15 @@ class TeacherRows(Strategy):
             self._memory.pop(next(iter(self._memory)))
 
     def state_dict(self) -> dict[str, Any]:
-        # A list, as the order of tasks tells which is forgotten first.
+        # A list, because the order of the tasks is the order in which they are forgotten.
         return {"memory": [[task, [trajectory_to_json(t) for t in rows]] for task, rows in self._memory.items()]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self._memory = {task: [trajectory_from_json(row) for row in rows] for task, rows in state["memory"]}
 
 
-def _by_teacher(trajectory: Trajectory) -> Trajectory:
-    """The trajectory as if the policy had not sampled it."""
+def _mark_as_teacher(trajectory: Trajectory) -> Trajectory:
+    """Mark the trajectory's tokens as a teacher's, not sampled by the policy."""
     turns = []
     for turn in trajectory.turns:
         size = len(turn.act_ids)

@@ -1,7 +1,7 @@
-"""Strategies whose episodes share beginnings: trees that are split at fixed or random places, at uncertain tokens, or
-where the environment's answer made the policy unsure.
+"""Strategies whose episodes share beginnings: trees with branches at fixed or random places, at uncertain tokens, or
+after observations that raised the policy's entropy.
 
-Every strategy plays exactly ``Task.samples`` episodes a task: what branching leaves over begins anew.
+Every strategy plays exactly ``RolloutTask.samples`` episodes a task: samples that are left after branching begin anew.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def _cut(token: int, parent: int, trajectory: Trajectory) -> Shoot:
 @ROLLOUTS.register("split_tree")
 @dataclass(eq=False)
 class SplitTree(Strategy):
-    """Every episode that reaches a split goes on ``width`` times from there (BranchGRPO, arXiv 2509.06040, section 3.2;
-    TreeRPO, arXiv 2506.05183, section 3.1).
+    """Every episode that reaches a split continues ``width`` times from there (BranchGRPO, arXiv 2509.06040, section
+    3.2; TreeRPO, arXiv 2506.05183, section 3.1).
 
     Args:
         roots: episodes that begin the tree.
         width: branches that leave a split, the episode that reached it included.
-        splits: how many splits lie on an episode's way.
+        splits: number of splits along an episode.
         at: the k-th split is before turn k ("turn") or after k times ``spacing`` action tokens ("token").
         spacing: tokens between splits.
         copies: shared tokens are trained "once", where they were sampled, or in "each" episode that runs through them.
@@ -97,10 +97,10 @@ class RandomTree(Strategy):
     """A few independent episodes, then in each round ``expand`` new ones from random places of each tree (Tree-GRPO,
     arXiv 2509.21240, section 3.2: places are turns, copies are trained in each episode).
 
-    There are as many trees as the samples pay for: samples / (1 + rounds x expand), at least one.
+    The number of trees is samples / (1 + rounds x expand), at least one.
 
     Args:
-        expand: new episodes a round and tree.
+        expand: new episodes per round and tree.
         rounds: rounds of expansion.
         at: places are the beginnings of later turns ("turn") or all action tokens but the first ("token").
         copies: see `SplitTree`.
@@ -155,11 +155,11 @@ def _root(tree: Sequence[Member], number: int) -> int:
 @ROLLOUTS.register("entropy_branch")
 @dataclass(eq=False)
 class EntropyBranch(Strategy):
-    """Re-generate from one uncertain token of each first answer (CURE, arXiv 2508.11016, section 3.1).
+    """Sample again from one uncertain token of each first answer (CURE, arXiv 2508.11016, section 3.1).
 
-    Of the ``top`` positions of highest entropy one is drawn uniformly; ``children`` answers share what precedes it. The
-    first token and tokens of less than ``visible`` visible characters are no such positions; where no token has as many
-    (a character tokenizer), all but special ones are.
+    One of the ``top`` positions of highest entropy is drawn uniformly; ``children`` answers share the tokens before it.
+    The first token and tokens of less than ``visible`` visible characters are excluded; if no token has as many (with a
+    character tokenizer), only special tokens are.
 
     Args:
         children: branches of each first answer; samples / (1 + children) first answers are played. The paper's 16
@@ -211,7 +211,7 @@ class EntropyBranch(Strategy):
 @ROLLOUTS.register("tool_branch")
 @dataclass(eq=False)
 class ToolBranch(Strategy):
-    """Branch where the environment's answer has made the policy less sure (ARPO, arXiv 2507.19849, section 3.2).
+    """Branch after observations that raised the policy's entropy (ARPO, arXiv 2507.19849, section 3.2).
 
     Before each turn but the first an episode branches where u - weight x (H - H0) <= base, u uniform in [0, 1): H is
     the mean entropy of the turn's first ``window`` tokens and H0 that of the first turn's, both divided by the
@@ -219,12 +219,12 @@ class ToolBranch(Strategy):
     tokens instead.)
 
     Args:
-        initial: share of the samples that begin anew; what branching leaves over does, too.
+        initial: share of the samples that begin anew before branching.
         beam: branches that leave such a place, the episode that reached it included.
         base: probability to branch at unchanged entropy.
-        weight: what a unit of entropy adds to it.
-        window: tokens that entropy is measured on.
-        vocabulary: number of tokens; the tokenizer's own where 0.
+        weight: increase of the probability per unit of entropy.
+        window: number of tokens over which entropy is averaged.
+        vocabulary: size of the vocabulary; 0 takes the tokenizer's.
     """
 
     initial: float = 0.5
@@ -257,7 +257,7 @@ class ToolBranch(Strategy):
         return _groups(tasks, trees)
 
     def _shoots(self, tree: Sequence[Member], done: int, player: Player) -> list[Shoot]:
-        """Branches of the members from number ``done`` on, at turns that they sampled themselves, early turns first."""
+        """Branches of the members from index ``done`` on, at turns that they sampled themselves, early turns first."""
         shoots: list[tuple[int, int]] = []
         for number in range(done, len(tree)):
             member = tree[number]
@@ -273,7 +273,7 @@ class ToolBranch(Strategy):
         return [Shoot(number, turn) for turn, number in sorted(shoots)]
 
     def branches(self, u: float, change: float) -> bool:
-        """Whether an episode branches, for a uniform draw ``u`` and a change of entropy."""
+        """True if an episode branches, for a uniform draw ``u`` in [0, 1) and a change of normalised entropy."""
         return u - self.weight * change <= self.base
 
     def _entropy(self, trajectory: Trajectory, turn: int, player: Player) -> float:

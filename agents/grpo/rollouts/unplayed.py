@@ -1,4 +1,4 @@
-"""Nothing is played: for recipes that learn from streams alone, whose sources need the curriculum's tasks only."""
+"""A strategy that plays nothing, for recipes that learn from streams alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .starts import RolloutTask
 
 @ROLLOUTS.register("unplayed")
 class Unplayed(Strategy):
-    """An empty group for every task. The curriculum then learns nothing of how its tasks went."""
+    """An empty group for every task, so that no outcome is reported to the teacher."""
 
     def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         return [Group(task.proposal, ()) for task in tasks]

@@ -1,4 +1,4 @@
-"""Values of the states along each episode, from what happens when the policy goes on from them again."""
+"""A strategy that estimates the values of the states along each episode by further episodes from these states."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .starts import PlayedEpisode, RolloutTask, Start, branch
 @ROLLOUTS.register("vine")
 @dataclass(eq=False)
 class Vine(Strategy):
-    """Monte-Carlo values of states (VinePPO, arXiv 2410.01679, section 4): each sample is cut into stretches, and the
-    value of the state before a stretch is the mean return of further episodes from there. These are not trained.
+    """Monte-Carlo values of states (VinePPO, arXiv 2410.01679, section 4).
 
-    With one continuation at temperature 0 this is the value of a prefix under its deterministic completion
-    (DenseGRPO, arXiv 2601.20218).
+    Each sample is cut into stretches. The value of the state before a stretch is the mean return of further episodes
+    from there, which are not trained. With one continuation at temperature 0 this is the value of a prefix under its
+    deterministic completion (DenseGRPO, arXiv 2601.20218).
 
     Args:
         at: stretches begin at every "turn", at every "line" (after a token with a newline), or every ``every`` action
             tokens ("token").
         every: tokens of a stretch.
         continuations: further episodes from each state; the state at the beginning is shared by the group.
-        heat: their temperature; that of training where None.
+        heat: temperature of the further episodes; None is that of training.
     """
 
     at: str = "turn"
@@ -46,10 +46,10 @@ class Vine(Strategy):
     def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         mains = play_by_task(player, [[Start(task)] * task.samples for task in tasks], states=True)
         places = [[self.cuts(p.trajectory, player) for p in played] for played in mains]
-        begun = play_by_task(player, [[self._heated(Start(task))] * self.continuations for task in tasks])
+        begun = play_by_task(player, [[Start(task, temperature=self.heat)] * self.continuations for task in tasks])
         states = [
             [
-                [self._heated(branch(task, p, *place_of(p.trajectory, cut)))] * self.continuations
+                [branch(task, p, *place_of(p.trajectory, cut), temperature=self.heat)] * self.continuations
                 for p, cuts in zip(played, several, strict=True)
                 for cut in cuts
             ]
@@ -58,19 +58,21 @@ class Vine(Strategy):
         ends = iter(play_by_task(player, [starts for by_task in states for starts in by_task]))
         groups = []
         for task, played, several, first in zip(tasks, mains, places, begun, strict=True):
-            initial = _mean_worth(first, player)
+            initial = _mean_return(first, player)
             members = []
             for number, (p, cuts) in enumerate(zip(played, several, strict=True)):
-                values = [initial, *(_mean_worth(next(ends), player) for _ in cuts)]
-                members.append(_valued(p.trajectory, number, cuts, values))
+                values = [initial, *(_mean_return(next(ends), player) for _ in cuts)]
+                edges = [0, *cuts, p.trajectory.action_tokens]
+                stretches = zip(edges, edges[1:], values)
+                nodes = tuple(Node(f"{number}:{a}", b - a, value) for a, b, value in stretches if b > a)
+                # A value that could not be estimated makes the episode invalid.
+                valid = p.trajectory.valid and None not in values
+                members.append(replace(p.trajectory, nodes=nodes, valid=valid))
             groups.append(Group(task.proposal, tuple(members)))
         return groups
 
-    def _heated(self, start: Start) -> Start:
-        return replace(start, temperature=self.heat)
-
     def cuts(self, trajectory: Trajectory, player: Player) -> list[int]:
-        """First tokens of the stretches after the first, counted over the episode's action tokens."""
+        """Index of the first token of each stretch but the first, counted over the episode's action tokens."""
         total = trajectory.action_tokens
         if not trajectory.valid:
             return []
@@ -82,14 +84,7 @@ class Vine(Strategy):
         return [at for at in range(1, total) if "\n" in player.renderer.action([ids[at - 1]])]
 
 
-def _mean_worth(played: Sequence[PlayedEpisode], player: Player) -> float | None:
-    """Mean return of the episodes whose machinery worked; None where there is none."""
+def _mean_return(played: Sequence[PlayedEpisode], player: Player) -> float | None:
+    """Mean return of the valid episodes; None if there is none."""
     returns = [player.return_of(p.trajectory) for p in played if p.trajectory.valid]
     return sum(returns) / len(returns) if returns else None
-
-
-def _valued(trajectory: Trajectory, number: int, cuts: Sequence[int], values: Sequence[float | None]) -> Trajectory:
-    """The trajectory with its stretches; invalid where a value is unknown."""
-    edges = [0, *cuts, trajectory.action_tokens]
-    nodes = tuple(Node(f"{number}:{a}", b - a, value) for a, b, value in zip(edges, edges[1:], values) if b > a)
-    return replace(trajectory, nodes=nodes, valid=trajectory.valid and None not in values)

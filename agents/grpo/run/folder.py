@@ -1,8 +1,7 @@
-"""A run on disk: configuration, JSON-lines logs, checkpoints. Whatever happens, what is there can be read and
-continued.
+"""A run on disk: configuration, JSON-lines logs, checkpoints. It can be read and continued after any interruption.
 
-Rows are appended whole, one write a row. A checkpoint is written beside its place and renamed into it. On resuming,
-rows past the checkpoint are cut off, because the same steps will write them again.
+Rows are appended whole, one write a row. A checkpoint is written under another name and renamed once it is complete. On
+resuming, rows after the checkpoint are cut off, because the same steps will write them again.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ..config import TrainConfig
 LOGS = ("metrics", "timings", "proposals", "evaluations", "trajectories")
 KEPT_CHECKPOINTS = 2
 _NEARLY_NOTHING = 1 << 20
-"""Bytes; a disk with less is full."""
+"""Bytes; a disk with less free space counts as full."""
 
 
 def newest_checkpoint(run: Path) -> Path | None:
@@ -33,14 +32,14 @@ def newest_checkpoint(run: Path) -> Path | None:
 
 
 def _checkpoints(run: Path) -> list[Path]:
-    """The complete ones, oldest first."""
+    """Complete checkpoints, oldest first."""
     found = [path for path in (run / "checkpoints").glob("step-*") if path.suffix != ".partial"]
     return sorted(found, key=lambda path: (len(path.name), path.name))
 
 
 @contextmanager
 def checkpoint_errors(checkpoint: Path) -> Iterator[None]:
-    """Turn what reading a damaged file raises into one sentence with the remedy."""
+    """Turn the errors of reading a damaged checkpoint into an InputError with the remedy."""
     from pickle import UnpicklingError
 
     from safetensors import SafetensorError
@@ -66,7 +65,7 @@ class RunFolder:
         """Start a run in a new or empty folder.
 
         Raises:
-            InputError: the folder holds something already, or cannot be written.
+            InputError: the folder is not empty, or cannot be written.
         """
         cls.check_free(path)
         try:
@@ -81,7 +80,7 @@ class RunFolder:
 
     @staticmethod
     def check_free(path: Path) -> None:
-        """Raise InputError if the folder holds something already; nothing is written."""
+        """Raise InputError if the folder is not empty; nothing is written."""
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             remedy = f"continue it with --resume {path}" if (path / "config.json").is_file() else "choose another --out"
             raise InputError(f"the run folder {str(path)!r} exists and is not empty; {remedy}, or remove it.")
@@ -104,7 +103,7 @@ class RunFolder:
             ) from error
 
     def write_config(self, config: TrainConfig) -> None:
-        """Store the configuration (a resumed run may have got more steps)."""
+        """Store the configuration; a resumed run may have more steps."""
         write_atomically(self.path / "config.json", json.dumps(config.to_json(), indent=2) + "\n")
 
     def append(self, log: str, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -125,7 +124,7 @@ class RunFolder:
 
     @contextmanager
     def checkpoint(self, step: int) -> Iterator[Path]:
-        """A folder to write a checkpoint into; it takes its name when the block ends, and older ones go."""
+        """Open a folder for a checkpoint; it is renamed when the block ends, and old checkpoints are removed."""
         place = self.path / "checkpoints" / f"step-{step:06d}"
         partial = place.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)

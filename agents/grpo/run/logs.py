@@ -1,7 +1,7 @@
-"""What a run's logs hold, row by row.
+"""Rows of a run's logs, made from its proposals, groups, updates and evaluations.
 
-In go what was proposed, played, trained and evaluated; out come rows of JSON. But for `phase_rates`, which has a log of
-its own, nothing depends on the clock or on the order in which episodes ended: logs are as reproducible as the run.
+Only `phase_rates`, which has a log of its own, depends on the clock, and no row depends on the order in which episodes
+ended, so that logs are as reproducible as the run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlayedProposal:
-    """One proposal of the teacher, the task made of it, and the group of episodes played."""
+    """One proposal of the teacher, its task, and the group of episodes that was played."""
 
     proposal: Proposal
     task: RolloutTask
@@ -62,17 +62,17 @@ def _quantile(values: Sequence[float], share: float) -> float:
 
 
 def step_summary(groups: Sequence[Group], trained: Sequence[Group] = ()) -> dict[str, float]:
-    """What a step's episodes say, for ``metrics.jsonl``.
+    """Statistics of a step's episodes for ``metrics.jsonl``.
 
-    Means are over the valid episodes that the policy itself played: invalid ones are counted, and so are those that
-    something else wrote, but neither enters a mean. Lengths are in action tokens. pass@k is over the tasks, or over
-    each role in them, without episodes that were given a part of the solution, and without tasks of which only a
-    selection was kept; its interval is `report.share_interval`. Where nothing was played there are no means.
+    Means are over the valid episodes that the policy played; invalid ones, and those that it did not sample, are
+    counted only. Lengths are in action tokens. pass@k is over the tasks, or over each role in them, without episodes
+    that were given a part of the solution, and without tasks of which only a selection was kept; its interval is
+    `report.share_interval`. If nothing was played there are no means.
 
     Args:
-        groups: all that was played in this step, before any filter.
-        trained: what the update saw, for the age of what was replayed: by how many optimiser batches the policy that
-            played it is older than the newest one in ``groups``.
+        groups: all groups of this step, before any filter.
+        trained: the groups of the update, for the age of replayed episodes: the number of optimiser batches by which
+            their policy is older than the newest one in ``groups``.
     """
     played = [list(_sampled_episodes(group)) for group in groups]
     own = [trajectory for members in played for trajectory in members]
@@ -110,11 +110,11 @@ def step_summary(groups: Sequence[Group], trained: Sequence[Group] = ()) -> dict
 
 
 _UNTRAINED = {"loss": 0.0, "entropy": 0.0, "clip_fraction": 0.0}
-"""Replaced by the update's own figures; present in every row, also where nothing was trained."""
+"""Values of a step without an update, so that every row has these keys; an update replaces them."""
 
 
 def _sampled_episodes(group: Group) -> Iterator[Trajectory]:
-    """What the policy itself played and counts."""
+    """The valid episodes that the policy sampled."""
     return (t for t in group.valid if t.version >= 0)
 
 
@@ -140,7 +140,7 @@ def _pass_at_k(groups: Sequence[Group]) -> dict[str, float]:
 
 
 def _ages(played: Sequence[Trajectory], trained: Sequence[Group]) -> dict[str, float]:
-    """Share and mean age of the replayed among the trained episodes; nothing where nothing played is known."""
+    """Share and mean age of replayed episodes among the trained ones; {} if none were trained."""
     if not trained:
         return {}
     seen = [t for group in trained for t in _sampled_episodes(group)]
@@ -181,7 +181,7 @@ def _rate(tokens: float, seconds: float) -> float:
 
 
 def proposal_row(step: int, practice: PlayedProposal, space: Any) -> dict[str, Any]:
-    """A row of ``proposals.jsonl``: what the teacher asked for, and what came of it; ``space`` is the ParamSpace."""
+    """A row of ``proposals.jsonl``: a proposal and its outcome; ``space`` is the ParamSpace."""
     group, params = practice.group, dict(practice.task.params)
     valid = group.valid
     return {

@@ -1,4 +1,4 @@
-"""The models of a run: the policy that is trained, and the model that it is distilled from."""
+"""Loading of a run's models: the policy that is trained, and the model that it is distilled from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..config import TrainConfig
 
 
 def load_policy(config: TrainConfig, checkpoint: Path | None = None) -> LanguageModel:
-    """The model that is trained: from a checkpoint of this run, or as configured.
+    """Load the policy, from a checkpoint of this run or as configured.
 
     The tiny model comes without adapters, as its warm-up must reach all of its weights: see `add_adapters`.
     """
@@ -35,14 +35,14 @@ def load_policy(config: TrainConfig, checkpoint: Path | None = None) -> Language
 
 
 def add_adapters(config: TrainConfig, language: LanguageModel) -> LanguageModel:
-    """The policy as it is trained: with the adapters that are still missing, if any."""
+    """Add the configured adapters to the policy if it has none yet."""
     if not config.lora or language.adapters is not None:
         return language
     return language.with_lora(config.lora, alpha=2.0 * config.lora, seed=config.seed).to(config.device)
 
 
 def load_teacher(config: TrainConfig, language: LanguageModel) -> LanguageModel:
-    """The frozen model to distil from.
+    """Load the frozen model to distil from.
 
     Raises:
         InputError: its vocabulary is not the policy's, so that tokens cannot be compared.

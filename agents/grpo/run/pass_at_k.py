@@ -1,8 +1,8 @@
-"""How many tasks at least one of k samples solves, estimated from groups of n samples.
+"""pass@k: the share of tasks that at least one of k samples solves, estimated from groups of n samples.
 
-In go counts of samples and successes, one pair a task; out come means over tasks with confidence intervals. What a
-policy can do at all shows at a large k, what it does reliably at k = 1: training that raises pass@1 and lowers pass@k
-only sharpens.
+The input is one pair of counts (samples, successes) per task, the result means over tasks with confidence intervals. A
+large k shows what a policy can do at all, k = 1 what it does reliably: training that raises pass@1 and lowers pass@k
+only sharpens the policy.
 """
 
 from __future__ import annotations

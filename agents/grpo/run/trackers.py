@@ -1,8 +1,8 @@
-"""Where a run's figures go beside its folder: TensorBoard, Weights & Biases.
+"""Trackers that show a run's figures elsewhere than in its folder: TensorBoard, Weights & Biases.
 
-In go rows as the logs hold them; out come points under grouped names ("reward/success", "policy/entropy",
-"time/train_s"). The run folder is the record, and trackers only show it: one that fails is told of once and left out,
-and training goes on. `TRACKERS` names them as the configuration's ``track`` does.
+They take rows of the logs and show points under grouped names ("reward/success", "policy/entropy", "time/train_s"). The
+run folder is the record: a tracker that fails is logged once and left out, and training goes on. `TRACKERS` registers
+them under the names of the configuration's ``track``.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _TIME = ("_s", "seconds")
 
 
 class Tracker(Protocol):
-    """Something that is shown a run's figures while it trains."""
+    """Shows a run's figures while it trains."""
 
     def log(self, step: int, values: Mapping[str, Any]) -> None:
-        """Show a row of a log; what is no finite number is passed over. A step may come in several parts."""
+        """Show the finite numbers of a log's row. A step may come in several rows."""
         ...
 
     def close(self) -> None:
-        """Everything has been logged."""
+        """Finish, after the last row."""
         ...
 
 
-def tagged(values: Mapping[str, Any]) -> dict[str, float]:
-    """The finite numbers of a row under grouped names; those that have a group already keep it, "step" has none."""
+def add_groups(values: Mapping[str, Any]) -> dict[str, float]:
+    """Prefix the finite numbers of a row with their group; names with a group keep it, and "step" is left out."""
     return {
         _tag(name): float(value)
         for name, value in values.items()
@@ -77,8 +77,8 @@ class TensorBoardTracker:
 
     Args:
         folder: of the run.
-        step: the step of the checkpoint that the run goes on from; what an earlier process showed of later steps is
-            withdrawn, as these steps are taken again.
+        step: step of the checkpoint that the run continues from; later steps that an earlier process showed are
+            withdrawn, as they are taken again.
 
     Raises:
         MissingExtra: tensorboard is absent.
@@ -92,7 +92,7 @@ class TensorBoardTracker:
         self._writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
 
     def log(self, step: int, values: Mapping[str, Any]) -> None:
-        for tag, value in tagged(values).items():
+        for tag, value in add_groups(values).items():
             self._writer.add_scalar(tag, value, step)
         # A process that is killed must not leave fewer steps here than its checkpoint has.
         self._writer.flush()
@@ -104,13 +104,12 @@ class TensorBoardTracker:
 class WandbTracker:
     """Logs to Weights & Biases; files lie in ``folder``/wandb.
 
-    A run that is continued goes on under the id that it began with; steps that are taken again are known there and
-    passed over.
+    A continued run keeps its id; steps that are taken again are known there and passed over.
 
     Args:
         project, name: where it is shown, and as what.
         folder: of the run.
-        config: shown beside the figures.
+        config: shown with the figures.
         mode: "online", "offline" (``wandb sync`` uploads later) or "disabled"; None is the variable WANDB_MODE, or
             online.
 
@@ -129,21 +128,21 @@ class WandbTracker:
             dir=str(folder),
             config=dict(config),
             mode=mode,
-            id=_lasting_id(folder / "wandb" / "id.txt"),
+            id=_read_or_make_id(folder / "wandb" / "id.txt"),
             resume="allow",
             # Neither what the process prints nor its files are theirs to collect.
             settings=wandb.Settings(silent=True, console="off", disable_code=True, disable_git=True),
         )
 
     def log(self, step: int, values: Mapping[str, Any]) -> None:
-        self._run.log(tagged(values), step=step)
+        self._run.log(add_groups(values), step=step)
 
     def close(self) -> None:
         self._run.finish()
 
 
-def _lasting_id(path: Path) -> str:
-    """The id that the file holds; a new one is written there first where there is none."""
+def _read_or_make_id(path: Path) -> str:
+    """Read the id in the file; write a new one first if there is none."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(uuid.uuid4().hex[:12], encoding="utf-8")
@@ -165,11 +164,11 @@ def _wandb(config: TrainConfig, folder: Path, step: int) -> Tracker:
 
 
 def trackers_for(config: TrainConfig, folder: Path, step: int = 0) -> list[Tracker]:
-    """The trackers that ``config.track`` names, none of which can stop a run any more.
+    """Make the trackers that ``config.track`` names; their failures cannot stop the run.
 
     Args:
         folder: of the run.
-        step: of the checkpoint that the run goes on from, 0 for a new run.
+        step: of the checkpoint that the run continues from, 0 for a new run.
 
     Raises:
         InputError: a name that is not registered, or one that is given twice.
@@ -179,11 +178,13 @@ def trackers_for(config: TrainConfig, folder: Path, step: int = 0) -> list[Track
     factories = [TRACKERS[name] for name in names]
     if len(set(names)) < len(names):
         raise InputError(f"track names a tracker twice: {', '.join(names)}; name each once.")
-    return [_Harmless(name, factory, config, folder, step) for name, factory in zip(names, factories, strict=True)]
+    return [
+        _FailsafeTracker(name, factory, config, folder, step) for name, factory in zip(names, factories, strict=True)
+    ]
 
 
-class _Harmless:
-    """A tracker whose first failure is logged and is its last."""
+class _FailsafeTracker:
+    """A tracker that is left out after its first failure, which is logged."""
 
     def __init__(self, name: str, factory: Callable[..., Tracker], config: Any, folder: Path, step: int):
         self._name = name

@@ -1,1 +1,1 @@
-"""Models trained beside the policy: a critic, a process reward model."""
+"""Auxiliary models, trained together with the policy: a critic, reward models of tokens and processes."""

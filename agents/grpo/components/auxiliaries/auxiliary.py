@@ -1,4 +1,4 @@
-"""What a model beside the policy must do, and the small head that two of them are made of.
+"""Base of the auxiliary models, and the small value head that two of them are made of.
 
 In each optimiser batch the learner first measures (log-probabilities under policy and reference, hidden states), then
 lets every auxiliary model measure, then trains the policy, then lets every auxiliary model train.
@@ -35,7 +35,7 @@ class Auxiliary:
         raise NotImplementedError
 
     def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
-        """What it provides, each [N], without gradient; 0 at tokens that are not actions."""
+        """Measure the fields that it provides, each [N], without gradient; 0 at tokens that are not actions."""
         raise NotImplementedError
 
     def update(self, batch: Batch, forward: Forward) -> Stats:
@@ -43,16 +43,16 @@ class Auxiliary:
         raise NotImplementedError
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on, for `torch.save`."""
+        """Everything that is needed to resume, for `torch.save`."""
         raise NotImplementedError
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Take up what `state` gave, after `attach`."""
+        """Restore what `state` returned, after `attach`."""
         raise NotImplementedError
 
 
-class Head(nn.Module):
-    """One hidden layer and a number: [N, inputs] -> [N]. The last layer starts at 0, so everything is worth 0 at first.
+class ValueHead(nn.Module):
+    """One hidden layer and a number: [N, inputs] -> [N]. The last layer starts at 0, so all values start at 0.
 
     Weights of the first layer are drawn from ``seed`` alone. All are in double precision: Adam's first steps have the
     size of the learning rate however small a gradient is, so rounding errors must stay far below its epsilon.
@@ -71,8 +71,8 @@ class Head(nn.Module):
         return self.last(torch.tanh(self.first(x)))[:, 0]
 
 
-class HeadModel(Auxiliary):
-    """A `Head` on features of the policy that take no gradient, with an AdamW of its own.
+class ValueHeadModel(Auxiliary):
+    """A `ValueHead` on features of the policy that take no gradient, with an AdamW of its own.
 
     Args:
         lr: learning rate.
@@ -83,13 +83,13 @@ class HeadModel(Auxiliary):
 
     provides = frozenset({"value"})
     needs = frozenset({"hidden"})
-    head: Head
+    head: ValueHead
 
     def __init__(self, lr: float, width: int, passes: int, seed: int):
         self.lr, self.width, self.passes, self.seed = lr, width, passes, seed
 
     def attach(self, model: Any, reference: Any) -> None:
-        self.head = Head(self._inputs(model), self.width, self.seed)
+        self.head = ValueHead(self._inputs(model), self.width, self.seed)
         self._optimizer = torch.optim.AdamW(self.head.parameters(), lr=self.lr, weight_decay=0.0)
 
     def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
@@ -102,7 +102,7 @@ class HeadModel(Auxiliary):
         return model.config.hidden_size
 
     def _features(self, batch: Batch) -> Tensor:
-        """What the head sees at each action token, [A, inputs]."""
+        """Inputs of the head at each action token, [A, inputs]."""
         return batch.measured("hidden")[batch.action].double()
 
     def _descend(self, loss: Tensor) -> None:

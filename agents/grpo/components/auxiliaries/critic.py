@@ -8,11 +8,11 @@ from ...batch.forward import Forward
 from ...recipes.stages import AUXILIARIES
 from ..credit.process import advantage_estimates
 from ..credit.units import reward_by_token
-from .auxiliary import HeadModel, Stats
+from .auxiliary import Stats, ValueHeadModel
 
 
 @AUXILIARIES.register("critic")
-class Critic(HeadModel):
+class Critic(ValueHeadModel):
     """V(state before each token), trained by (V - target)^2 / 2 with the lambda-return as target, A_GAE + V (PPO, arXiv
     1707.06347, eq. 9; GAE, arXiv 1506.02438).
 

@@ -1,7 +1,7 @@
 """The implicit process reward model: a second copy of the policy, trained on outcomes alone.
 
-Its log-ratio to a reference is a reward at every token. Here it is trained; what is made of its log-probabilities is
-the credit's business (returns "implicit_token" and "implicit_turn").
+Its log-ratio to a reference is a reward at every token. The model is trained here; the returns "implicit_token" and
+"implicit_turn" turn its log-probabilities into credit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .auxiliary import Auxiliary, Stats
 
 
 @AUXILIARIES.register("implicit_prm")
-class ImplicitPRM(Auxiliary):
+class ImplicitRewardModel(Auxiliary):
     """Provides "logp_prm", the log-probability of each action token under the reward model phi; its reward is r_t =
     beta (log phi - log base).
 

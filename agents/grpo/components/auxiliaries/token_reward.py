@@ -1,4 +1,4 @@
-"""Token rewards learned from outcomes: which tokens of an answer the outcome hangs on, and weights made of them."""
+"""Token rewards learned from outcomes: a score of how much each token of an answer contributes to its success."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...batch.batch import Batch
 from ...batch.forward import Forward
 from ...batch.segments import segment_sum
 from ...recipes.stages import AUXILIARIES
-from .auxiliary import HeadModel, Stats
+from .auxiliary import Stats, ValueHeadModel
 
 
 @AUXILIARIES.register("token_reward")
-class TokenReward(HeadModel):
+class TokenReward(ValueHeadModel):
     """A score s_t of every action token, trained by the cross-entropy of the episode's success with sigma(mean_t s_t)
     (OREAL, arXiv 2502.06781, section 3.3).
 

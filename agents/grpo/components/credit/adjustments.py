@@ -1,4 +1,4 @@
-"""Adjustments: what happens to advantages once they lie at the tokens, whatever they came from."""
+"""Adjustments: functions from the advantages of tokens to changed advantages, [N] -> [N]."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .units import turns_left
 
 
 @ADJUSTMENTS.register("whiten")
-def whiten(advantage: Tensor, batch: Batch, eps: float = 1e-8) -> Tensor:
+def whiten_tokens(advantage: Tensor, batch: Batch, eps: float = 1e-8) -> Tensor:
     """Mean 0 and deviation 1 over the tokens that the policy wrote (PRIME, arXiv 2502.01456)."""
     counted = batch.written_by(Origin.POLICY).to(advantage.dtype)
     return torch.where(batch.action, standardise(advantage, counted, eps), 0)
 
 
 @ADJUSTMENTS.register("given")
-def given(advantage: Tensor, batch: Batch) -> Tensor:
-    """Episodes that brought an advantage along keep that one; the others have what their group says."""
+def keep_own_advantages(advantage: Tensor, batch: Batch) -> Tensor:
+    """Episodes that carry an advantage of their own keep it; the others keep that of their group."""
     known = [float("nan") if t.advantage is None else t.advantage for t in batch.trajectories]
     own = batch.per_token(torch.tensor(known, dtype=advantage.dtype))
     return torch.where(own.isnan() | ~batch.action, advantage, own)
@@ -84,8 +84,8 @@ def suffix_kl(advantage: Tensor, batch: Batch, beta: float = 0.005, chunk: int =
 
 @ADJUSTMENTS.register("confidence")
 def confidence(advantage: Tensor, batch: Batch, alpha: float = 0.1, share: float = 0.2) -> Tensor:
-    """A + alpha (mean confidence of the group - confidence of the episode), where the group was paid anything at all:
-    answers that the policy was sure of anyway are reinforced less (ProGRPO, arXiv 2602.05281).
+    """A + alpha (mean confidence of the group - confidence of the episode), where any return of the group is not 0:
+    answers that the policy is confident of are reinforced less (ProGRPO, arXiv 2602.05281).
 
     Confidence is the geometric mean probability of the ceil(share x n) least likely tokens. The paper compares with the
     confidence in the prompt, which is the same for a group just as its mean is; its alpha is not stated.
@@ -102,8 +102,8 @@ def confidence(advantage: Tensor, batch: Batch, alpha: float = 0.1, share: float
     sure = (total / wanted.clamp(min=1).to(total.dtype)).exp()
     counted = (count > 0).to(sure.dtype)
     level = batch.sum_by_group(sure * counted) / batch.sum_by_group(counted).clamp(min=1)
-    paid = batch.sum_by_group(batch.outcome.abs()) > 0
-    bonus = torch.where(paid[batch.group_of], alpha * (level[batch.group_of] - sure), 0)
+    rewarded = batch.sum_by_group(batch.outcome.abs()) > 0
+    bonus = torch.where(rewarded[batch.group_of], alpha * (level[batch.group_of] - sure), 0)
     return torch.where(batch.action, advantage + batch.per_token(bonus), advantage)
 
 
@@ -134,7 +134,7 @@ def shared_mean(advantage: Tensor, batch: Batch) -> Tensor:
 
 
 @ADJUSTMENTS.register("turn_discount")
-def turn_discount(advantage: Tensor, batch: Batch, discount: float = 0.95) -> Tensor:
+def discount_turns(advantage: Tensor, batch: Batch, discount: float = 0.95) -> Tensor:
     """Multiply by discount^(turns that follow in the episode)."""
     return advantage * (discount ** turns_left(batch).to(advantage.dtype))[batch.turn_of]
 
@@ -142,7 +142,7 @@ def turn_discount(advantage: Tensor, batch: Batch, discount: float = 0.95) -> Te
 @ADJUSTMENTS.register("turns_ahead")
 def turns_ahead(advantage: Tensor, batch: Batch, discount: float = 1.0) -> Tensor:
     """A_k + discount x A_{k+1} + discount^2 x A_{k+2} + ... over the turns of an episode, A_k the mean advantage of
-    turn k: what each turn was paid is compared with its peers first and handed back to earlier turns then (MT-GRPO,
+    turn k: the reward of each turn is first compared with its peers and then credited to earlier turns (MT-GRPO,
     arXiv 2505.11821, eq. 5).
     """
     turn = batch.turn_of[batch.action]
@@ -156,8 +156,8 @@ def thoughts(advantage: Tensor, batch: Batch, term: str = "step", alpha: float =
     """Credit by steps that are known to be right or wrong (thought-level TP-GRPO, arXiv 2507.23317).
 
     In an episode that succeeded, wrong steps lose alpha x success rate of the group. In one that failed, wrong steps
-    are those that disagree with its final answer: they get 0, and the ones that led to it keep the advantage. Runs of
-    equal steps count as one thought, which changes nothing here.
+    are those that disagree with its final answer: they get 0, and the steps that led to it keep the advantage. The
+    paper joins successive steps that are all right or all wrong into one thought, which gives the same result.
 
     Args:
         term: name of the turns' reward term that is positive for a right step and not for a wrong one; turns without it
@@ -212,7 +212,7 @@ def token_reward_weight(
 
 
 def _largest(weight: Tensor, batch: Batch, top: float) -> Tensor:
-    """Whether a token is among the ``top`` share of its episode's largest weights, bool [A]."""
+    """Tokens among the ``top`` share of their episode's largest weights, bool [A]."""
     keep = torch.zeros_like(weight, dtype=torch.bool)
     begin = 0
     for count in batch.action_count.tolist():

@@ -133,7 +133,7 @@ def token_rate(units: Units, batch: Batch) -> Tensor:
 
 @baseline("greedy")
 @needs("greedy")
-def greedy(return_u: Tensor, greedy_u: Tensor, peers: Segments) -> Tensor:
+def greedy_outcome(return_u: Tensor, greedy_u: Tensor, peers: Segments) -> Tensor:
     """Outcome of the greedy episode that was played with the group (ReMax, arXiv 2310.10505); the group mean where that
     episode was lost.
     """
@@ -149,7 +149,7 @@ def drawn_mean(return_u: Tensor, drawn_mean_u: Tensor, peers: Segments) -> Tenso
 
 
 @baseline("quantile", by="group")
-def quantile(return_u: Tensor, peers: Segments, level: float = 0.4) -> Tensor:
+def peer_quantile(return_u: Tensor, peers: Segments, level: float = 0.4) -> Tensor:
     """The smallest return that at least the share ``level`` of the peers does not exceed: 0 on hard tasks, so that rare
     successes are reinforced, and 1 on easy ones, so that the remaining failures are punished (QAE, arXiv 2509.22611).
 
@@ -169,7 +169,7 @@ def quantile(return_u: Tensor, peers: Segments, level: float = 0.4) -> Tensor:
 @baseline("median", by="group")
 def median(return_u: Tensor, peers: Segments) -> Tensor:
     """Median return of the peers, halfway between the two middle ones of an even number."""
-    return (quantile(return_u, peers, 0.5) - quantile(-return_u, peers, 0.5)) / 2
+    return (peer_quantile(return_u, peers, 0.5) - peer_quantile(-return_u, peers, 0.5)) / 2
 
 
 @BASELINES.register("shifted")

@@ -1,4 +1,4 @@
-"""Advantages by what an update on one token does to the likelihood of the group's correct answers.
+"""Advantages by the effect of an update on one token on the likelihood of the group's correct answers.
 
 A step along the gradient of log pi(y_t), as far as it changes the output matrix, raises the log-likelihood of a token
 c by (g_t . g_c)(h_t . h_c), with h the last hidden state and g = e_y - pi the derivative of log pi with respect to the
@@ -22,18 +22,18 @@ _ELEMENTS = 1 << 24
 """Most logits alive at once."""
 
 
-def influence_on_correct(batch: Batch, wanted: Tensor) -> Tensor:
-    """s_t = g_t M h_t for the tokens that the policy wrote: what raising log pi of each does to the log-likelihood of
-    its group's successful episodes, [N]; 0 at other tokens, and in groups without a success.
+def influence_on_correct(batch: Batch, groups: Tensor) -> Tensor:
+    """s_t = g_t M h_t for the tokens that the policy wrote: the effect of raising log pi of each on the log-likelihood
+    of its group's successful episodes, [N]; 0 at other tokens, and in groups without a success.
 
     Args:
-        wanted: groups that it is computed for, bool [G]; 0 in the others.
+        groups: groups that it is computed for, bool [G]; 0 in the others.
     """
     influence = torch.zeros(len(batch.ids), dtype=batch.measured("logp_old").dtype)
     mine = batch.written_by(Origin.POLICY)
     won = batch.per_token(torch.tensor([t.success for t in batch.trajectories], dtype=torch.bool))
     group = batch.group_of[batch.episode_of]
-    for number in wanted.nonzero()[:, 0].tolist():
+    for number in groups.nonzero()[:, 0].tolist():
         place = (mine & (group == number)).nonzero()[:, 0]
         if not won[place].any():
             continue

@@ -55,7 +55,7 @@ def peers_by(units: Units, batch: Batch, by: str = "group") -> Segments:
     return Segments(number, int(number.max()) + 1 if len(number) else 0)
 
 
-def answer_entropy(batch: Batch, answer_format: str = "any") -> Tensor:
+def entropy_of_answers(batch: Batch, answer_format: str = "any") -> Tensor:
     """Entropy in nats of the final answers of each group, float [G]; 0 where all agree."""
     answers: list[Counter[str | None]] = [Counter() for _ in range(batch.groups)]
     for group, trajectory in zip(batch.group_of.tolist(), batch.trajectories, strict=True):

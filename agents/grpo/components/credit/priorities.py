@@ -22,8 +22,8 @@ from .units import Units, episode_units
 
 
 def priority(history: list[float]) -> float:
-    """(|mean of the later half - mean| + standard deviation) / mean absolute value of what an objective was paid; 0
-    where that is constant, NaN where fewer than two batches are known.
+    """(|mean of the later half - mean| + standard deviation) / mean absolute value of an objective's mean rewards in
+    successive batches; 0 where these are constant, NaN where fewer than two batches are known.
     """
     values = np.array(history, dtype=np.float64)
     if len(values) < 2:
@@ -43,14 +43,14 @@ class ObjectivePriorities:
         self.temperature = check_number("temperature", temperature, 1e-3)
         self.history: dict[str, list[float]] = {}
 
-    def weigh(self, paid: Mapping[str, float]) -> dict[str, float]:
+    def weigh(self, rewards: Mapping[str, float]) -> dict[str, float]:
         """Remember the mean reward of each objective in this batch; K softmax(priority / temperature) over these K.
 
         An objective of which too little is known has the mean priority of the others.
         """
-        for name, value in paid.items():
+        for name, value in rewards.items():
             self.history[name] = [*self.history.get(name, ()), value][-int(self.window) :]
-        names = sorted(paid)
+        names = sorted(rewards)
         scores = np.array([priority(self.history[name]) for name in names])
         known = scores[~np.isnan(scores)]
         scores = np.where(np.isnan(scores), known.mean() if len(known) else 0.0, scores) / self.temperature
@@ -69,21 +69,21 @@ class PrioritisedTerms(ObjectivePriorities):
     """Sum of w_k x term_k over the named terms of an episode's reward, w = K softmax(priority / temperature) over the K
     terms in the batch; one unit an episode (RECAP, arXiv 2510.21978; see the weight "priorities").
 
-    Equal weights give the outcome. What the environment pays without a name is the term "environment".
+    Equal weights give the outcome. Rewards of the environment without a name are the term "environment".
     """
 
     def __init__(self, window: int = 20, temperature: float = 1.0):
         super().__init__(window, temperature)
 
     def __call__(self, batch: Batch) -> Units:
-        terms = [terms_of(t) for t in batch.trajectories]
-        names = {name for several in terms for name in several}
+        terms = [split_outcome(t) for t in batch.trajectories]
+        names = {name for named in terms for name in named}
         weights = self.weigh({name: math.fsum(t.get(name, 0.0) for t in terms) / len(terms) for name in names})
-        value = [math.fsum(weights[name] * paid for name, paid in several.items()) for several in terms]
+        value = [math.fsum(weights[name] * reward for name, reward in named.items()) for named in terms]
         return episode_units(batch, torch.tensor(value, dtype=batch.outcome.dtype))
 
 
-def terms_of(trajectory: Trajectory) -> dict[str, float]:
+def split_outcome(trajectory: Trajectory) -> dict[str, float]:
     """The named parts of an episode's outcome; they add up to it."""
     parts = {f"shaping/{name}": value for name, value in trajectory.shaping.items()}
     if trajectory.replaced:

@@ -106,7 +106,7 @@ def implicit_turn(
 
 
 @returns("min_form", per="turn")
-def min_form(own_reward_k: Tensor, episode_k: Segments, temperature: float = 0.1) -> Tensor:
+def soft_minimum(own_reward_k: Tensor, episode_k: Segments, temperature: float = 0.1) -> Tensor:
     """Process rewards of turns credited by their soft minimum: suffix sums of softmax(-r / temperature)_k r_k, so that
     turns up to the worst one get about its reward and later ones about nothing (PURE, arXiv 2504.15275).
 

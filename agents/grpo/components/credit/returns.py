@@ -25,7 +25,7 @@ def success(success_e: Tensor) -> Tensor:
 
 
 @RETURNS.register("given")
-def given(batch: Batch) -> Units:
+def own_advantage(batch: Batch) -> Units:
     """The advantage that each trajectory brought along; goes with the baseline "none" and the scale "none".
 
     Raises:

@@ -90,13 +90,13 @@ def rank(centred_u: Tensor, peers: Segments) -> Tensor:
 
 
 @scale("sign")
-def sign(centred_u: Tensor) -> Tensor:
+def sign_of_return(centred_u: Tensor) -> Tensor:
     """1, 0 or -1."""
     return centred_u.sign()
 
 
 @scale("informative")
-def informative(centred_u: Tensor, return_u: Tensor, peers: Segments, eps: float = 1e-6) -> Tensor:
+def per_informative_unit(centred_u: Tensor, return_u: Tensor, peers: Segments, eps: float = 1e-6) -> Tensor:
     """Multiply by (units of the batch) / (units in groups whose returns differ), so that groups without a signal do not
     shrink the step (GPG, arXiv 2504.02546).
     """

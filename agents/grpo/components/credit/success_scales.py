@@ -10,7 +10,7 @@ from ...batch.batch import Batch
 from ...batch.segments import Segments
 from ...recipes.stages import SCALES
 from .credit_arrays import scale
-from .peers import answer_entropy
+from .peers import entropy_of_answers
 from .units import Units
 
 
@@ -53,7 +53,7 @@ def beta_norm(centred_u: Tensor, return_u: Tensor, peers: Segments, low: float =
 
 
 @scale("pass_at_k")
-def pass_at_k(return_u: Tensor, peers: Segments, k: int = 4, threshold: float = 0.5) -> Tensor:
+def any_of_k(return_u: Tensor, peers: Segments, k: int = 4, threshold: float = 0.5) -> Tensor:
     """Advantage of the success of any of k samples, in closed form; the baseline is not used (pass@k training, arXiv
     2508.10751).
 
@@ -128,6 +128,6 @@ def consistency_blend(
     levels = level[peers.first()]
     across = (level - levels.mean()) / ((levels.std() if len(levels) > 1 else levels.new_zeros(())) + eps)
     within = units.value / (peers.shared_std(units.raw, 1) + eps)
-    entropy = answer_entropy(batch, answer_format).to(level.dtype)[batch.group_of[units.episode]]
+    entropy = entropy_of_answers(batch, answer_format).to(level.dtype)[batch.group_of[units.episode]]
     share = (gamma * (entropy - rho)).sigmoid()
     return share * within + (1 - share) * across

@@ -1,6 +1,6 @@
 """Returns on trees: episodes of a group that share stretches of tokens, and values of the states between them.
 
-`Trajectory.nodes` says which stretches an episode runs through; here they become units of credit.
+`Trajectory.nodes` names the stretches that an episode runs through; here they become units of credit.
 """
 
 from __future__ import annotations
@@ -132,16 +132,16 @@ def _bottom_up(tree: Tree, outcome: Tensor, alpha: float) -> Tensor:
     for node, parent in enumerate(tree.parent.tolist()):
         children[parent].append(node)
     ended: dict[int, list[float]] = defaultdict(list)
-    for node, paid in zip(tree.node[tree.last].tolist(), outcome[tree.by[tree.last]].tolist(), strict=True):
-        ended[node].append(paid)
+    for node, final in zip(tree.node[tree.last].tolist(), outcome[tree.by[tree.last]].tolist(), strict=True):
+        ended[node].append(final)
     value = torch.zeros(len(tree.parent), dtype=outcome.dtype)
     for node in tree.depth.argsort(descending=True).tolist():
         below = children.get(node, [])
-        paid, logp = value[below], tree.logp[below]
+        values, logp = value[below], tree.logp[below]
         if node in ended:
-            paid = torch.cat((paid, paid.new_tensor([sum(ended[node]) / len(ended[node])])))
+            values = torch.cat((values, values.new_tensor([sum(ended[node]) / len(ended[node])])))
             logp = torch.cat((logp, logp.new_zeros(1)))
-        value[node] = ((alpha * logp).softmax(0) * paid).sum()
+        value[node] = ((alpha * logp).softmax(0) * values).sum()
     return value
 
 

@@ -54,10 +54,10 @@ def rehearsal_divergence(
     (0.05-0.2); "alpha", f = (u^(1 - alpha) - (1 - alpha) u - alpha) / (alpha (alpha - 1)) (0.01). All are 0, with slope
     0, at u = 1.
     """
-    return penalty(divergence(logp_t - logp_mu_t, kind, alpha), coefficient, "rehearsal")
+    return penalty(rehearsal_distance(logp_t - logp_mu_t, kind, alpha), coefficient, "rehearsal")
 
 
-def divergence(log_u: Tensor, kind: str, alpha: float) -> Tensor:
+def rehearsal_distance(log_u: Tensor, kind: str, alpha: float) -> Tensor:
     """f(u) of `rehearsal_divergence`, [A] -> [A]."""
     check_choice("kind", kind, ("forward_kl", "js", "alpha"))
     if kind == "forward_kl":

@@ -1,7 +1,7 @@
 """KL to the reference policy, estimated from the sampled token; d = log ref - log pi, in nats.
 
 Among the single-sample estimates only k2 has the gradient of KL(pi || ref) when it stands in a loss; k3's is that of
-KL(ref || pi), and k1's has mean zero whatever the reference says, so a recipe with k1 in its loss is refused. The
+KL(ref || pi), and k1's has mean zero whatever the reference is, so a recipe with k1 in its loss is refused. The
 straight-through forms report one estimate and have the gradient of k2; the full divergence needs no estimate.
 """
 

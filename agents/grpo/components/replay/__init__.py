@@ -1,1 +1,1 @@
-"""Replay: what is remembered of earlier batches and mixed into this one."""
+"""Replay: strategies that remember episodes of earlier batches and mix them into this one."""

@@ -1,7 +1,7 @@
-"""What replay strategies have in common: a bounded memory of groups, oldest first, that lives in checkpoints.
+"""Base of the replay strategies: a bounded memory of groups, oldest first, that is saved in checkpoints.
 
 A remembered group keeps everything it was sampled with: its number in the curriculum, the behaviour log-probabilities
-that ratios start from, and the version that tells its age.
+that ratios start from, and the version of the policy that sampled it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ...batch.trajectory import Group, group_from_json, group_to_json
 
 
 @dataclass(frozen=True)
-class Kept:
+class RememberedGroup:
     """A remembered group: the optimiser batch it was sampled for, and how often it has been replayed."""
 
     group: Group
     step: int
     uses: int = 0
 
-    def used(self) -> Kept:
+    def used(self) -> RememberedGroup:
         return replace(self, uses=self.uses + 1)
 
 
@@ -33,28 +33,28 @@ class Replay:
 
     def __init__(self, capacity: int):
         self.capacity = check_count("capacity", capacity, 1, "groups")
-        self._kept: list[Kept] = []
+        self._kept: list[RememberedGroup] = []
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
-        """What optimiser batch ``step`` (from 1) is trained on; ``groups`` are its fresh ones, and are remembered."""
+        """Return the groups that optimiser batch ``step`` (from 1) is trained on, and remember its fresh ``groups``."""
         raise NotImplementedError
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def _remember(self, groups: Sequence[Group], step: int) -> None:
-        self._kept += [Kept(group, step) for group in groups if group.valid]
+        self._kept += [RememberedGroup(group, step) for group in groups if group.valid]
         del self._kept[: max(0, len(self._kept) - self.capacity)]
 
     def state_dict(self) -> dict[str, Any]:
         return {"kept": [[group_to_json(kept.group), kept.step, kept.uses] for kept in self._kept]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self._kept = [Kept(group_from_json(group), step, uses) for group, step, uses in state["kept"]]
+        self._kept = [RememberedGroup(group_from_json(group), step, uses) for group, step, uses in state["kept"]]
 
 
-def chosen(count: int, most: int, rng: np.random.Generator) -> list[int]:
-    """``most`` of ``count`` numbers at random without replacement (all where there are fewer), in rising order."""
+def draw_numbers(count: int, most: int, rng: np.random.Generator) -> list[int]:
+    """Draw ``most`` of the numbers 0..count-1 without replacement (all where there are fewer), in rising order."""
     if count <= most:
         return list(range(count))
     return sorted(rng.choice(count, most, replace=False).tolist())

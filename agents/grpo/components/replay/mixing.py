@@ -1,4 +1,4 @@
-"""Whole groups of earlier batches beside or in the place of fresh ones."""
+"""Replay of whole groups: groups of earlier batches in addition to fresh ones, or in their place."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 from .....checks import check_count, check_number
 from ...batch.trajectory import Group, Trajectory
 from ...recipes.stages import REPLAYS
-from .memory import Kept, Replay
+from .memory import RememberedGroup, Replay
 from .self_imitation import group_advantages
 
 
@@ -21,7 +21,7 @@ class Recompose(Replay):
     waits in a queue whose oldest part joins a batch now and then (RoRecomp, arXiv 2509.25958, section 3).
 
     Every trajectory carries the advantage it has in its whole group, so the recipe takes given advantages. The paper
-    gives neither shares nor the size of the queue, and trains what comes out of the queue in an update of its own.
+    gives neither shares nor the size of the queue, and trains episodes from the queue in an update of their own.
 
     Args:
         share: the part of a group's successes, and of its failures, that is trained at once; at least one of each.
@@ -53,13 +53,13 @@ class Recompose(Replay):
                 later.append(replace(group, trajectories=rest))
         taken = self.most or len(groups)
         due = rng.random() < self.probability
-        queue = self._kept + [Kept(group, step) for group in later]
+        queue = self._kept + [RememberedGroup(group, step) for group in later]
         count = max(taken if due else 0, len(queue) - self.capacity)
         self._kept = queue[count:]
         return now + [kept.group for kept in queue[:count]]
 
     def _split(self, group: Group) -> tuple[tuple[Trajectory, ...], tuple[Trajectory, ...]]:
-        """What is trained now and what waits, each with its advantage."""
+        """Split a group into episodes trained now and episodes that wait, each with its advantage."""
         credited = [
             replace(t, advantage=a) for t, a in zip(group.valid, group_advantages(group, self.eps), strict=True)
         ]
@@ -74,5 +74,5 @@ class Recompose(Replay):
 
 
 def _ids(trajectory: Trajectory) -> list[tuple[int, ...]]:
-    """What orders episodes of equal length, whatever their order in the group."""
+    """Key that orders episodes of equal length independently of their order in the group."""
     return [turn.act_ids for turn in trajectory.turns]

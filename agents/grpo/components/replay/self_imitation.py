@@ -1,7 +1,7 @@
-"""Self-imitation: what once went better than it usually does, again, with an advantage measured anew.
+"""Self-imitation: replay of episodes that did better than their group, with a recalibrated advantage.
 
-The same memory serves as a replay strategy and as a stream of its own (`streams.successes`), which is how SPEAR weighs
-it in over the first updates.
+The same memory serves as a replay strategy and as a stream of its own (`streams.own_episodes`); SPEAR raises the
+stream's coefficient over the first updates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from .....checks import check_choice, check_count, check_number
 from ...batch.trajectory import Group, Trajectory
 from ...recipes.stages import REPLAYS
-from .memory import Replay, chosen
+from .memory import Replay, draw_numbers
 
 
 def group_advantages(group: Group, eps: float = 1e-4, ddof: int = 1) -> list[float]:
@@ -38,7 +38,7 @@ class SelfImitation(Replay):
 
     Args:
         capacity: episodes remembered.
-        threshold: advantage within its group that makes an episode worth remembering.
+        threshold: advantage within its group above which an episode is remembered.
         good: successes that its group must have.
         expiry: updates after which an episode is dropped.
         history: group means that the median is taken over.
@@ -76,7 +76,7 @@ class SelfImitation(Replay):
         return [*groups, *replayed]
 
     def remember(self, groups: Sequence[Group], step: int) -> None:
-        """Take what is worth it from fresh groups, and note their means and standard deviations."""
+        """Remember the best episodes of fresh groups, and the means and standard deviations of the groups."""
         for group in groups:
             outcomes = [t.outcome for t in group.valid]
             if not outcomes:
@@ -91,11 +91,11 @@ class SelfImitation(Replay):
         self._means, self._stds = self._means[-self.history :], self._stds[-self.history :]
 
     def recall(self, fresh: int, step: int, rng: np.random.Generator) -> list[Group]:
-        """Remembered episodes with a positive advantage, at most ``fresh`` unless ``most`` says otherwise."""
+        """Remembered episodes with a positive advantage, at most ``most``, or ``fresh`` where that is None."""
         self._kept = [kept for kept in self._kept if step - kept.step <= self.expiry]
         measured = [(kept.group, self._advantage(kept.group.trajectories[0])) for kept in self._kept]
-        worth = [(group, advantage) for group, advantage in measured if advantage > 0]
-        picked = [worth[i] for i in chosen(len(worth), fresh if self.most is None else self.most, rng)]
+        positive = [(group, advantage) for group, advantage in measured if advantage > 0]
+        picked = [positive[i] for i in draw_numbers(len(positive), fresh if self.most is None else self.most, rng)]
         return [replace(g, trajectories=(replace(g.trajectories[0], advantage=a),)) for g, a in picked]
 
     def _advantage(self, trajectory: Trajectory) -> float:

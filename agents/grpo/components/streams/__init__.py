@@ -1,1 +1,1 @@
-"""Where streams that are trained beside the rollouts come from."""
+"""Sources of the streams that are trained in addition to the rollouts."""

@@ -1,4 +1,4 @@
-"""Solutions that somebody else writes: the environment's oracle, or a larger model."""
+"""Solutions of another author: the environment's oracle, or a larger model."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .....checks import check_choice, check_count
 from ...batch.scored import needs
 from ...batch.trajectory import Group
 from ...recipes.stages import SOURCES
-from .supply import Source, Supply, from_teacher, teacher_of
+from .supply import StreamSource, Supply, attribute_to_teacher, require_teacher
 
 TASKS = ("step", "uniform")
 
 
-class _Demonstrations(Source):
+class _Demonstrations(StreamSource):
     """Tasks of the step, or tasks drawn uniformly from the parameter space.
 
     Args:
@@ -35,8 +35,8 @@ class Oracle(_Demonstrations):
     """The environment's scripted solver, one demonstration a task: the data of supervised fine-tuning."""
 
     def draw(self, supply: Supply) -> list[Group]:
-        shown = supply.demonstrate(self._tasks(supply))
-        return [Group(-1, (from_teacher(trajectory),)) for trajectory in shown if trajectory.valid]
+        demonstrations = supply.demonstrate(self._tasks(supply))
+        return [Group(-1, (attribute_to_teacher(trajectory),)) for trajectory in demonstrations if trajectory.valid]
 
 
 @SOURCES.register("teacher_model")
@@ -56,6 +56,6 @@ class TeacherModel(_Demonstrations):
 
     def draw(self, supply: Supply) -> list[Group]:
         asked = [replace(task, samples=self.samples) for task in self._tasks(supply)]  # type: ignore[type-var]
-        played = teacher_of(supply)(asked)
+        played = require_teacher(supply)(asked)
         kept = [tuple(t for t in group.valid if t.success or not self.correct) for group in played]
-        return [Group(-1, tuple(map(from_teacher, members))) for members in kept if members]
+        return [Group(-1, tuple(map(attribute_to_teacher, members))) for members in kept if members]

@@ -8,12 +8,12 @@ from typing import Any
 from .....checks import check_count
 from ...batch.trajectory import Group, group_from_json, group_to_json
 from ...recipes.stages import SOURCES
-from ..replay.memory import chosen
-from .supply import Source, Supply
+from ..replay.memory import draw_numbers
+from .supply import StreamSource, Supply
 
 
 @SOURCES.register("rehearsal")
-class Rehearsal(Source):
+class Rehearsal(StreamSource):
     """Solutions of the starting policy to tasks that it always solves, with its own log-probabilities (DPH-RL, arXiv
     2509.07430, section 4.1).
 
@@ -34,10 +34,10 @@ class Rehearsal(Source):
         self._mastered: list[Group] = []
 
     def prepare(self, supply: Supply) -> None:
-        self._mastered = mastered(supply.play(supply.new_tasks(self.tasks, self.samples)))
+        self._mastered = select_mastered(supply.play(supply.new_tasks(self.tasks, self.samples)))
 
     def draw(self, supply: Supply) -> list[Group]:
-        return [self._mastered[i] for i in chosen(len(self._mastered), self.batch, supply.rng)]
+        return [self._mastered[i] for i in draw_numbers(len(self._mastered), self.batch, supply.rng)]
 
     def state_dict(self) -> dict[str, Any]:
         return {"mastered": [group_to_json(group) for group in self._mastered]}
@@ -46,6 +46,6 @@ class Rehearsal(Source):
         self._mastered = [group_from_json(group) for group in state["mastered"]]
 
 
-def mastered(groups: Sequence[Group]) -> list[Group]:
+def select_mastered(groups: Sequence[Group]) -> list[Group]:
     """The groups of which every episode counts and succeeded."""
     return [group for group in groups if group.trajectories and all(t.valid and t.success for t in group.trajectories)]

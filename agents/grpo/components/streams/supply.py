@@ -1,4 +1,4 @@
-"""What a stream can draw from: this step's rollouts, the oracle, the policy itself, a model to distil from.
+"""Sources of episodes that a stream can draw from: rollouts, the oracle, the policy, a model to distil from.
 
 The learner builds one `Supply` a step (and one before the first, without rollouts, for sources that prepare themselves)
 and hands it to the source of every stream.
@@ -30,8 +30,8 @@ class Supply:
         rng: a generator for this stream and step alone.
         param_space: the environment's `ParamSpace`.
         task: ``(params, seed, samples)`` -> a task that can be played.
-        tasks: what this step's curriculum asked for.
-        groups: the shaped groups that came of it, before any filter, in the order of ``tasks``.
+        tasks: the curriculum's tasks of this step.
+        groups: the shaped groups of these tasks, before any filter, in the order of ``tasks``.
         play: samples tasks with the present policy; its groups are shaped as the recipe shapes its own.
         demonstrate: plays each task once by the environment's oracle.
         measure: log-probability of every action token of a batch under the present policy, [N] -> [N].
@@ -57,11 +57,11 @@ class Supply:
         ]
 
 
-class Source:
+class StreamSource:
     """Base of the sources; one that remembers something also overrides the two state methods."""
 
     def draw(self, supply: Supply) -> list[Group]:
-        """What the stream is trained on in this step; [] trains nothing."""
+        """Return the groups that the stream is trained on in this step; [] trains nothing."""
         raise NotImplementedError
 
     def prepare(self, supply: Supply) -> None:
@@ -74,8 +74,8 @@ class Source:
         return
 
 
-def from_teacher(trajectory: Trajectory) -> Trajectory:
-    """A trajectory that somebody else wrote: its tokens are a teacher's, without behaviour log-probabilities."""
+def attribute_to_teacher(trajectory: Trajectory) -> Trajectory:
+    """Attribute all action tokens of a trajectory to a teacher, without behaviour log-probabilities."""
     turns = []
     for turn in trajectory.turns:
         count = len(turn.act_ids)
@@ -83,8 +83,8 @@ def from_teacher(trajectory: Trajectory) -> Trajectory:
     return replace(trajectory, turns=tuple(turns), version=-1)
 
 
-def teacher_of(supply: Supply) -> Play:
-    """How the model to distil from plays.
+def require_teacher(supply: Supply) -> Play:
+    """The function that samples with the model to distil from.
 
     Raises:
         InputError: the run has none.

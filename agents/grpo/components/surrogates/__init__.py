@@ -1,3 +1,1 @@
-"""Surrogates: what is maximised at each token. Larger is better; the objective negates and weights them. One family a
-file.
-"""
+"""Surrogates: the value that is maximised at each token; the objective negates and weights it. One family a file."""

@@ -1,4 +1,4 @@
-"""Supervised learning as a surrogate: the log-likelihood of tokens that somebody wrote, and distillation."""
+"""Supervised learning as a surrogate: the log-likelihood of tokens of any author, and distillation."""
 
 from __future__ import annotations
 

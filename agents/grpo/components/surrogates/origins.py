@@ -79,7 +79,7 @@ def shaped_importance(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, gamma: 
 @needs("logp_old")
 def rl_plus(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, gamma: float = 0.5) -> Tensor:
     """A (1 - sg(pi))^gamma 2 pi / (pi_old + (pi_old + 1) / 2): the ratio to the mixture of the policy and an unknown
-    author, with more weight on what the policy does not know yet (RL-PLUS, arXiv 2508.00222).
+    author, with more weight on tokens that the policy finds unlikely (RL-PLUS, arXiv 2508.00222).
 
     Takes the anchor "policy". The gradient flows through pi in the ratio alone.
     """

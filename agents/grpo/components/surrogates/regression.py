@@ -1,6 +1,6 @@
 """Regressions: a squared (or logistic) error between log-ratios and rewards in place of a policy gradient.
 
-l = log pi - log pi_old, or against the reference where said so. The value is minus the loss. Where an episode or a
+l = log pi - log pi_old, or log pi - log reference where stated. The value is minus the loss. Where an episode or a
 turn is one datum, its value is repeated at its tokens. Everything is differentiated through log pi; the other arrays
 are constants.
 """

@@ -228,7 +228,7 @@ def test_the_tree_makes_the_share_of_the_group_that_the_schedule_says(world):
     for step, branches in ((0, 8), (99, 8), (100, 6), (200, 4), (300, 2), (1000, 2)):
         clock.step = step
         w = world(ARITHMETIC, "1", samples=8)
-        assert rollout.refresh()._tree(w.task, w.player).capacity == branches
+        assert rollout.refresh()._make_tree(w.task, w.player).capacity == branches
 
 
 def test_nothing_is_asked_ahead_of_a_group_of_one(world):

@@ -15,8 +15,8 @@ from palaestra.agents.grpo.run.trackers import (
     TRACKERS,
     TensorBoardTracker,
     WandbTracker,
+    add_groups,
     evaluation_values,
-    tagged,
     trackers_for,
 )
 from palaestra.errors import InputError, MissingExtra
@@ -61,11 +61,11 @@ class TestNames:
         ],
     )
     def test_each_figure_stands_in_its_group(self, name, tag):
-        assert tagged({name: 1}) == {tag: 1.0}
+        assert add_groups({name: 1}) == {tag: 1.0}
 
     def test_only_finite_numbers_are_shown_and_the_step_is_none_of_them(self):
         row = {"step": 3, "loss": math.nan, "kl": math.inf, "lr": None, "by_difficulty": [1], "name": "x", "ess": True}
-        assert tagged(row) == {"policy/ess": 1.0}
+        assert add_groups(row) == {"policy/ess": 1.0}
 
     def test_an_evaluation_has_its_interval_and_pass_at_k(self):
         item = {"k": 4, "value": 0.75, "ci": [0.5, None], "tasks": 9, "left_out": 0}

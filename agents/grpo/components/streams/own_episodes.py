@@ -1,0 +1,162 @@
+"""Episodes of the policy itself: this step's rollouts, the best of them, and successes of earlier steps."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .....checks import check_choice, check_count, check_number
+from ...batch.batch import collate
+from ...batch.trajectory import Group, Origin, Trajectory, trajectory_from_json, trajectory_to_json
+from ...recipes.stages import SOURCES
+from ..replay.memory import draw_numbers
+from ..replay.past_successes import attribute_to
+from ..replay.self_imitation import SelfImitation, group_advantages
+from .supply import StreamSource, Supply
+
+
+@SOURCES.register("rollouts")
+class Rollouts(StreamSource):
+    """This step's rollouts as they are, such as for distillation on the policy's own samples."""
+
+    def draw(self, supply: Supply) -> list[Group]:
+        return [group for group in supply.groups if group.valid]
+
+
+@SOURCES.register("successes")
+class Successes(StreamSource):
+    """This step's successful rollouts, equal ones once, at most ``most`` a task: rejection sampling (STaR, arXiv
+    2203.14465; RFT, arXiv 2308.01825, section 3.3; RAFT, arXiv 2304.06767, section 3).
+
+    Args:
+        most: episodes a task; None: all.
+        select: "success", or "best": those of the highest return, successful or not (RAFT).
+        distinct: whether episodes whose actions are the same tokens count once.
+    """
+
+    def __init__(self, most: int | None = None, select: str = "success", distinct: bool = True):
+        self.most = None if most is None else check_count("most", most, 1, "episodes")
+        self.select = check_choice("select", select, ("success", "best"))
+        self.distinct = distinct
+
+    def draw(self, supply: Supply) -> list[Group]:
+        drawn = [Group(group.proposal, self._of(group, supply)) for group in supply.groups]
+        return [group for group in drawn if group.trajectories]
+
+    def _of(self, group: Group, supply: Supply) -> tuple[Trajectory, ...]:
+        found = [t for t in group.valid if t.success or self.select == "best"]
+        if self.distinct:
+            # Sorted first, so that of equal episodes the same one stays whatever the order of samples.
+            ranked = sorted(found, key=lambda t: (-t.outcome, [turn.act_ids for turn in t.turns]))
+            found = list({tuple(turn.act_ids for turn in t.turns): t for t in reversed(ranked)}.values())
+        if self.most is None:
+            return tuple(found)
+        if self.select == "best":
+            found = sorted(found, key=lambda t: (-t.outcome, [turn.act_ids for turn in t.turns]))
+            return tuple(found[: self.most])
+        return tuple(found[i] for i in draw_numbers(len(found), self.most, supply.rng))
+
+
+@SOURCES.register("self_imitation")
+class SelfImitationStream(SelfImitation):
+    """Remembered episodes far above their group's mean, with a recalibrated advantage (SPEAR, arXiv 2509.22601, section
+    3.2): the memory of the replay strategy of this name as a stream of its own.
+    """
+
+    def draw(self, supply: Supply) -> list[Group]:
+        replayed = self.recall(sum(len(group.valid) for group in supply.groups), supply.step, supply.rng)
+        self.remember(supply.groups, supply.step)
+        return replayed
+
+    def prepare(self, supply: Supply) -> None:
+        return
+
+
+@SOURCES.register("experience")
+class Experience(StreamSource):
+    """Tasks that the policy sometimes solves are played again, and one past success of each joins the fresh episodes
+    (ExGRPO, arXiv 2510.02245, section 4).
+
+    Remembered are the successes of each task and the share of its latest episodes that succeeded. A task solved by all
+    of them is retired. A bucket of equal shares is drawn with probability proportional to its tasks x N(share; 1/2,
+    1); of a drawn task the success of lowest entropy under the present policy, estimated by its mean -log p, joins
+    ``samples`` - 1 fresh episodes. Trajectories carry their group-normalised advantage. The replayed tokens are
+    attributed to a teacher, so that the stream can give them another surrogate; their behaviour log-probabilities stay.
+
+    Args:
+        share: tasks drawn for each task of the step.
+        samples: episodes a task with the replayed one.
+        start: share of successes that a step must have reached before anything is replayed.
+        capacity: tasks remembered; the one met least recently is forgotten first.
+        per_task: successes remembered of a task, the latest.
+    """
+
+    def __init__(
+        self, share: float = 1.0, samples: int = 8, start: float = 0.35, capacity: int = 4096, per_task: int = 8
+    ):
+        self.share = check_number("share", share, 0.0)
+        self.samples = check_count("samples", samples, 2, "episodes")
+        self.start = check_number("start", start, 0.0, 1.0)
+        self.capacity = check_count("capacity", capacity, 1, "tasks")
+        self.per_task = check_count("per_task", per_task, 1, "episodes")
+        self._started = False
+        self._solved: dict[str, dict[str, Any]] = {}
+
+    def draw(self, supply: Supply) -> list[Group]:
+        won = [t.success for group in supply.groups for t in group.valid]
+        self._started |= bool(won) and statistics.fmean(won) >= self.start
+        replayed = self._replay(supply) if self._started else []
+        for task, group in zip(supply.tasks, supply.groups, strict=True):
+            self._note(dict(task.params), int(task.seed), group)
+        return replayed
+
+    def _note(self, params: Mapping[str, Any], seed: int, group: Group) -> None:
+        if not group.valid:
+            return
+        name, wins = group.valid[0].task_id, [t for t in group.valid if t.success]
+        known = self._solved.pop(name, {"successes": []})
+        successes = (known["successes"] + wins)[-self.per_task :]
+        if successes and len(wins) < len(group.valid):
+            rate = len(wins) / len(group.valid)
+            self._solved[name] = {"params": params, "seed": seed, "rate": rate, "successes": successes}
+        for oldest in list(self._solved)[: max(0, len(self._solved) - self.capacity)]:
+            del self._solved[oldest]
+
+    def _replay(self, supply: Supply) -> list[Group]:
+        known = list(self._solved.values())
+        count = min(round(self.share * len(supply.tasks)), len(known))
+        if not count:
+            return []
+        heights = [math.exp(-((task["rate"] - 0.5) ** 2) / 2) for task in known]
+        picks = supply.rng.choice(len(known), count, replace=False, p=[h / sum(heights) for h in heights])
+        tasks = [known[i] for i in sorted(picks.tolist())]
+        fresh = supply.play([supply.task(task["params"], task["seed"], self.samples - 1) for task in tasks])
+        mixed = []
+        for task, group in zip(tasks, fresh, strict=True):
+            past = attribute_to(self._surest(task["successes"], supply), Origin.TEACHER)
+            whole = Group(-1, (*group.valid, past))
+            advantages = zip(whole.trajectories, group_advantages(whole), strict=True)
+            mixed.append(Group(-1, tuple(replace(t, advantage=a) for t, a in advantages)))
+        return mixed
+
+    def _surest(self, successes: list[Trajectory], supply: Supply) -> Trajectory:
+        batch = collate([Group(-1, tuple(successes))])
+        mean = batch.sum_by_episode(supply.measure(batch)) / batch.action_count
+        return successes[int(mean.argmax())]
+
+    def state_dict(self) -> dict[str, Any]:
+        tasks = [
+            [name, {**task, "successes": [trajectory_to_json(t) for t in task["successes"]]}]
+            for name, task in self._solved.items()
+        ]
+        return {"started": self._started, "solved": tasks}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._started = state["started"]
+        self._solved = {
+            name: {**task, "successes": [trajectory_from_json(t) for t in task["successes"]]}
+            for name, task in state["solved"]
+        }

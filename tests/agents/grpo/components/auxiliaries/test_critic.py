@@ -1,0 +1,70 @@
+"""Critic against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.components.auxiliaries.auxiliary import ValueHead
+from palaestra.agents.grpo.recipes.stages import AUXILIARIES
+
+from ...conftest import group, trajectory  # isort: skip
+
+
+FORWARD = Forward()
+
+
+def answers(*rewards: float, lengths=(3, 2, 4, 1)):
+    """One group: right answers end in 11, wrong ones in 12."""
+    members = [
+        trajectory(r, [([5, 6], [7 + i] * (n - 1) + [11 if r > 0.5 else 12])], success=r > 0.5)
+        for i, (r, n) in enumerate(zip(rewards, lengths, strict=False))
+    ]
+    return group(*members)
+
+
+def measured(small, *groups):
+    batch = collate(groups or [answers(1.0, 0.0, 0.0, 1.0)])
+    out = FORWARD.measure(small.model, batch, hidden=True)
+    return batch.with_(logp_old=out.logp, logp_ref=out.logp, hidden=out.hidden)
+
+
+def attached(name: str, small, **params):
+    model = AUXILIARIES[name](**params)
+    model.attach(small.model, small.model)
+    return model
+
+
+def test_a_fresh_head_is_worth_nothing_and_depends_on_its_seed_alone():
+    x = torch.randn(5, 8, dtype=torch.float64)
+    assert (ValueHead(8, 4, seed=1)(x) == 0).all()
+    assert torch.equal(ValueHead(8, 4, seed=1).first.weight, ValueHead(8, 4, seed=1).first.weight)
+    assert not torch.equal(ValueHead(8, 4, seed=1).first.weight, ValueHead(8, 4, seed=2).first.weight)
+
+
+def test_the_critic_learns_the_return(small):
+    critic, batch = attached("critic", small, decay=1.0, lr=3e-3, passes=20), measured(small)
+    errors = []
+    for _ in range(30):
+        found = critic.measure(batch, FORWARD)
+        total, count = critic.update(batch.with_(**found), FORWARD)["critic_error"]
+        errors.append(total / count)
+    # At first V = 0 and the targets are the outcomes: 4 of the 10 tokens have 1. The first state is the same in all
+    # four episodes, of which two succeed: 4 x 1/4 of squared error stay.
+    assert errors[0] == pytest.approx(0.4)
+    assert errors[-1] == pytest.approx(0.1, abs=0.02)
+
+
+def test_the_critics_target_is_advantage_plus_value(small):
+    # One token a state, V = 0 everywhere and decay 0: the target is the next reward, so only last tokens have 1.
+    critic, batch = attached("critic", small, decay=0.0), measured(small)
+    error, count = critic.update(batch.with_(**critic.measure(batch, FORWARD)), FORWARD)["critic_error"]
+    assert (error, count) == (2.0, 10)
+
+
+def test_the_critics_target_bootstraps_from_the_measured_value(small):
+    # Measured values of 1/2 and decay 0: six tokens have 1/2 as their target, the last ones the outcomes 1, 0, 0, 1.
+    critic, batch = attached("critic", small, decay=0.0), measured(small)
+    error, _ = critic.update(batch.with_(value=torch.full((len(batch.ids),), 0.5)), FORWARD)["critic_error"]
+    assert error == pytest.approx(6 / 4 + 2)

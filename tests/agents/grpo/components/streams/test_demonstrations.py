@@ -1,0 +1,91 @@
+"""Demonstrations against numbers worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.trajectory import Group, Origin
+from palaestra.agents.grpo.components.streams.demonstrations import Oracle, TeacherModel
+from palaestra.agents.grpo.components.streams.supply import Supply
+from palaestra.agents.grpo.rollouts.starts import RolloutTask
+from palaestra.errors import InputError
+
+from ...conftest import group, trajectory  # isort: skip
+
+
+class Space:
+    """Tasks have one number."""
+
+    def sample(self, rng):
+        return {"n": int(rng.integers(100))}
+
+
+def answer(reward: float, n: int, token: int = 7, tokens: int = 2, logp: float = -1.0):
+    return trajectory(reward, [([1], [token] * tokens)], [[logp] * tokens], task_id=f"task {n}", params={"n": n})
+
+
+def play(tasks) -> list[Group]:
+    """Even tasks are always solved; odd ones by the first sample only."""
+    return [
+        group(
+            *(answer(float(task.params["n"] % 2 == 0 or i == 0), task.params["n"], 7 + i) for i in range(task.samples))
+        )
+        for task in tasks
+    ]
+
+
+def supply(step: int = 1, tasks=(), groups=None, **changes) -> Supply:
+    fields = {
+        "step": step,
+        "steps": 10,
+        "rng": np.random.default_rng(step),
+        "param_space": Space(),
+        "task": lambda params, seed, samples: RolloutTask(params, seed, samples),
+        "tasks": tuple(tasks),
+        "groups": tuple(play(tasks) if groups is None else groups),
+        "play": play,
+        "demonstrate": lambda tasks: [answer(1.0, task.params["n"]) for task in tasks],
+        "measure": lambda batch: batch.logp_mu,
+    }
+    return Supply(**{**fields, **changes})
+
+
+def tasks(*numbers: int, samples: int = 4) -> list[RolloutTask]:
+    return [RolloutTask({"n": n}, n, samples) for n in numbers]
+
+
+def test_the_oracle_shows_each_task_of_the_step():
+    drawn = Oracle().draw(supply(tasks=tasks(3, 5)))
+    assert [g.trajectories[0].params for g in drawn] == [{"n": 3}, {"n": 5}]
+
+
+def test_demonstrations_are_a_teachers_without_behaviour():
+    batch = collate(Oracle().draw(supply(tasks=tasks(3, 5))))
+    assert batch.written_by(Origin.TEACHER).sum() == batch.action.sum() == 4
+    assert (batch.logp_mu == 0).all()
+    assert all(t.version == -1 for t in batch.trajectories)
+
+
+def test_the_oracle_can_show_other_tasks():
+    drawn = Oracle(tasks="uniform", count=5).draw(supply(tasks=tasks(3)))
+    assert len(drawn) == 5
+    assert len({g.trajectories[0].params["n"] for g in drawn}) > 1
+
+
+def test_what_the_machinery_lost_is_no_demonstration():
+    lost = supply(tasks=tasks(3), demonstrate=lambda tasks: [replace(answer(1.0, 3), valid=False)])
+    assert Oracle().draw(lost) == []
+
+
+def test_a_larger_model_plays_the_tasks():
+    drawn = TeacherModel(samples=3, correct=True).draw(supply(tasks=tasks(3, 4), play_teacher=play))
+    assert [len(g.trajectories) for g in drawn] == [1, 3]
+    assert collate(drawn).written_by(Origin.TEACHER).sum() == 8
+
+
+def test_without_a_model_to_distil_from_the_run_is_refused():
+    with pytest.raises(InputError, match="pass teacher_model"):
+        TeacherModel().draw(supply(tasks=tasks(3)))
