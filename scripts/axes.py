@@ -1,4 +1,4 @@
-"""Axes as they are typed: ``--axis digits=1:2 operations=+,+-`` to what `ParamSpace.restrict` takes."""
+"""Parsing of axes on the command line: ``--axis digits=1:2 operations=+,+-`` to arguments of `ParamSpace.restrict`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import InputError
 
 
 def parse_axes(texts: Iterable[str], space: ParamSpace) -> dict[str, Any]:
-    """Each ``name=value``, ``name=low:high`` or ``name=choice,choice`` as an entry of a dictionary.
+    """Parse each ``name=value``, ``name=low:high`` or ``name=choice,choice`` into an entry of a dictionary.
 
     Raises:
         InputError: not of that form, an unknown or repeated axis, or a value that is not of the axis' kind or range.
@@ -22,19 +22,19 @@ def parse_axes(texts: Iterable[str], space: ParamSpace) -> dict[str, Any]:
             raise InputError(f"an axis is given as name=value, name=low:high or name=choice,choice, not {text!r}.")
         if name in axes:
             raise InputError(f"the axis {name!r} is given twice; give its whole range once.")
-        axes[name] = _value(space[name], value)
+        axes[name] = _parse_value(space[name], value)
     space.restrict(**axes)
     return axes
 
 
 def format_axis(axis: Axis) -> str:
-    """An axis with its range, as `parse_axes` would read it: ``digits=1:6``, ``operations=+,+-``."""
+    """Format an axis with its range, as `parse_axes` would read it: ``digits=1:6``, ``operations=+,+-``."""
     if isinstance(axis, ChoiceAxis):
         return f"{axis.name}={','.join(map(str, axis.choices))}"
     return f"{axis.name}={axis.low}:{axis.high}" if axis.low != axis.high else f"{axis.name}={axis.low}"
 
 
-def _value(axis: Axis, text: str) -> Any:
+def _parse_value(axis: Axis, text: str) -> Any:
     if isinstance(axis, ChoiceAxis):
         by_text = {str(choice): choice for choice in axis.choices}
         # A choice may itself hold a comma, so the whole text is tried first.

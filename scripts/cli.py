@@ -1,7 +1,7 @@
-"""The command line: ``palaestra COMMAND …``. Each command is one module here, imported only when it is asked for.
+"""The command line: ``palaestra COMMAND …``. Each command is one module here, imported only when it is called.
 
-What the user can mend (an unknown name, a value out of range, a missing package) is one sentence on standard error and
-exit code 2; Ctrl-C is 130. Anything else is a defect of ours and keeps its traceback.
+An error that the user can correct (an unknown name, a value out of range, a missing package) is one sentence on
+standard error and exit code 2; Ctrl-C is 130. Any other error is a defect and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from collections.abc import Callable, Sequence
 
 from ..errors import InputError, MissingExtra, unknown_name
 
-# Command -> (module beside this one, one line for --help). A new command is a file and a row.
+# Command -> (module of this package, one line for --help). A new command is a file and a row.
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train", "train a language model on an environment, under a teacher, with GRPO or a relative"),
     "eval": ("eval", "play an agent on an environment and report success with confidence intervals"),
     "play": ("play", "play an environment yourself, in the terminal"),
-    "bench": ("bench", "measure a part of the package: teachers on students, verifiers beside their peers"),
+    "bench": ("bench", "measure a part of the package: the learner, teachers, verifiers, environments, sandboxes"),
     "list": ("list", "list what is registered: environments, agents, teachers, recipes, rewards, verifiers"),
     "report": ("report", "write a run's report.html again"),
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code. ``argv`` is without the program's name, and None takes the process's own."""
+    """Run one command and return its exit code. ``argv`` is without the program's name; None is the process's own."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_help())
@@ -40,10 +40,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str]) -> int:
-    """Call ``command(argv)`` and turn what it raises or returns into an exit code (see the module's text)."""
+    """Call ``command(argv)`` and convert its errors or its result to an exit code (see the module's docstring)."""
     import gymnasium as gym
 
-    # As with `python -m`, modules of the current folder can be named ("my_module:mine/Env-v0").
+    # As with `python -m`, modules of the current folder can be imported ("my_module:mine/Env-v0").
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:

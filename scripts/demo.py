@@ -61,7 +61,7 @@ class DemoOptions:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the demonstration; the exit code."""
+    """Run the demonstration and return the exit code."""
     from rich.console import Console
 
     options = tyro.cli(DemoOptions, args=argv, prog="demo", description=__doc__)

@@ -1,4 +1,4 @@
-"""What docstrings tell a table: the first sentence, and the paper that is cited."""
+"""Extraction of the first sentence and the cited paper from docstrings, for the tables of ``palaestra list``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ABBREVIATIONS = ("eq.", "eqs.", "sec.", "alg.", "fig.", "app.", "al.", "e.g.", 
 
 
 def summary(value: Any) -> str:
-    """The first sentence of a docstring, on one line; "" where there is none of its own."""
+    """Return the first sentence of a docstring on one line; "" if the object has no docstring of its own."""
     # Not inspect.getdoc: a class without a docstring would be given its base's, which describes something else.
     text = inspect.cleandoc(value.__doc__ or "").split("\n\n")[0]
     line = " ".join(text.split()).replace("``", "`")
@@ -26,8 +26,8 @@ def summary(value: Any) -> str:
 
 
 def paper(value: Any) -> str:
-    """Where a method comes from: its ``paper`` attribute, or the first arXiv number in the docstring of it or its
-    module.
+    """Return the paper of a method: its ``paper`` attribute, or the first arXiv number in its docstring or its
+    module's.
     """
     if value is None:
         return ""
@@ -37,11 +37,11 @@ def paper(value: Any) -> str:
 
 
 def find_citation(text: str | None) -> str:
-    """``arXiv 1234.56789``, the first number in a text; "" where there is none."""
+    """Return the first arXiv number in a text as ``arXiv 1234.56789``; "" if there is none."""
     found = ARXIV.search(text or "")
     return f"arXiv {found[1]}" if found else ""
 
 
 def label_citation(text: str) -> str:
-    """A bare arXiv number with the word before it; anything else as it is."""
+    """Put "arXiv" before a bare arXiv number; return any other text unchanged."""
     return f"arXiv {text}" if re.fullmatch(r"\d{4}\.\d{4,5}", text) else text

@@ -60,14 +60,14 @@ class EvalOptions:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return its exit code."""
     from rich.console import Console
 
     config = tyro.cli(EvalOptions, args=argv, prog="palaestra eval", description=__doc__)
     if config.json is not None and config.json.is_dir():
         raise InputError(f"--json must be a file, but {str(config.json)!r} is a folder.")
     texts = [text for group in config.axis for text in group]
-    axes = _axes(config.env, texts) if texts else None
+    axes = _parse_axes(config.env, texts) if texts else None
     report = evaluate(
         find_agent(config.agent),
         config.env,
@@ -89,8 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def find_agent(text: str) -> Agent:
-    """The agent that a command line names: registered, in a folder (a run's or a model's), ``module:attribute``, or a
-    hub id.
+    """Find the agent that a command line names: registered, in a folder (a run's or a model's), ``module:attribute``,
+    or a hub id.
 
     Raises:
         InputError: it is none of these.
@@ -102,9 +102,8 @@ def find_agent(text: str) -> Agent:
         return _load_model(text)
     module, colon, attribute = text.rpartition(":")
     if not colon or os.sep in text:
-        # One slash has the form of a hub id, unless what stands before it is a folder here: then the rest is mistyped,
-        # and
-        # asking the hub would only cost time.
+        # One slash has the form of a hub id. If the part before it is a folder here, the rest is mistyped, and a
+        # request to the hub would only cost time.
         if text.count("/") == 1 and not (Path(text).parent.is_dir() or text[0] in "./"):
             return _load_model(text)
         if os.sep in text or text.startswith("."):
@@ -131,7 +130,7 @@ def _load_model(source: str) -> Agent:
     return LanguageAgent.load(source)
 
 
-def _axes(env_id: str, texts: Sequence[str]) -> dict[str, object]:
+def _parse_axes(env_id: str, texts: Sequence[str]) -> dict[str, object]:
     env = gym.make(environment_spec(env_id), disable_env_checker=True)
     space = getattr(env.unwrapped, "param_space", None)
     env.close()

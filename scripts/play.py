@@ -1,7 +1,7 @@
 """``palaestra play``: play an environment yourself, in the terminal.
 
-You see what a model would see and answer as it would; ``?`` shows the next step of a solution, Ctrl-C ends. After each
-episode it says whether you succeeded, and what the scripted solver would have answered.
+You see the observations of a model and answer as it would; ``?`` shows the next step of a solution, Ctrl-C ends. Each
+episode ends with its result and the scripted solver's answer.
 
 examples:
   palaestra play palaestra/Sokoban-v0
@@ -46,7 +46,7 @@ class PlayOptions:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return its exit code."""
     from rich.console import Console
     from rich.text import Text
 
@@ -74,9 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _make(config: PlayOptions) -> gym.Env[Any, Any]:
-    """The environment, drawing text where it can."""
+    """Make the environment, with text rendering if it has one."""
     spec = environment_spec(config.env)
-    asked: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     env = gym.make(spec, disable_env_checker=True)
     space = getattr(env.unwrapped, "param_space", None)
     modes = env.metadata.get("render_modes", [])
@@ -85,14 +85,14 @@ def _make(config: PlayOptions) -> gym.Env[Any, Any]:
     if space is None and (texts or config.difficulty is not None):
         raise InputError(f"{config.env!r} has no difficulty and no axes; leave --difficulty and --axis out.")
     if space is not None:
-        asked = {"split": config.split, "difficulty": config.difficulty, "axes": parse_axes(texts, space) or None}
+        options = {"split": config.split, "difficulty": config.difficulty, "axes": parse_axes(texts, space) or None}
     if "ansi" in modes:
-        asked["render_mode"] = "ansi"
-    return gym.make(spec, disable_env_checker=True, **asked)
+        options["render_mode"] = "ansi"
+    return gym.make(spec, disable_env_checker=True, **options)
 
 
 def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any) -> Mapping[str, Any]:
-    """One episode; its last ``info``."""
+    """Play one episode and return its last ``info``."""
     from rich.text import Text
 
     observation, info = env.reset(seed=seed)
@@ -120,13 +120,13 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
 
 
 def _answer(env: gym.Env[Any, Any]) -> str:
-    """The answer to a question; "" for what has several turns, where a move at the start says little at the end."""
+    """Return the solver's answer to a question; "" for an environment of several turns."""
     inner = env.unwrapped
     return inner.oracle(inner.here()) if isinstance(inner, Question) else ""
 
 
 def _hint(env: gym.Env[Any, Any], given: int) -> str:
-    """What the solver does next: of a question the step after those ``given``, of a game the move."""
+    """Return the solver's next step: for a question the step after the ``given`` ones, for a game its move."""
     inner: Any = env.unwrapped
     if isinstance(inner, Question):
         steps = inner.solution_steps(inner.here())

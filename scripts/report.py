@@ -1,4 +1,4 @@
-"""``palaestra report``: a run's folder as one self-contained page, report.html, that opens without a network.
+"""``palaestra report``: one self-contained page about a run, report.html, that opens without a network.
 
 examples:
   palaestra report runs/first
@@ -33,19 +33,19 @@ class ReportOptions:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return its exit code."""
     config = tyro.cli(ReportOptions, args=argv, prog="palaestra report", description=__doc__)
     print(write_report(config.run))
     return 0
 
 
 def write_report(run: Path) -> Path:
-    """Write ``run``/report.html from what the run has written so far; its path.
+    """Write ``run``/report.html from the files that the run has written so far, and return its path.
 
-    A run that is still going, was killed in the middle of a line, or has no evaluation yet is fine.
+    The run may still be going, may have been killed in the middle of a line, and may have no evaluation yet.
 
     Raises:
-        InputError: no run is there, or one of its files is not what a run writes.
+        InputError: the folder has no run, or one of its files is malformed.
         MissingExtra: matplotlib or jinja2 is absent.
     """
     run = Path(run)
@@ -81,7 +81,7 @@ def write_report(run: Path) -> Path:
 
 
 def read_config(run: Path) -> Row:
-    """config.json. Raises InputError where there is no run."""
+    """Read config.json. Raises InputError if the folder has no run."""
     path = run / "config.json"
     if not path.is_file():
         raise InputError(f"{str(run)!r} is no run: it has no config.json; give the folder that palaestra train wrote.")
@@ -95,9 +95,9 @@ def read_config(run: Path) -> Row:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The objects of a JSON-lines file; none where there is no file.
+    """Read the objects of a JSON-lines file; [] if there is no file.
 
-    A last line without its end is a run that was cut, and left out. Raises InputError for any other line that is no
+    An incomplete last line, from a run that was killed, is left out. Raises InputError for any other line that is no
     object.
     """
     if not path.is_file():
@@ -119,12 +119,12 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def by_step(rows: Iterable[Row]) -> list[Row]:
-    """One row a step, in order. Where a step was done again after a resume, the later row counts."""
+    """Keep one row a step, in order. If a step was repeated after a resume, the later row counts."""
     return [row for _, row in sorted({row.get("step", 0): row for row in rows}.items())]
 
 
 def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[Row]) -> list[tuple[str, str, str]]:
-    """The figures at the top: (name, value, what it is measured on)."""
+    """Compute the figures at the top: (name, value, basis of the measurement)."""
     found = []
     if evaluations:
         first, last = evaluations[0], evaluations[-1]
@@ -146,8 +146,8 @@ def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[
 
 
 def evaluation_table(evaluations: Sequence[Row]) -> dict[str, Any]:
-    """Header and cells of success by step and difficulty, at most `TABLE_ROWS` rows with the first and the last among
-    them.
+    """Make header and cells of success by step and difficulty, at most `TABLE_ROWS` rows, with the first and the last
+    among them.
     """
     everything = [row for evaluation in evaluations for row in evaluation.get("by_difficulty", ())]
     bins = sorted({(row["low"], row["high"]) for row in everything})
@@ -169,7 +169,9 @@ def evaluation_table(evaluations: Sequence[Row]) -> dict[str, Any]:
 
 
 def sample_episodes(trajectories: Sequence[Row], count: int = EPISODES) -> list[Row]:
-    """At most ``count`` episodes, half of them successes where there are enough of both, each half spread over time."""
+    """Choose at most ``count`` episodes, half of them successes if there are enough of both, each half spread over
+    time.
+    """
     ordered = sorted(trajectories, key=lambda row: row.get("step", 0))
     won = [row for row in ordered if row.get("is_success")]
     lost = [row for row in ordered if not row.get("is_success")]
@@ -179,7 +181,7 @@ def sample_episodes(trajectories: Sequence[Row], count: int = EPISODES) -> list[
 
 
 def pick_evenly(items: Sequence[Any], count: int) -> list[Any]:
-    """``count`` of ``items`` at even distances, the first and the last among them; all where there are no more."""
+    """Choose ``count`` of ``items`` at even distances, the first and the last among them; all if there are no more."""
     if len(items) <= count:
         return list(items)
     if count < 2:
@@ -188,7 +190,7 @@ def pick_evenly(items: Sequence[Any], count: int) -> list[Any]:
 
 
 def format_episode(row: Row) -> Row:
-    """An episode as the page shows it: every observation and action as text."""
+    """Convert an episode for the page: every observation and action as text."""
     turns = [
         {**turn, "observation": format_value(turn.get("observation")), "action": format_value(turn.get("action"))}
         for turn in row.get("turns", ())
@@ -202,34 +204,34 @@ def format_episode(row: Row) -> Row:
 
 
 def format_value(value: Any) -> str:
-    """Text as it is, anything else as JSON; half a surrogate pair, which no file can hold, as a question mark."""
+    """Format text as it is and anything else as JSON; half a surrogate pair, which no file can hold, becomes "?"."""
     shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shown.encode("utf-8", "replace").decode("utf-8")
 
 
 def is_finite_number(value: Any) -> TypeGuard[float]:
-    """Whether a measured value is a finite number (a step without gradients has no loss, for one)."""
+    """Return whether a measured value is a finite number (a step without gradients, for example, has no loss)."""
     return isinstance(value, int | float) and math.isfinite(value)
 
 
 def format_number(value: Any) -> str:
-    """Three significant digits; a dash where nothing is known."""
+    """Format three significant digits; a dash if the value is unknown."""
     return f"{value:.3g}" if is_finite_number(value) else "–"
 
 
 def format_percent(value: Any) -> str:
-    """A share as a whole percentage; a dash where nothing is known."""
+    """Format a share as a whole percentage; a dash if the value is unknown."""
     return f"{100 * value:.0f} %" if is_finite_number(value) else "–"
 
 
 def format_interval(row: Mapping[str, Any]) -> str:
-    """``[49, 94]``, the confidence interval in percent; "" where nothing is known."""
+    """Format the confidence interval in percent, ``[49, 94]``; "" if it is unknown."""
     low, high = row.get("ci") or (None, None)
     return f"[{100 * low:.0f}, {100 * high:.0f}]" if is_finite_number(low) and is_finite_number(high) else ""
 
 
 def format_duration(seconds: float) -> str:
-    """``45 s``, ``3 min 20 s``, ``2 h 05 min``."""
+    """Format a duration: ``45 s``, ``3 min 20 s``, ``2 h 05 min``."""
     minutes, rest = divmod(round(seconds), 60)
     if not minutes:
         return f"{rest} s"

@@ -1,4 +1,6 @@
-"""The plots of a run's report, each an SVG element as text (or "" where there is nothing to draw)."""
+"""The plots of a run's report: rewards, success, lengths, entropy and other measurements over the steps, success by
+difficulty, and the tasks that the teacher sampled. Each is an SVG element as text, or "" if there are no data.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from matplotlib.ticker import PercentFormatter
 
 Row = dict[str, Any]
 
-BESIDE: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "frameon": False}
+LEGEND_AT_RIGHT: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "frameon": False}
 WINDOWS = 40  # columns of a heat map: enough to see a curriculum move, few enough for each to hold several groups
 LEVELS = 10  # rows for an axis of many values
 LISTED = 12  # an axis with no more values than this has a row for each
@@ -39,7 +41,7 @@ STYLE: dict[Any, Any] = {
     "xtick.major.size": 3,
     "ytick.major.size": 3,
 }
-# Title of a panel -> the figures in it, each with its name in the legend; what a run does not have is left out.
+# Title of a panel -> the figures in it, each with its name in the legend; figures that a run lacks are left out.
 PANELS: dict[str, dict[str, str]] = {
     "reward of an episode": {"reward": ""},
     "success in training": {"success": ""},
@@ -59,7 +61,7 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
     """Success on held-out tasks over the steps: all of them with the confidence band, and a line for each difficulty
     bin.
     """
-    rows = [row for row in evaluations if _known(row.get("success"))]
+    rows = [row for row in evaluations if _is_finite(row.get("success"))]
     if not rows:
         return ""
 
@@ -73,27 +75,27 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
                 (row["step"], b["success"])
                 for row in rows
                 for b in row.get("by_difficulty", ())
-                if (b["low"], b["high"]) == (low, high) and _known(b.get("success"))
+                if (b["low"], b["high"]) == (low, high) and _is_finite(b.get("success"))
             ]
             label = f"difficulty {low:.2f}" if low == high else f"difficulty {low:.2f}–{high:.2f}"
             axes.plot(*zip(*found), color=colour, linewidth=1.3, marker="o", markersize=2.5, label=label)
         means = [row["success"] for row in rows]
         axes.plot(steps, means, color=INK, linewidth=2.2, marker="o", markersize=4, label="all")
-        bands = [(row["step"], *row["ci"]) for row in rows if all(map(_known, row.get("ci") or (None,)))]
+        bands = [(row["step"], *row["ci"]) for row in rows if all(map(_is_finite, row.get("ci") or (None,)))]
         if bands:
             at, low, high = zip(*bands)
             axes.fill_between(at, low, high, color=INK, alpha=0.12, linewidth=0)
         axes.set(ylim=(-0.02, 1.02), xlabel="step", ylabel="success")
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
         axes.grid(axis="y", color=MISSING)
-        axes.legend(**BESIDE)
+        axes.legend(**LEGEND_AT_RIGHT)
 
     return as_svg(draw, (9.5, 3.4))
 
 
 def training_heat(proposals: Sequence[Row]) -> str:
     """Success in training: difficulty (up) by step (right)."""
-    rows = [row for row in proposals if _known(row.get("difficulty")) and _known(row.get("success"))]
+    rows = [row for row in proposals if _is_finite(row.get("difficulty")) and _is_finite(row.get("success"))]
     if not rows:
         return ""
     edges = _windows(rows)
@@ -113,7 +115,9 @@ def training_heat(proposals: Sequence[Row]) -> str:
 
 
 def sampled_heats(proposals: Sequence[Row]) -> str:
-    """What the teacher sampled: for difficulty and each axis, the share of rollouts by value (up) and step (right)."""
+    """Tasks that the teacher sampled: for difficulty and each axis, the share of rollouts by value (up) and step
+    (right).
+    """
     rows = [row for row in proposals if isinstance(row.get("params"), dict)]
     if not rows:
         return ""
@@ -121,7 +125,7 @@ def sampled_heats(proposals: Sequence[Row]) -> str:
     columns = np.array([_window(edges, row["step"]) for row in rows])
     weight = np.array([float(row.get("n") or 1) for row in rows])
     panels: list[tuple[str, np.ndarray, list[str]]] = []
-    if all(_known(row.get("difficulty")) for row in rows):
+    if all(_is_finite(row.get("difficulty")) for row in rows):
         levels = np.array([_level(row["difficulty"]) for row in rows])
         panels.append(("difficulty", levels, []))
     # An axis that never varies says nothing about the teacher.
@@ -158,7 +162,7 @@ def pass_at_k_lines(metrics: Sequence[Row]) -> str:
     found = []
     for k in sorted({int(name[5:]) for row in metrics for name in row if name[:5] == "pass@" and name[5:].isdigit()}):
         names = (f"pass@{k}", f"pass@{k}_low", f"pass@{k}_high")
-        rows = [row for row in metrics if all(_known(row.get(name)) for name in names)]
+        rows = [row for row in metrics if all(_is_finite(row.get(name)) for name in names)]
         if rows:
             found.append((k, [row["step"] for row in rows], [np.array([row[name] for row in rows]) for name in names]))
     if not found:
@@ -174,7 +178,7 @@ def pass_at_k_lines(metrics: Sequence[Row]) -> str:
         axes.set(ylim=(-0.02, 1.02), xlabel="step", ylabel="tasks solved")
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
         axes.grid(axis="y", color=MISSING)
-        axes.legend(*(part[::-1] for part in axes.get_legend_handles_labels()), **BESIDE)
+        axes.legend(*(part[::-1] for part in axes.get_legend_handles_labels()), **LEGEND_AT_RIGHT)
 
     return as_svg(draw, (9.5, 3.0))
 
@@ -185,7 +189,7 @@ def curves(metrics: Sequence[Row], timings: Sequence[Row] = ()) -> str:
     for title, figures in PANELS.items():
         lines = []
         for (name, label), colour in zip(figures.items(), LINES):
-            points = [(row["step"], row[name]) for row in (*metrics, *timings) if _known(row.get(name))]
+            points = [(row["step"], row[name]) for row in (*metrics, *timings) if _is_finite(row.get(name))]
             if points:
                 lines.append((label, colour, *map(np.array, zip(*points))))
         if lines:
@@ -297,5 +301,5 @@ def _smooth(values: np.ndarray) -> np.ndarray:
     return values[0] + (total[high] - total[low]) / (high - low)
 
 
-def _known(value: Any) -> bool:
+def _is_finite(value: Any) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)

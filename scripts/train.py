@@ -46,7 +46,7 @@ class TrainOptions:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     options = _parse(arguments, TrainConfig())
     if options.resume is not None:
@@ -58,16 +58,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         saved = RunFolder.reopen(options.resume)[1]
         options = _parse(arguments, saved)
-        learner = _learner_module().Learner.resume(options.resume, _config(options))
+        learner = _learner_module().Learner.resume(options.resume, _build_config(options))
     else:
-        config = _config(options)
+        config = _build_config(options)
         out = options.out or _default_folder(config)
         learner = _learner_module().Learner.start(out, config)
     return train(learner)
 
 
 def train(learner: Learner) -> int:
-    """Run to the end with progress on the terminal, then write the report; 0, or 130 where Ctrl-C stopped it."""
+    """Run to the end with progress on the terminal, then write the report; return 0, or 130 if Ctrl-C stopped it."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -91,7 +91,7 @@ def train(learner: Learner) -> int:
 
 
 class _Watcher:
-    """Turns the learner's progress into bars: one for the warm-up, one for training."""
+    """Shows the learner's progress as bars: one for the warm-up, one for training."""
 
     def __init__(self, bars: Bars):
         self._bars = bars
@@ -136,7 +136,7 @@ def _bars(console: Any) -> Iterator[Bars]:
 
 @contextmanager
 def _stop_on_interrupt(learner: Learner, console: Any) -> Iterator[None]:
-    """The first Ctrl-C finishes the step and saves; the second one interrupts at once."""
+    """Let the first Ctrl-C finish the step and save, and the second one interrupt at once."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, before)
@@ -166,25 +166,25 @@ def _parse(arguments: Sequence[str], config: TrainConfig) -> TrainOptions:
     )
 
 
-def _config(options: TrainOptions) -> TrainConfig:
-    """The configuration with what the other options say."""
+def _build_config(options: TrainOptions) -> TrainConfig:
+    """Apply the options outside the configuration (axes, teacher options) to it."""
     config = options.config
     changes: dict[str, Any] = {}
     if texts := [text for group in options.axis for text in group]:
         import gymnasium
 
-        made = gymnasium.make(environment_spec(config.env), disable_env_checker=True)
+        env = gymnasium.make(environment_spec(config.env), disable_env_checker=True)
         changes["axes"] = {
             name: list(value) if isinstance(value, tuple | list) else value
-            for name, value in parse_axes(texts, made.unwrapped.param_space).items()  # type: ignore[attr-defined]
+            for name, value in parse_axes(texts, env.unwrapped.param_space).items()  # type: ignore[attr-defined]
         }
-        made.close()
+        env.close()
     if texts := [text for group in options.teacher_option for text in group]:
-        changes["teacher_options"] = dict(_option(text) for text in texts)
+        changes["teacher_options"] = dict(_parse_teacher_option(text) for text in texts)
     return dataclasses.replace(config, **changes)
 
 
-def _option(text: str) -> tuple[str, Any]:
+def _parse_teacher_option(text: str) -> tuple[str, Any]:
     import json
 
     name, equals, value = text.partition("=")

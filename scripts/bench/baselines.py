@@ -39,7 +39,7 @@ class BaselineOptions:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return its exit code."""
     config = tyro.cli(BaselineOptions, args=argv, prog="palaestra bench baselines", description=__doc__)
     if config.episodes < 1:
         raise InputError(f"--episodes must be at least 1, not {config.episodes}.")

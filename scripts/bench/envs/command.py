@@ -71,7 +71,7 @@ class Rates:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command and return its exit code."""
     config = tyro.cli(EnvBenchOptions, args=argv, prog="palaestra bench envs", description=__doc__)
     known = {match.name: match for match in MATCHES}
     for name in config.only:

@@ -218,7 +218,7 @@ def take_turns(sides: Sequence[Side], warmup: int, steps: int) -> dict[str, list
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the comparison; the exit code."""
+    """Run the comparison and return the exit code."""
     from rich.console import Console
 
     config = tyro.cli(LearnerBenchOptions, args=argv, prog="palaestra bench learner", description=__doc__)

@@ -71,7 +71,7 @@ class TeacherBenchOptions:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the benchmark; 0, 1 where a teacher failed, 130 where Ctrl-C stopped it."""
+    """Run the benchmark; return 0, 1 if a teacher failed, or 130 if Ctrl-C stopped it."""
     config = tyro.cli(TeacherBenchOptions, args=argv, prog="palaestra bench teachers", description=__doc__)
     for name, low in (("seeds", 1), ("episodes", 10), ("jobs", 1)):
         value = getattr(config, name)

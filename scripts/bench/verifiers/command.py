@@ -186,7 +186,7 @@ class Peer:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the benchmark; the exit code."""
+    """Run the benchmark and return the exit code."""
     config = tyro.cli(VerifierBenchOptions, args=argv, prog="palaestra bench verifiers", description=__doc__)
     for name in ("peer_seconds", "deadline", "throughput_seconds"):
         if not getattr(config, name) > 0:

@@ -39,7 +39,7 @@ SMALL = [
 ]
 MODULE = """
     import os
-    from palaestra.teachers.arms.base import ArmTeacher
+    from palaestra.teachers.arms.arm_teacher import ArmTeacher
     import numpy as np
 
     class Last(ArmTeacher):
