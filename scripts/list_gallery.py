@@ -36,7 +36,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Entry:
+class GalleryEntry:
     """One environment of the page; ``sections`` are the headings of its docstring with their text."""
 
     id: str
@@ -58,7 +58,7 @@ def page(ids: Sequence[str]) -> str:
         from jinja2 import Environment
     except ModuleNotFoundError:
         raise MissingExtra("the gallery", "train") from None
-    groups: dict[str, list[Entry]] = {}
+    groups: dict[str, list[GalleryEntry]] = {}
     for env_id in ids:
         found = entry(env_id)
         groups.setdefault(found.group, []).append(found)
@@ -67,19 +67,19 @@ def page(ids: Sequence[str]) -> str:
     return environment.from_string(template).render(groups=groups, count=len(ids))
 
 
-def entry(env_id: str) -> Entry:
+def entry(env_id: str) -> GalleryEntry:
     """What the page shows of one environment, whose solver plays the examples."""
     anchor = env_id.replace("/", "-")
     try:
         env = gym.make(env_id, disable_env_checker=True)
     except MissingExtra as error:
-        return Entry(env_id, anchor, "not installed", str(error), [], [], [])
+        return GalleryEntry(env_id, anchor, "not installed", str(error), [], [], [])
     inner: Any = env.unwrapped
     title, sections = headings(type(inner))
     axes = [format_axis(axis) for axis in inner.param_space.axes]
     # "palaestra.envs.math.arithmetic" is of the group "math".
     group = (type(inner).__module__.split(".envs.")[-1]).split(".")[0]
-    found = Entry(env_id, anchor, group, title, sections, axes, [_example(env_id, *size) for size in SIZES])
+    found = GalleryEntry(env_id, anchor, group, title, sections, axes, [_example(env_id, *size) for size in SIZES])
     env.close()
     return found
 

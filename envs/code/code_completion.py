@@ -22,7 +22,7 @@ from ..sandbox import CallTest, ProgramJudgement
 from ..sandbox.judge import Failure
 from .judging.program_question import ProgramQuestion, format_examples, make_call_tests
 from .program_synthesis import TESTS
-from .programs.cases import Case, draw_cases
+from .programs.cases import ProgramCase, draw_cases
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, draw_program, format_call, number_sentences
 from .programs.interpreter import CallOutcome, is_supported
@@ -106,7 +106,7 @@ class CodeCompletion(ProgramQuestion):
             found = _draw(dice, params["domain"], params["steps"], params["masked"])
         words, example = _FORMS[found.masked]
         program = found.program
-        cases = [Case(tuple(test.arguments), test.expected) for test in found.tests[:_PUBLIC]]
+        cases = [ProgramCase(tuple(test.arguments), test.expected) for test in found.tests[:_PUBLIC]]
         return Task(
             f"Here {program.describe_arguments()} This function should do the following, in order, and return the "
             f"result:\n{number_sentences(program)}\nThe gap {GAP} stands for {words}:\n"
@@ -213,7 +213,7 @@ def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Infilling | None:
     return Infilling(program, source[:first], source[last:], missing, masked, tests)
 
 
-def _is_clearly_wrong(program: Program, body: tuple[str, ...], cases: list[Case]) -> bool:
+def _is_clearly_wrong(program: Program, body: tuple[str, ...], cases: list[ProgramCase]) -> bool:
     """True for a body that is wrong in some case, and loops for ever in none."""
     loops = any("while" in block for block in body)
     wrong = False

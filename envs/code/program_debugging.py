@@ -17,7 +17,7 @@ from .judging.literals import read_arguments
 from .judging.outputs import describe_output, keep_ends
 from .judging.program_question import EXAMPLE, format_examples, make_call_tests
 from .programs.bugs import draw_buggy
-from .programs.cases import Case
+from .programs.cases import ProgramCase
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, format_call, number_sentences, write_source
 from .programs.interpreter import ENDLESS
@@ -157,7 +157,7 @@ class ProgramDebugging(Game):
         if state.said:
             return f"{state.said}\n{_describe_turns(state.turns)}"
         program = state.program
-        public = [Case(tuple(test.arguments), test.expected) for test in state.tests if test.public]
+        public = [ProgramCase(tuple(test.arguments), test.expected) for test in state.tests if test.public]
         return (
             f"This Python function has {'one bug' if state.bugs == 1 else f'{state.bugs} bugs'}:\n"
             f"```python\n{state.code}\n```\nHere {program.describe_arguments()} The function should do this, in order, "

@@ -15,7 +15,7 @@ from ..sandbox import CallTest
 from .judging.program_question import EXAMPLE, ProgramQuestion, format_examples, make_call_tests
 from .program_synthesis import TESTS
 from .programs.bugs import draw_buggy
-from .programs.cases import Case, fails_case
+from .programs.cases import ProgramCase, fails_case
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, format_call, number_sentences, write_source
 
@@ -92,7 +92,9 @@ class ProgramRepair(ProgramQuestion):
     def solution_steps(self, task: Task) -> list[str]:
         """Give an example that shows the bug, the sentence that is wrong, the kind of the bug, and the program."""
         program, body, kind, tests = task.data
-        shows = next(test for test in tests if fails_case(program, body, Case(tuple(test.arguments), test.expected)))
+        shows = next(
+            test for test in tests if fails_case(program, body, ProgramCase(tuple(test.arguments), test.expected))
+        )
         outcome = program.run(tuple(shows.arguments), body)
         does = f"fails ({outcome.error})" if outcome.error else f"is {outcome.value!r}"
         place = next(i for i, block in enumerate(body) if block != program.blocks[i])

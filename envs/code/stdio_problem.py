@@ -14,7 +14,7 @@ from ..question import Task
 from ..registration import register
 from ..sandbox import StdioTest
 from .judging.program_question import ProgramQuestion
-from .programs.cases import Case, draw_cases
+from .programs.cases import ProgramCase, draw_cases
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, draw_program, number_sentences
 from .programs.steps import INTEGER, LIST, TEXT, WORDS
@@ -114,7 +114,7 @@ class StdioProblem(ProgramQuestion):
         return [*task.data.program.plan(), self.oracle(task)]
 
 
-def _make_test(one: Case, public: bool) -> StdioTest:
+def _make_test(one: ProgramCase, public: bool) -> StdioTest:
     return StdioTest(
         "".join(f"{_write_line(value)}\n" for value in one.arguments), f"{_write_line(one.value)}\n", public
     )

@@ -11,7 +11,7 @@ from ....rewards.answers import MAX_PROGRAM, program_in
 from ....rewards.verifiers.registry import rejected
 from ...question import Question, Task
 from ...sandbox import CallTest, Limits, StdioTest, run_tests
-from ..programs.cases import Case
+from ..programs.cases import ProgramCase
 from ..programs.grammar import Program, format_call
 
 # The example of an answer's form in prompts; no task has a function of this name.
@@ -61,13 +61,13 @@ class ProgramQuestion(Question):
         return float(len(self.oracle(episode)))
 
 
-def make_call_tests(program: Program, cases: Sequence[Case], public: int) -> tuple[CallTest, ...]:
+def make_call_tests(program: Program, cases: Sequence[ProgramCase], public: int) -> tuple[CallTest, ...]:
     """Make a test for each case. The first ``public`` ones may be shown."""
     return tuple(
         CallTest(program.name, one.arguments, one.value, public=place < public) for place, one in enumerate(cases)
     )
 
 
-def format_examples(program: Program, cases: Sequence[Case]) -> str:
+def format_examples(program: Program, cases: Sequence[ProgramCase]) -> str:
     """Write cases as lines such as ``f([1, 2]) == 3``."""
     return "\n".join(f"{format_call(program, one.arguments)} == {one.value!r}" for one in cases)

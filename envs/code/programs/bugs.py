@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from typing import NamedTuple
 
-from .cases import Case, draw_cases, fails_case
+from .cases import ProgramCase, draw_cases, fails_case
 from .dice import Dice
 from .grammar import Program, draw_program
 from .mutations import apply_mutation, find_sites
@@ -27,7 +27,7 @@ class BuggyProgram(NamedTuple):
 
     program: Program
     bugs: tuple[Bug, ...]
-    cases: list[Case]
+    cases: list[ProgramCase]
 
     @property
     def body(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def _draw_bugs(dice: Dice, program: Program, count: int) -> tuple[Bug, ...] | No
     return tuple(bugs[place] for place in sorted(bugs))
 
 
-def _order_cases(program: Program, bugs: tuple[Bug, ...], cases: list[Case]) -> list[Case]:
+def _order_cases(program: Program, bugs: tuple[Bug, ...], cases: list[ProgramCase]) -> list[ProgramCase]:
     """Put first one case for each bug, in which it shows alone."""
     shows = [[fails_case(program, insert_bugs(program, (bug,)), one) for one in cases] for bug in bugs]
     chosen: list[int] = []

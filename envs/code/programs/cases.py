@@ -24,7 +24,7 @@ _CANDIDATES = 20
 _MOST_CASE_WORK = 1_500
 
 
-class Case(NamedTuple):
+class ProgramCase(NamedTuple):
     """Arguments, and the value that a program returns for them."""
 
     arguments: tuple[Any, ...]
@@ -83,12 +83,12 @@ def _draw_word(dice: Dice) -> str:
 # Cases.
 
 
-def make_case(program: Program, arguments: tuple[Any, ...]) -> Case | None:
+def make_case(program: Program, arguments: tuple[Any, ...]) -> ProgramCase | None:
     """Run the program on these arguments. Return None where it fails or returns a value too large for a prompt."""
     outcome = program.run(arguments)
     if outcome.error or not is_small(outcome.value):
         return None
-    return Case(arguments, outcome.value)
+    return ProgramCase(arguments, outcome.value)
 
 
 def is_small(value: Any) -> bool:
@@ -100,7 +100,9 @@ def is_small(value: Any) -> bool:
     return len(repr(value)) <= _LONGEST_VALUE
 
 
-def draw_cases(dice: Dice, program: Program, count: int, more: tuple[tuple[str, ...], ...] = ()) -> list[Case] | None:
+def draw_cases(
+    dice: Dice, program: Program, count: int, more: tuple[tuple[str, ...], ...] = ()
+) -> list[ProgramCase] | None:
     """Draw cases that fail every weaker program. Return None where they are not found.
 
     No value is right in more than 40% of the cases, and the first argument is the value in at most 40% of them.
@@ -109,7 +111,7 @@ def draw_cases(dice: Dice, program: Program, count: int, more: tuple[tuple[str, 
         count: the number of cases, at least five.
         more: other bodies, each of which must fail in some case.
     """
-    found: dict[str, Case] = {}
+    found: dict[str, ProgramCase] = {}
     for place in range(_CANDIDATES):
         arguments = draw_arguments(dice, program, place if place < 2 else -1)
         key = repr(arguments)
@@ -119,7 +121,7 @@ def draw_cases(dice: Dice, program: Program, count: int, more: tuple[tuple[str, 
                 return None
             found[key] = made
     edges, others = list(found.values())[:2], list(found.values())[2:]
-    chosen: list[Case] = []
+    chosen: list[ProgramCase] = []
     for body in (*program.weaker, *more):
         if not _add_failing_case(program, body, chosen, (*others, *edges)):
             return None
@@ -142,7 +144,9 @@ def draw_cases(dice: Dice, program: Program, count: int, more: tuple[tuple[str, 
     return chosen
 
 
-def _add_failing_case(program: Program, body: tuple[str, ...], chosen: list[Case], others: Iterable[Case]) -> bool:
+def _add_failing_case(
+    program: Program, body: tuple[str, ...], chosen: list[ProgramCase], others: Iterable[ProgramCase]
+) -> bool:
     """Add one of the others to the chosen cases unless the body fails one already. Return False where it fails none."""
     if any(fails_case(program, body, one) for one in chosen):
         return True
@@ -163,7 +167,7 @@ def _shift_comparisons(program: Program) -> Iterator[tuple[str, ...]]:
             yield (*program.blocks[:place], code, *program.blocks[place + 1 :])
 
 
-def fails_case(program: Program, body: tuple[str, ...], one: Case) -> bool:
+def fails_case(program: Program, body: tuple[str, ...], one: ProgramCase) -> bool:
     """True where a function with this body returns another value, fails, or takes far more work than any program."""
     outcome = program.run(one.arguments, body, _MOST_CASE_WORK)
     return bool(outcome.error) or outcome.value != one.value

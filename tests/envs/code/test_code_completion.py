@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from palaestra.envs.code.code_completion import GAP, CodeCompletion, Infilling, fill_gap
 from palaestra.envs.code.judging.program_question import make_call_tests
-from palaestra.envs.code.programs.cases import Case, fails_case
+from palaestra.envs.code.programs.cases import ProgramCase, fails_case
 from palaestra.envs.code.programs.grammar import Parameter, Program, format_call
 from palaestra.envs.question import Task
 from palaestra.errors import InputError
@@ -21,7 +21,11 @@ PROGRAM = Program(
     *("rise", "list", "int", (Parameter("numbers", "a list"),), ("Take twice the sum of the even ones.",)),
     *(("total = 0\nfor v in numbers:\n    if v % 2 == 0:\n        total += 2 * v", "return total"), ("total",), (), ()),
 )
-TESTS = make_call_tests(PROGRAM, [Case(([3, 4, 2],), 12), Case(([],), 0), Case(([8, 6],), 28), Case(([-2, 5],), -4)], 2)
+TESTS = make_call_tests(
+    PROGRAM,
+    [ProgramCase(([3, 4, 2],), 12), ProgramCase(([],), 0), ProgramCase(([8, 6],), 28), ProgramCase(([-2, 5],), -4)],
+    2,
+)
 
 
 def gap(masked: str, missing: str) -> Task:
@@ -145,7 +149,8 @@ def test_constants_and_variables_never_fill_a_gap(masked: str):
             tree = ast.parse(fill_gap(found.before, guess, found.after, masked))
             body = tuple(map(ast.unparse, tree.body[0].body))  # type: ignore[attr-defined]
             wrong = [
-                fails_case(found.program, body, Case(tuple(test.arguments), test.expected)) for test in found.tests
+                fails_case(found.program, body, ProgramCase(tuple(test.arguments), test.expected))
+                for test in found.tests
             ]
             assert any(wrong), (name, guess, task.prompt)
             errors = {found.program.run(tuple(test.arguments), body).error for test in found.tests}

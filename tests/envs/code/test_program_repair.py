@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from palaestra.envs.code.program_repair import ProgramRepair
-from palaestra.envs.code.programs.cases import Case, fails_case
+from palaestra.envs.code.programs.cases import ProgramCase, fails_case
 from palaestra.envs.code.programs.grammar import format_call, write_source
 from palaestra.envs.code.programs.mutations import KINDS
 from palaestra.envs.question import Task
@@ -28,7 +28,7 @@ def tasks(count: int, seed: int = 0) -> list[Task]:
 def test_the_first_example_shows_the_bug():
     for task in tasks(150):
         program, body, _, tests = task.data
-        first = Case(tuple(tests[0].arguments), tests[0].expected)
+        first = ProgramCase(tuple(tests[0].arguments), tests[0].expected)
         assert tests[0].public
         assert fails_case(program, body, first)
         assert f"{format_call(program, first.arguments)} == {first.value!r}" in task.prompt

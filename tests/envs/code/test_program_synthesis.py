@@ -10,7 +10,7 @@ import pytest
 from palaestra.envs.code.judging import program_question
 from palaestra.envs.code.judging.program_question import EXAMPLE, make_call_tests
 from palaestra.envs.code.program_synthesis import ProgramSynthesis, Synthesis
-from palaestra.envs.code.programs.cases import Case
+from palaestra.envs.code.programs.cases import ProgramCase
 from palaestra.envs.code.programs.grammar import Parameter, Program
 from palaestra.envs.question import Task
 from palaestra.envs.sandbox import ProgramJudgement
@@ -25,7 +25,12 @@ PROGRAM = Program(
     *(("kept = [v for v in numbers if v % 2 == 0]", "ordered = sorted(kept)", "return ordered"), ("kept", "ordered")),
     *((), ()),
 )
-CASES = [Case(([3, 4, 2],), [2, 4]), Case(([],), []), Case(([8, 6],), [6, 8]), Case(([-2, 5, -4],), [-4, -2])]
+CASES = [
+    ProgramCase(([3, 4, 2],), [2, 4]),
+    ProgramCase(([],), []),
+    ProgramCase(([8, 6],), [6, 8]),
+    ProgramCase(([-2, 5, -4],), [-4, -2]),
+]
 TASK = Task("", None, data=Synthesis(PROGRAM, make_call_tests(PROGRAM, CASES, 2)))
 
 

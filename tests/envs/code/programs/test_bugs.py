@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from palaestra.envs.code.programs import bugs as drawing
 from palaestra.envs.code.programs.bugs import Bug, BuggyProgram, draw_buggy
-from palaestra.envs.code.programs.cases import Case
+from palaestra.envs.code.programs.cases import ProgramCase
 from palaestra.envs.code.programs.dice import Dice
 from palaestra.envs.code.programs.grammar import Parameter, Program
 from palaestra.envs.code.programs.mutations import KINDS, apply_mutation, find_sites
@@ -21,7 +21,7 @@ def drawn(count: int, seed: int = 0) -> list[BuggyProgram]:
     return [draw_buggy(dice, DOMAINS[i % 3], max(1 + i % 3, 1 + i % 5), 8, 1 + i % 3) for i in range(count)]
 
 
-def fails(buggy: BuggyProgram, bugs: tuple[Bug, ...], case: Case) -> bool:
+def fails(buggy: BuggyProgram, bugs: tuple[Bug, ...], case: ProgramCase) -> bool:
     """Whether the program with these bugs alone, put in by hand, does something else on the case."""
     blocks = list(buggy.program.blocks)
     for place, code, _ in bugs:
