@@ -94,7 +94,8 @@ def _draw_part(dice: Dice, kind: SlowProgramKind, parameter: str, result: str) -
     constants.update(l=first, m=dice.one(letters.replace(first, "")))
     draws_text = kind.takes == TEXT
     condition = _draw_text_test(dice, letters, kind.often) if draws_text else _draw_number_test(dice, kind.often)
-    value = _draw_value(dice)
+    k, form = dice.between(2, 9), dice.below(6)
+    value = (f"@ * {k}", f"@ + {k}", f"@ % {k + 4}", "@ * @", f"abs(@ - {k})", f"{k} - @")[form]
 
     def fill(text: str, **names: str) -> str:
         text = re.sub(r"\$(\w)", lambda mark: {**constants, **names}[mark[1]], text)
@@ -124,11 +125,6 @@ def _draw_number_test(dice: Dice, often: bool) -> str:
 def _draw_text_test(dice: Dice, letters: str, often: bool) -> str:
     some = "".join(sorted({dice.one(letters) for _ in range(2 if often else 4)}))
     return f'@ not in "{some}"' if often else f'@ in "{some}"'
-
-
-def _draw_value(dice: Dice) -> str:
-    k, form = dice.between(2, 9), dice.below(6)
-    return (f"@ * {k}", f"@ + {k}", f"@ % {k + 4}", "@ * @", f"abs(@ - {k})", f"{k} - @")[form]
 
 
 # Arguments.
