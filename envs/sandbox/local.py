@@ -111,9 +111,9 @@ class LocalSandbox:
             if not self._wait_readable(START_SECONDS) or self._socket.recv(1) != b"\n":
                 self.close()
                 errors.seek(0)
-                said = errors.read(2_000).decode(errors="replace").strip().rpartition("\n")[2]
+                last = errors.read(2_000).decode(errors="replace").strip().rpartition("\n")[2]
                 raise InputError(
-                    f"programs cannot be contained on this machine ({said or 'the sandbox does not start'}). The "
+                    f"programs cannot be contained on this machine ({last or 'the sandbox does not start'}). The "
                     "backend 'local' needs Linux with user namespaces for everybody; 'docker' needs an engine; "
                     "'unsafe-subprocess' runs programs without any protection."
                 )
