@@ -40,7 +40,7 @@ class Debugging:
         given: the number of tests that the program with the bugs passes.
         best: the most tests that any program so far has passed.
         turns: the turns that are left.
-        said: the text of the last turn's result; "" before the first turn.
+        feedback: the text of the last turn's result; "" before the first turn.
     """
 
     program: Program
@@ -50,7 +50,7 @@ class Debugging:
     given: int
     best: int
     turns: int
-    said: str = ""
+    feedback: str = ""
 
     @property
     def progress(self) -> float:
@@ -153,9 +153,9 @@ class ProgramDebugging(Game):
 
     def observe(self, state: Debugging) -> str:
         if state.best == len(state.tests):
-            return state.said
-        if state.said:
-            return f"{state.said}\n{_describe_turns(state.turns)}"
+            return state.feedback
+        if state.feedback:
+            return f"{state.feedback}\n{_describe_turns(state.turns)}"
         program = state.program
         public = [ProgramCase(tuple(test.arguments), test.expected) for test in state.tests if test.public]
         return (
@@ -180,9 +180,12 @@ class ProgramDebugging(Game):
         program, code = state.program, program_in(action)
         if re.search(rf"\b(?:def|class|as)\s+{program.name}\b|\b{program.name}\s*=(?!=)", code):
             return self._judge_submission(state, code)
-        arguments = _arguments(program, code.rpartition("\n")[2].strip("` \t"))
-        if arguments is not None:
-            return self._call_program(state, arguments)
+        call = code.rpartition("\n")[2].strip("` \t")
+        if re.fullmatch(rf"{program.name}\s*\(.*\)", call):
+            kinds = [(p.name, INTEGER if place else program.takes) for place, p in enumerate(program.parameters)]
+            arguments = read_arguments(call, program.name, kinds)
+            if arguments is not None:
+                return self._call_program(state, arguments)
         error = (
             f"Write either the whole function {program.name} in a block of Python code, or a call with each argument "
             f"written out, such as {_example(state)}."
@@ -211,7 +214,7 @@ class ProgramDebugging(Game):
         if not judgement.valid:
             return Transition(state, progress=state.progress, terms={"tests": 0.0}, valid=False)
         best = max(state.best, sum(judgement.passed))
-        after = replace(state, code=code, best=best, said=keep_ends(judgement.feedback, _MOST_FEEDBACK))
+        after = replace(state, code=code, best=best, feedback=keep_ends(judgement.feedback, _MOST_FEEDBACK))
         earned = after.progress - state.progress if self.graded else float(judgement.success)
         return Transition(
             *(after, judgement.success, judgement.success, after.progress),
@@ -228,19 +231,11 @@ class ProgramDebugging(Game):
             return Transition(state, progress=state.progress, terms={"tests": 0.0}, valid=False)
         (value,) = result.values
         does = f"failed: {value.error}" if value.error else f"returned {value.value!r}"
-        said = keep_ends(f"{format_call(state.program, arguments)} {does}", _MOST_VALUE) + "."
+        feedback = keep_ends(f"{format_call(state.program, arguments)} {does}", _MOST_VALUE) + "."
         printed = keep_ends(describe_output(result, self.limits), _MOST_OUTPUT)
         if printed:
-            said += f" The output:\n```output\n{printed}\n```"
-        return Transition(replace(state, said=said), progress=state.progress, terms={"tests": 0.0})
-
-
-def _arguments(program: Program, text: str) -> tuple[Any, ...] | None:
-    """Read the arguments of a call of the program. Return None where ``text`` is no such call."""
-    if not re.fullmatch(rf"{program.name}\s*\(.*\)", text):
-        return None
-    kinds = [(p.name, INTEGER if place else program.takes) for place, p in enumerate(program.parameters)]
-    return read_arguments(text, program.name, kinds)
+            feedback += f" The output:\n```output\n{printed}\n```"
+        return Transition(replace(state, feedback=feedback), progress=state.progress, terms={"tests": 0.0})
 
 
 def _example(state: Debugging) -> str:

@@ -14,7 +14,7 @@ from ..question import Task
 from ..registration import register
 from ..sandbox import StdioTest
 from .judging.program_question import ProgramQuestion
-from .programs.cases import ProgramCase, draw_cases
+from .programs.cases import draw_cases
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, draw_program, number_sentences
 from .programs.steps import INTEGER, LIST, TEXT, WORDS
@@ -90,7 +90,10 @@ class StdioProblem(ProgramQuestion):
         first, *others = program.parameters
         holds = f"{_READERS[program.takes][0]}, called {first.name}"
         holds += "".join(f", and a line with {other.words}, called {other.name}" for other in others)
-        tests = tuple(_make_test(one, place < public) for place, one in enumerate(cases))
+        tests = tuple(
+            StdioTest("".join(map(_write_line, case.arguments)), _write_line(case.value), place < public)
+            for place, case in enumerate(cases)
+        )
         shown = "\n".join(f"Input:\n{test.stdin}Output:\n{test.expected}".rstrip("\n") for test in tests[:public])
         again = "" if params["steps"] == 1 else ", in this order, each to what the step before left"
         return Task(
@@ -114,14 +117,8 @@ class StdioProblem(ProgramQuestion):
         return [*task.data.program.plan(), self.oracle(task)]
 
 
-def _make_test(one: ProgramCase, public: bool) -> StdioTest:
-    return StdioTest(
-        "".join(f"{_write_line(value)}\n" for value in one.arguments), f"{_write_line(one.value)}\n", public
-    )
-
-
 def _write_line(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return (" ".join(map(str, value)) if isinstance(value, list) else str(value)) + "\n"
 
 
 def _write_script(program: Program) -> str:

@@ -33,6 +33,7 @@ _NOT_UNITS = {
     *("much", "is", "are", "was", "were", "be", "at"),
 }
 _DOLLARS = {"dollar", "usd", "$"}
+_CURRENCY_SIGNS = {"$", "\u20ac", "\u00a3", "\u00a5"}
 
 
 def find_units(question: str) -> frozenset[str]:
@@ -71,7 +72,7 @@ def read_amount(answer: str, units: frozenset[str] = frozenset()) -> Fraction | 
 def _parse_match(match: re.Match[str], units: frozenset[str]) -> Fraction | None:
     tail = (match["tail"] or "").lower()
     words = [_singular(word) for word in re.split(r"[ -]+", tail.strip()) if word]
-    if any(word not in units and word not in _DOLLARS and not _is_currency(word) for word in words):
+    if set(words) - units - _DOLLARS - _CURRENCY_SIGNS:
         return None
     if match["sign"] and match["behind"]:
         return None
@@ -88,10 +89,6 @@ def _strip_wrapper(text: str) -> str:
     if label:
         return text[label.end() :].strip()
     return text[:-1].rstrip() if text.endswith((".", "!")) else text
-
-
-def _is_currency(word: str) -> bool:
-    return word in ("$", "\u20ac", "\u00a3", "\u00a5")
 
 
 def _singular(word: str) -> str:

@@ -82,7 +82,7 @@ class GridTransformations(Question):
         rule = draw_problem(lambda: _draw_candidate(rng, params), OPERATIONS)
         answer = apply_chain(_find_operations(rule.chain), rule.query)[-1]
         which, again, listed = word_choice(rule)
-        pairs = "\n".join(map(_format_pair, rule.examples))
+        pairs = "\n".join("Input:\n{}\nOutput:\n{}".format(*map("\n".join, pair)) for pair in rule.examples)
         query = "\n".join(rule.query)
         return Task(
             f"{which} turns each input grid into its output grid.{again} Neighbours share a side; an object is a group "
@@ -158,10 +158,6 @@ def read_grid(answer: str) -> list[str] | None:
         rows = parts[0] if one_line else ["".join(part) for part in parts]
     readable = all(row.isascii() and row.isdigit() for row in rows) and len(set(map(len, rows))) == 1
     return rows if readable else None
-
-
-def _format_pair(pair: tuple[Grid, Grid]) -> str:
-    return "Input:\n{}\nOutput:\n{}".format(*map("\n".join, pair))
 
 
 def _draw_row(grid: Grid, y: int, width: int) -> list[Cell]:

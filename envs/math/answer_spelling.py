@@ -54,11 +54,8 @@ def strip_statement(answer: str, equated: bool = True) -> str:
 def replace_notation(answer: str) -> str:
     """Replace the notation of LaTeX and print in ``answer``, a number or a list of numbers, by plain signs."""
     text = _SIGN.sub(lambda sign: _SIGNS[sign[0]], answer)
-    return _LOOSE.sub(r"\1", _TEXT.sub(r"\1", _FRACTION.sub(_over, text)))
-
-
-def _over(fraction: re.Match[str]) -> str:
-    return "/".join(part.strip("{ }") for part in fraction.groups())
+    text = _FRACTION.sub(lambda fraction: "/".join(part.strip("{ }") for part in fraction.groups()), text)
+    return _LOOSE.sub(r"\1", _TEXT.sub(r"\1", text))
 
 
 def extract_number(answer: str) -> str:

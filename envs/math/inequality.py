@@ -75,12 +75,14 @@ class Inequality(Question):
                 solution, signs = _solve(roots, sign, comparison)
                 if solution not in ("", "(-oo, oo)"):
                     break
+        left, between, right = re.split(" (<=?|>=?) ", inequality)
+        swapped = f"{right} {between.translate(str.maketrans('<>', '><'))} {left}"
         return Task(
             f"Solve {inequality} for real x. Answer with intervals, such as (-oo, -3/2) U [5, oo), and write a single "
             "point as {2}.",
             solution,
             content=inequality,
-            split_key=min(inequality, _swap_sides(inequality)),
+            split_key=min(inequality, swapped),
             data=[*steps, *signs],
         )
 
@@ -110,12 +112,6 @@ class Inequality(Question):
     def solution_steps(self, task: Task) -> list[str]:
         """A comparison with 0, and the sign of the compared expression in each interval between its roots."""
         return [*task.data, self.oracle(task)]
-
-
-def _swap_sides(inequality: str) -> str:
-    """Return the same inequality with its sides exchanged."""
-    left, comparison, right = re.split(" (<=?|>=?) ", inequality)
-    return f"{right} {comparison.translate(str.maketrans('<>', '><'))} {left}"
 
 
 def _solve(roots: dict[Fraction, int], sign: int, comparison: str) -> tuple[str, list[str]]:

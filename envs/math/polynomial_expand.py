@@ -122,11 +122,8 @@ def _expand_product(factors: list[Sum]) -> Sum:
                 key = (i + p, j + q, k + r)
                 total[key] = total.get(key, 0) + a * b
         left = total
-    return {key: left[key] for key in sorted(left, key=lambda key: (-sum(key), _reversed(key))) if left[key]}
-
-
-def _reversed(key: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(-power for power in key)
+    order = sorted(left, key=lambda key: (-sum(key), *(-power for power in key)))
+    return {key: left[key] for key in order if left[key]}
 
 
 def _format_polynomial(polynomial: Sum) -> str:

@@ -77,7 +77,9 @@ class PolynomialFactor(Question):
         factors += [_draw_irreducible(rng, 1 + int(u * min(degree, 2)), leading, size) for u in draws[1:count]]
         factors.sort(key=lambda factor: (len(factor), factor))
         polynomial = multiply_all([*factors, (number,)])
-        solution = "".join([str(number) if number > 1 else "", *map(_format_power, Counter(factors).items())])
+        solution = str(number) if number > 1 else ""
+        for factor, power in Counter(factors).items():
+            solution += f"({format_polynomial(factor)})" + (f"^{power}" if power > 1 else "")
         return Task(
             f"Factor {format_polynomial(polynomial)} completely over the integers. Answer with a product, such as "
             "2(x + 1)^2(x^2 - 3).",
@@ -133,11 +135,6 @@ def _draw_irreducible(rng: np.random.Generator, degree: int, leading: int, size:
         found = (nonzero_integer(draws[0], size), *middle, 1 + int(draws[-1] * leading))
         if is_irreducible(found):
             return found
-
-
-def _format_power(item: tuple[Polynomial, int]) -> str:
-    factor, power = item
-    return f"({format_polynomial(factor)})" + (f"^{power}" if power > 1 else "")
 
 
 register("palaestra/PolynomialFactor-v0", f"{__name__}:PolynomialFactor")

@@ -64,10 +64,11 @@ class PrimeFactors(Question):
         among = bisect_right(primes, params["prime"])
         factors = sorted(primes[int(u * among)] for u in rng.random(params["factors"]).tolist())
         number = math.prod(factors)
+        powers = Counter(factors).items()
         return Task(
             f"Factor {number} into primes. Answer with a product such as 2^2 * 3 * 11.",
             factors,
-            solution=_format_product(factors),
+            solution=" * ".join(f"{prime}^{count}" if count > 1 else str(prime) for prime, count in powers),
             content=str(number),
             data=number,
         )
@@ -104,11 +105,6 @@ class PrimeFactors(Question):
 def _primes() -> list[int]:
     """Return the primes up to the largest that may occur."""
     return [n for n in range(2, _LARGEST + 1) if all(n % d for d in range(2, math.isqrt(n) + 1))]
-
-
-def _format_product(factors: list[int]) -> str:
-    counts = Counter(factors)
-    return " * ".join(f"{prime}^{count}" if count > 1 else str(prime) for prime, count in counts.items())
 
 
 def _read_factors(text: str) -> Counter[int] | None:

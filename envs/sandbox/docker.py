@@ -159,10 +159,10 @@ class Container:
             self._container.start()
             self._greet(self._stream)
         except (*engine_errors(), ValueError, KeyError, TypeError) as error:
-            said = self._stream.errors.decode(errors="replace").strip().rpartition("\n")[2]
+            last = self._stream.errors.decode(errors="replace").strip().rpartition("\n")[2]
             self.remove()
             raise InputError(
-                f"no program can be run in the image {image!r} ({said or error}); it must have python3, 3.10 or newer."
+                f"no program can be run in the image {image!r} ({last or error}); it must have python3, 3.10 or newer."
             ) from None
 
     def _greet(self, stream: ContainerStream) -> None:

@@ -111,9 +111,9 @@ class LocalSandbox:
             if not self._wait_readable(START_SECONDS) or self._socket.recv(1) != b"\n":
                 self.close()
                 errors.seek(0)
-                said = errors.read(2_000).decode(errors="replace").strip().rpartition("\n")[2]
+                last = errors.read(2_000).decode(errors="replace").strip().rpartition("\n")[2]
                 raise InputError(
-                    f"programs cannot be contained on this machine ({said or 'the sandbox does not start'}). The "
+                    f"programs cannot be contained on this machine ({last or 'the sandbox does not start'}). The "
                     "backend 'local' needs Linux with user namespaces for everybody; 'docker' needs an engine; "
                     "'unsafe-subprocess' runs programs without any protection."
                 )
@@ -215,7 +215,7 @@ def command(descriptor: int, packages: str = "", entrance: str = "") -> list[str
         )
     here = [sys.executable, "-s", "-S", "-m", "inside.launch", entrance]
     more = ["--ro-bind", packages, PACKAGES, "--setenv", "PYTHONPATH", PACKAGES] if packages else []
-    inside = [_interpreter(), "-s", "-B", "-m", "inside.zygote", str(descriptor)]
+    inside = [os.path.realpath(sys.executable), "-s", "-B", "-m", "inside.zygote", str(descriptor)]
     return [*here, *_bubblewrap(bwrap), *more, *_LAST, *inside]
 
 
@@ -268,7 +268,3 @@ def _numpy() -> list[str]:
     package = Path(found.submodule_search_locations[0])
     folders = [folder for folder in (package, package.with_name("numpy.libs")) if folder.is_dir()]
     return [word for folder in folders for word in ("--ro-bind", str(folder), f"{inside[0]}/{folder.name}")]
-
-
-def _interpreter() -> str:
-    return os.path.realpath(sys.executable)

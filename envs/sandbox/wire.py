@@ -64,9 +64,9 @@ def _decode_values(lines: bytes, report: Mapping[str, Any], calls: Sequence[Call
 def _decode_value(lines: bytes, place: int, calls: int) -> Value:
     for line in lines.split(b"\n", calls)[:calls]:
         try:
-            said = json.loads(line)
-            if type(said["call"]) is int and said["call"] == place:
-                return Value(error=str(said["error"])) if "error" in said else Value(from_plain(said["value"]))
+            answer = json.loads(line)
+            if type(answer["call"]) is int and answer["call"] == place:
+                return Value(error=str(answer["error"])) if "error" in answer else Value(from_plain(answer["value"]))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             continue
     return Value(error=ENDED)

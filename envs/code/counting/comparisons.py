@@ -37,10 +37,6 @@ def is_equal(meter: Meter, left: Any, right: Any) -> bool:
     return left == right
 
 
-def _unequal(meter: Meter, left: Any, right: Any) -> bool:
-    return not is_equal(meter, left, right)
-
-
 def _charge_ordering(apply: Callable[[Any, Any], Any]) -> Binary:
     def run(meter: Meter, left: Any, right: Any) -> Any:
         if type(left) is not int or not -SMALL < left < SMALL:
@@ -87,19 +83,15 @@ def find_position(meter: Meter, item: Any, box: Any, *ends: int) -> int | None:
     return place
 
 
-def _lacks(meter: Meter, item: Any, box: Any) -> bool:
-    return not contains_item(meter, item, box)
-
-
 COMPARISONS: dict[type[ast.cmpop], Binary] = {
     ast.Eq: is_equal,
-    ast.NotEq: _unequal,
+    ast.NotEq: lambda meter, left, right: not is_equal(meter, left, right),
     ast.Lt: _charge_ordering(operator.lt),
     ast.LtE: _charge_ordering(operator.le),
     ast.Gt: _charge_ordering(operator.gt),
     ast.GtE: _charge_ordering(operator.ge),
     ast.In: contains_item,
-    ast.NotIn: _lacks,
+    ast.NotIn: lambda meter, item, box: not contains_item(meter, item, box),
     ast.Is: lambda meter, left, right: left is right,
     ast.IsNot: lambda meter, left, right: left is not right,
 }

@@ -91,7 +91,7 @@ def _function_maker(code: Code, given: ast.arguments, scope: Scope) -> tuple[Cal
 def translate_yielding_block(nodes: Sequence[ast.stmt], scope: Scope) -> Yielding:
     """Translate the statements of a generator function; as `statement_nodes.translate_block`."""
     meter = scope.meter
-    steps = [_yielding(node, scope) for node in nodes]
+    steps = [_translate_yielding_statement(node, scope) for node in nodes]
 
     def run(frame: Frame) -> Iterator[Any]:
         for plain, cost, yielding in steps:
@@ -104,7 +104,7 @@ def translate_yielding_block(nodes: Sequence[ast.stmt], scope: Scope) -> Yieldin
     return run
 
 
-def _yielding(node: ast.stmt, scope: Scope) -> tuple[Any, int, Any]:
+def _translate_yielding_statement(node: ast.stmt, scope: Scope) -> tuple[Any, int, Any]:
     """Translate a statement: to (run, cost, None) without yield, to (None, cost, iteration) with one."""
     if not any([isinstance(part, (ast.Yield, ast.YieldFrom)) for part in within([node])]):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):

@@ -52,7 +52,7 @@ def _try(node: ast.Try, scope: Scope) -> Statement:
     body, other = translate_block(node.body, scope), translate_block(node.orelse, scope) if node.orelse else do_nothing
     handlers = [_handler(handler, scope) for handler in node.handlers]
 
-    def guarded(frame: Frame) -> Any:
+    def run_guarded(frame: Frame) -> Any:
         try:
             signal = body(frame)
         except Exception as error:
@@ -64,12 +64,12 @@ def _try(node: ast.Try, scope: Scope) -> Statement:
         return other(frame) if signal is None else signal
 
     if not node.finalbody:
-        return guarded, 1
+        return run_guarded, 1
     final = translate_block(node.finalbody, scope)
 
     def run(frame: Frame) -> Any:
         try:
-            signal = guarded(frame)
+            signal = run_guarded(frame)
         except Exception:
             last = final(frame)
             if last is not None:

@@ -44,7 +44,7 @@ def attribute(meter: Meter, owner: Any, name: str) -> Any:
             return Builtin(name, STATIC[owner.kind, name])
         method = METHODS.get(owner.kind, {}).get(name)
         if method is not None:
-            return Builtin(name, _of_type(owner.kind, name, method))
+            return Builtin(name, _make_unbound_method(owner.kind, name, method))
         raise missing_method(owner.kind, name)
     method = METHODS.get(type(owner), {}).get(name)
     if method is None:
@@ -52,7 +52,7 @@ def attribute(meter: Meter, owner: Any, name: str) -> Any:
     return Builtin(name, lambda meter, /, *given, **options: method(meter, owner, *given, **options))
 
 
-def _of_type(kind: type, name: str, method: Method) -> Method:
+def _make_unbound_method(kind: type, name: str, method: Method) -> Method:
     def run(meter: Meter, owner: Any, /, *given: Any, **options: Any) -> Any:
         if not isinstance(owner, kind):
             raise TypeError(f"descriptor requires a {kind.__name__!r} object but received a {type(owner).__name__!r}")

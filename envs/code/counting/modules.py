@@ -27,7 +27,7 @@ IGNORED = frozenset({"__future__", "typing"})
 _NONE = object()
 
 
-def _of_type(kind: type, run: Callable[..., Any]) -> dict[str, Builtin]:
+def _make_type(kind: type, run: Callable[..., Any]) -> dict[str, Builtin]:
     return {kind.__name__: Builtin(kind.__name__, run, kind)}
 
 
@@ -54,9 +54,9 @@ def _defaultdict(meter: Meter, factory: Any = None, source: Any = (), /) -> Any:
 
 
 _COLLECTIONS = {
-    **_of_type(collections.deque, _deque),
-    **_of_type(collections.Counter, _counter),
-    **_of_type(collections.defaultdict, _defaultdict),
+    **_make_type(collections.deque, _deque),
+    **_make_type(collections.Counter, _counter),
+    **_make_type(collections.defaultdict, _defaultdict),
     "OrderedDict": BUILTINS["dict"],
 }
 

@@ -46,7 +46,7 @@ def _heapify(meter: Meter, heap: Any, /) -> None:
     heapq.heapify(heap)
 
 
-def _of_sorted(largest: bool) -> Callable[..., list[Any]]:
+def _make_selection(largest: bool) -> Callable[..., list[Any]]:
     def run(meter: Meter, n: int, iterable: Any, key: Any = None) -> list[Any]:
         return sorted_list(meter, iterable, key=key, reverse=largest)[: max(n, 0)]
 
@@ -71,5 +71,5 @@ HEAPQ = {
         heappush=_charge_heap(heapq.heappush, 1), heappop=_charge_heap(heapq.heappop, 2), heapify=_heapify, merge=_merge
     ),
     **builtins_by_name(heapreplace=_charge_heap(heapq.heapreplace, 2), heappushpop=_charge_heap(heapq.heappushpop, 2)),
-    **builtins_by_name(nlargest=_of_sorted(True), nsmallest=_of_sorted(False)),
+    **builtins_by_name(nlargest=_make_selection(True), nsmallest=_make_selection(False)),
 }

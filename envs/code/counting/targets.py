@@ -20,7 +20,7 @@ def translate_assignment(node: ast.expr, scope: Scope) -> Store:
     if isinstance(node, ast.Name):
         return name_writer(scope, node.id)
     if isinstance(node, (ast.Tuple, ast.List)):
-        return _unpacking(node, scope)
+        return _translate_unpacking(node, scope)
     if isinstance(node, ast.Subscript):
         meter = scope.meter
         box, key = translate_self_charging(node.value, scope), translate_self_charging(node.slice, scope)
@@ -34,7 +34,7 @@ def translate_assignment(node: ast.expr, scope: Scope) -> Store:
     raise Uncounted("attributes of values are not counted here: use a dict or a list")
 
 
-def _unpacking(node: ast.Tuple | ast.List, scope: Scope) -> Store:
+def _translate_unpacking(node: ast.Tuple | ast.List, scope: Scope) -> Store:
     meter, count = scope.meter, len(node.elts)
     stars = [place for place, part in enumerate(node.elts) if isinstance(part, ast.Starred)]
     stores = [translate_assignment(part.value if isinstance(part, ast.Starred) else part, scope) for part in node.elts]

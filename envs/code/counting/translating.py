@@ -43,13 +43,13 @@ def translate_self_charging(node: ast.expr, scope: Scope) -> Run:
     """Translate an expression to a function ``run(frame)`` that charges for itself."""
     (run, cost), meter = translate_expression(node, scope), scope.meter
 
-    def charged(frame: Frame) -> Any:
+    def run_charged(frame: Frame) -> Any:
         meter.left -= cost
         if meter.left < 0:
             raise OutOfWork
         return run(frame)
 
-    return charged
+    return run_charged
 
 
 def translate_arguments(nodes: Sequence[ast.expr], scope: Scope) -> tuple[Callable[[Frame], list[Any]], int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...datasets.layouts import Item
@@ -55,16 +55,22 @@ class Problem(Item):
         three published models is -0.43; that of the length of the solution is -0.35, that of the number of branches
         and loops -0.29, and that of the number of tests -0.24. Neither of the last two adds to it.
         """
-        return len(self.question) + _TO_WRITE * sum(isinstance(node, (ast.stmt, ast.expr)) for node in self._nodes())
+        try:
+            nodes = list(ast.walk(ast.parse(self.answer)))
+        except (SyntaxError, ValueError, RecursionError):
+            nodes = []
+        return len(self.question) + _TO_WRITE * sum(isinstance(node, (ast.stmt, ast.expr)) for node in nodes)
 
     def assemble(self, program: str) -> str:
         """Return the code that is run to judge an answer."""
-        if self.stub and not self._defines(program):
+        name = re.escape(self.function)
+        definition = rf"\b(?:def|as|import)\s+{name}\b|^{name}\s*[=:]"
+        if self.stub and not re.search(definition, program, re.MULTILINE):
             program = f"{self.stub}{_indent_body(program)}"
         # Imports from __future__ must come first in a file.
         future = "".join(f"{line}\n" for line in _FUTURE.findall(program))
-        name = _AS_MODULE if self.function else ""
-        return f"{future}{name}{self.before}\n{_FUTURE.sub('', program)}\n{self.after}"
+        module = _AS_MODULE if self.function else ""
+        return f"{future}{module}{self.before}\n{_FUTURE.sub('', program)}\n{self.after}"
 
     def rename_in_feedback(self, feedback: str) -> str:
         """Return the feedback with the function's own name in place of `CALLED`."""
@@ -73,16 +79,6 @@ class Problem(Item):
     def mentions_function(self, program: str) -> bool:
         """True where the name of the function occurs in the program."""
         return re.search(rf"\b{re.escape(self.function)}\b", program) is not None
-
-    def _nodes(self) -> Iterator[ast.AST]:
-        try:
-            yield from ast.walk(ast.parse(self.answer))
-        except (SyntaxError, ValueError, RecursionError):
-            return
-
-    def _defines(self, program: str) -> bool:
-        name = re.escape(self.function)
-        return re.search(rf"\b(?:def|as|import)\s+{name}\b|^{name}\s*[=:]", program, re.MULTILINE) is not None
 
 
 def _indent_body(program: str) -> str:

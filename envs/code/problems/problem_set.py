@@ -93,9 +93,11 @@ class ProblemSet(DatasetQuestion):
 
     def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         problem = _require_problem(item)
-        return Task(
-            f"{self.ask(problem)}\n{_describe_form(problem)}", problem.function or "standard input", data=problem
-        )
+        what, example = _PROGRAM
+        if problem.function:
+            what, example = _CLASS if "class Solution" in problem.question else _FUNCTION
+        form = f"Answer with {what} in a block of Python, such as\n{fenced(example)}"
+        return Task(f"{self.ask(problem)}\n{form}", problem.function or "standard input", data=problem)
 
     def verify(self, task: Task, answer: str) -> Verdict:
         problem = _require_problem(task.data)
@@ -136,10 +138,3 @@ class ProblemSet(DatasetQuestion):
 def _require_problem(item: Any) -> Problem:
     assert isinstance(item, Problem)
     return item
-
-
-def _describe_form(problem: Problem) -> str:
-    what, example = _PROGRAM
-    if problem.function:
-        what, example = _CLASS if "class Solution" in problem.question else _FUNCTION
-    return f"Answer with {what} in a block of Python, such as\n{fenced(example)}"

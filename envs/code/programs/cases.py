@@ -42,7 +42,7 @@ def draw_arguments(dice: Dice, program: Program, edge: int = -1) -> tuple[Any, .
     elif program.takes == LIST:
         first = _draw_list(dice, dice.between(2, 8) if edge < 0 else edge, program.marks)
     else:
-        first = _draw_text(dice, dice.between(1, 4) if edge < 0 else edge)
+        first = " ".join([_draw_word(dice) for _ in range(dice.between(1, 4) if edge < 0 else edge)])
     return (first, *(dice.one(parameter.values) for parameter in program.parameters[1:]))
 
 
@@ -62,10 +62,6 @@ def _draw_list(dice: Dice, length: int, marks: tuple[int, ...]) -> list[int]:
     if length > 2 and dice.chance(0.4):
         numbers[dice.below(length)] = numbers[dice.below(length)]
     return numbers
-
-
-def _draw_text(dice: Dice, words: int) -> str:
-    return " ".join([_draw_word(dice) for _ in range(words)])
 
 
 def _draw_word(dice: Dice) -> str:

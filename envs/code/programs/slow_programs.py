@@ -92,9 +92,9 @@ def _draw_part(dice: Dice, kind: SlowProgramKind, parameter: str, result: str) -
     letters = _LETTERS[: kind.letters]
     first = dice.one(letters)
     constants.update(l=first, m=dice.one(letters.replace(first, "")))
-    draws_text = kind.takes == TEXT
-    condition = _draw_text_test(dice, letters, kind.often) if draws_text else _draw_number_test(dice, kind.often)
-    value = _draw_value(dice)
+    condition = _draw_condition(dice, kind, letters)
+    k, form = dice.between(2, 9), dice.below(6)
+    value = (f"@ * {k}", f"@ + {k}", f"@ % {k + 4}", "@ * @", f"abs(@ - {k})", f"{k} - @")[form]
 
     def fill(text: str, **names: str) -> str:
         text = re.sub(r"\$(\w)", lambda mark: {**constants, **names}[mark[1]], text)
@@ -113,22 +113,16 @@ def _place_value(place: re.Match[str], value: str) -> str:
     return (code if alone or code.startswith("abs") else f"({code})") + (place["end"] or "")
 
 
-def _draw_number_test(dice: Dice, often: bool) -> str:
-    by = dice.between(5, 9) if often else dice.between(2, 6)
-    kind = 0 if often else dice.below(4)
-    if kind < 2:
-        return f"@ % {by} {'!=' if kind == 0 else '=='} {dice.below(by)}"
-    return f"@ {'<' if kind == 2 else '>'} {dice.between(0, 9)}"
-
-
-def _draw_text_test(dice: Dice, letters: str, often: bool) -> str:
-    some = "".join(sorted({dice.one(letters) for _ in range(2 if often else 4)}))
-    return f'@ not in "{some}"' if often else f'@ in "{some}"'
-
-
-def _draw_value(dice: Dice) -> str:
-    k, form = dice.between(2, 9), dice.below(6)
-    return (f"@ * {k}", f"@ + {k}", f"@ % {k + 4}", "@ * @", f"abs(@ - {k})", f"{k} - @")[form]
+def _draw_condition(dice: Dice, kind: SlowProgramKind, letters: str) -> str:
+    """Draw a condition on ``@``: a character of a text, or a number."""
+    if kind.takes == TEXT:
+        some = "".join(sorted({dice.one(letters) for _ in range(2 if kind.often else 4)}))
+        return f'@ not in "{some}"' if kind.often else f'@ in "{some}"'
+    by = dice.between(5, 9) if kind.often else dice.between(2, 6)
+    form = 0 if kind.often else dice.below(4)
+    if form < 2:
+        return f"@ % {by} {'!=' if form == 0 else '=='} {dice.below(by)}"
+    return f"@ {'<' if form == 2 else '>'} {dice.between(0, 9)}"
 
 
 # Arguments.

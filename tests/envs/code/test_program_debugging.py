@@ -207,8 +207,8 @@ def test_the_program_with_the_bugs_passes_the_counted_tests_in_python():
     for _, state in drawn(40, 1):
         done = family.act(state, fenced(state.code))
         assert (done.success, done.progress, done.terms) == (False, 0.0, {"tests": 0.0})
-        assert "A test that is not shown" not in done.state.said
-        assert done.state.said.startswith(f"{state.given} of 8 tests passed.")
+        assert "A test that is not shown" not in done.state.feedback
+        assert done.state.feedback.startswith(f"{state.given} of 8 tests passed.")
 
 
 def mended(buggy: BuggyProgram, bugs: int) -> str:

@@ -38,7 +38,7 @@ NEITHER = [
 
 @pytest.mark.parametrize("action", NEITHER)
 def test_what_is_neither_a_program_nor_a_call_uses_up_a_turn_and_no_more(action: str):
-    env = at(replace(STATE, best=5, said="It was so."), backend="none")
+    env = at(replace(STATE, best=5, feedback="It was so."), backend="none")
     observation, reward, terminated, truncated, info = env.step(action)
     assert info["action_error"] == (
         "Write either the whole function tens in a block of Python code, or a call with each argument written out, "
@@ -46,12 +46,12 @@ def test_what_is_neither_a_program_nor_a_call_uses_up_a_turn_and_no_more(action:
     )
     assert observation == f"{info['action_error']}\nIt was so.\nYou have 3 turns left."
     assert (reward, terminated, truncated, info["is_success"], info["progress"]) == (0.0, False, False, False, 0.5)
-    assert env.here() == replace(STATE, best=5, said="It was so.", turns=3)
+    assert env.here() == replace(STATE, best=5, feedback="It was so.", turns=3)
 
 
 @pytest.mark.parametrize("action", [None, 3, "", " \n", "x" * 70_000, fenced(PROGRAM.source) + " " * 1_000_000])
 def test_what_cannot_be_read_is_a_turn_too(action: Any):
-    env = at(replace(STATE, best=5, said="It was so.", turns=2), backend="none")
+    env = at(replace(STATE, best=5, feedback="It was so.", turns=2), backend="none")
     observation, reward, _, truncated, info = env.step(action)
     assert observation == f"{info['action_error']}\nIt was so.\nYou have one turn left."
     assert (reward, truncated, info["progress"]) == (0.0, False, 0.5)
@@ -146,7 +146,7 @@ def test_a_lost_sandbox_takes_a_turn_and_nothing_else(action: str, monkeypatch: 
     lost = ProgramJudgement(("",) * 8, "All 8 tests passed.", valid=False)
     monkeypatch.setattr(program_debugging, "run", lambda *_, **__: LOST)
     monkeypatch.setattr(program_debugging, "run_tests", lambda *_, **__: lost)
-    state = replace(STATE, best=5, said="It was so.")
+    state = replace(STATE, best=5, feedback="It was so.")
     env = at(state, graded=True)
     observation, reward, terminated, _, info = env.step(action)
     assert (reward, terminated, info["reward_valid"], info["is_success"]) == (0.0, False, False, False)
