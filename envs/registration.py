@@ -27,8 +27,12 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
     Raises:
         InputError: the id is malformed.
     """
+    module, name = getattr(entry_point, "__module__", None), getattr(entry_point, "__qualname__", "")
+    named = isinstance(entry_point, type) and module and module != "__main__" and name.isidentifier()
+    if named and getattr(sys.modules.get(str(module)), name, None) is entry_point:
+        entry_point = f"{module}:{name}"
     try:
-        gym.register(id=id, entry_point=_importable(entry_point), **kwargs)
+        gym.register(id=id, entry_point=entry_point, **kwargs)
     except gym.error.Error as error:
         raise InputError(f"the environment id {id!r} cannot be registered: {error}") from None
     if id not in _ids:
@@ -45,11 +49,3 @@ def import_families(package: str, path: Iterable[str]) -> None:
     ``import_families(__name__, __path__)``."""
     for module in pkgutil.iter_modules(path):
         importlib.import_module(f"{package}.{module.name}")
-
-
-def _importable(entry_point: Any) -> Any:
-    module, name = getattr(entry_point, "__module__", None), getattr(entry_point, "__qualname__", "")
-    named = isinstance(entry_point, type) and module and module != "__main__" and name.isidentifier()
-    if named and getattr(sys.modules.get(str(module)), name, None) is entry_point:
-        return f"{module}:{name}"
-    return entry_point

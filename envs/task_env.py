@@ -293,9 +293,9 @@ class TaskEnv(gym.Env[Any, Any]):
             InputError: the snapshot is of another family.
         """
         if not isinstance(state, Mapping) or state.get("family") != type(self).__name__:
-            raise InputError(
-                f"set_state needs a snapshot by get_state of {type(self).__name__}, not {_shorten(state)}."
-            )
+            given = repr(state.get("family") if isinstance(state, Mapping) else state)
+            short = given if len(given) <= 60 else f"{given[:57]}..."
+            raise InputError(f"set_state needs a snapshot by get_state of {type(self).__name__}, not {short}.")
         self._params = dict(state["params"])
         self._task_difficulty = state["difficulty"]
         self._task_id = state["task_id"]
@@ -317,8 +317,3 @@ def _bind_current_episode(solver: Callable[[Any, Any], Any]) -> Callable[..., An
         return self.write_action(solver(self, self.here())) if task is None else solver(self, task)
 
     return oracle
-
-
-def _shorten(value: Any) -> str:
-    text = repr(value.get("family") if isinstance(value, Mapping) else value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,4 +1,4 @@
-"""A file system of a few short texts in memory, the only thing that the agent can edit."""
+"""A file system of a few short texts in memory, all that the agent can edit."""
 
 from __future__ import annotations
 

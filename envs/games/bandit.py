@@ -174,12 +174,12 @@ class Bandit(Game):
         if done:
             return f"Pull {done + 1} of {horizon}.\n{table}" if done < horizon else f"The end.\n{table}"
         if state.arms.kind == "bernoulli":
-            pays = "1 or 0: 1 as often as the mean of that arm says"
+            payout = "1 or 0: 1 as often as the mean of that arm says"
         else:
-            pays = f"the mean of that arm plus noise of standard deviation {NOISE}"
+            payout = f"the mean of that arm plus noise of standard deviation {NOISE}"
         arms = len(state.counts)
         return (
-            f"There are {arms} arms. Each turn you pull one, and it pays {pays}. The means lie between 0 and 1; you "
+            f"There are {arms} arms. Each turn you pull one, and it pays {payout}. The means lie between 0 and 1; you "
             f"are not told them. You have exactly {horizon} pulls. Each pull loses the best arm's mean less that of "
             f"the arm pulled. You succeed if you lose at most {_ALLOWED} times what pulling all arms equally often "
             f"loses.\n{table}\nAnswer with the number of an arm, 1 to {arms}. Any other answer uses up one of "
@@ -196,14 +196,14 @@ class Bandit(Game):
         after = pull_arm(state, arm)
         horizon = state.arms.horizon
         if self.pay == "regret":
-            pays = state.arms.scaled_means[arm]
+            reward = state.arms.scaled_means[arm]
         elif self.pay == "sampled":
-            pays = state.arms.payout(arm, state.counts[arm])
+            reward = state.arms.payout(arm, state.counts[arm])
         else:
-            pays = float(after.last[0])
+            reward = float(after.last[0])
         done = sum(after.counts) == horizon
         won = done and after.regret <= state.arms.allowed
-        return Transition(after, done, won, 1.0 if won else _progress(after), {self.pay: pays / horizon})
+        return Transition(after, done, won, 1.0 if won else _progress(after), {self.pay: reward / horizon})
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = super().step(action)

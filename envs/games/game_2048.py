@@ -192,23 +192,12 @@ def _format_row(row: Row) -> str:
     return " ".join([str(1 << tile) if tile else "." for tile in row])
 
 
-def _left(rows: Rows) -> Rows:
-    return tuple(map(slide_left, rows))
-
-
-def _right(rows: Rows) -> Rows:
-    return tuple(map(_slide_right, rows))
-
-
-def _up(rows: Rows) -> Rows:
-    return tuple(zip(*map(slide_left, zip(*rows))))
-
-
-def _down(rows: Rows) -> Rows:
-    return tuple(zip(*map(_slide_right, zip(*rows))))
-
-
-MOVES: dict[str, Callable[[Rows], Rows]] = {"left": _left, "right": _right, "up": _up, "down": _down}
+MOVES: dict[str, Callable[[Rows], Rows]] = {
+    "left": lambda rows: tuple(map(slide_left, rows)),
+    "right": lambda rows: tuple(map(_slide_right, rows)),
+    "up": lambda rows: tuple(zip(*map(slide_left, zip(*rows)))),
+    "down": lambda rows: tuple(zip(*map(_slide_right, zip(*rows)))),
+}
 
 
 def add_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:

@@ -153,7 +153,7 @@ def _progress(state: HangmanState) -> float:
 @functools.lru_cache(maxsize=16384)
 def _choose_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
     """Return the only word of the list that fits, or the letter that occurs in most of the words that fit."""
-    left = _fitting_words(pattern, tried)
+    left = _find_fitting_words(pattern, tried)
     if wrong:
         left = tuple(word for word in left if word not in wrong)
     if len(left) < 2:
@@ -166,7 +166,7 @@ def _choose_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
 
 
 @functools.lru_cache(maxsize=16384)
-def _fitting_words(pattern: str, tried: str) -> tuple[str, ...]:
+def _find_fitting_words(pattern: str, tried: str) -> tuple[str, ...]:
     """Return the words of the list that fit: letters tried occur exactly where ``pattern`` shows them."""
     other = f"[^{tried}]" if tried else "."
     return tuple(filter(re.compile(pattern.replace("_", other)).fullmatch, WORDS[len(pattern)]))

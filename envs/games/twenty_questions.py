@@ -147,9 +147,10 @@ class TwentyQuestions(Game):
         return Transition(state, progress=_progress(state), action_error="Name one property or one item of the table.")
 
     def oracle(self, state: TwentyQuestionsState) -> str:
-        if state.left.bit_count() == 1:
+        count = state.left.bit_count()
+        if count == 1:
             return state.names[state.left.bit_length() - 1]
-        return min(state.having, key=lambda word: _unevenness(state.left, state.having[word]))
+        return min(state.having, key=lambda word: abs(2 * (state.left & state.having[word]).bit_count() - count))
 
     def random_action(self, episode: TwentyQuestionsState, rng: np.random.Generator) -> str:
         words = (*episode.having, *episode.names)
@@ -165,10 +166,6 @@ class TwentyQuestions(Game):
 def _progress(state: TwentyQuestionsState) -> float:
     count = len(state.names)
     return math.log2(count / state.left.bit_count()) / (math.log2(count) + 1.0)
-
-
-def _unevenness(left: int, having: int) -> int:
-    return abs(2 * (left & having).bit_count() - left.bit_count())
 
 
 def _count_questions(left: int, properties: list[int]) -> int:

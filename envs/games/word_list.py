@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 _TEXT = """
 able acid aged also area army away baby back ball band bank barn base bath beam bean bear beat bell belt bend bent
 best bike bird bite blow blue boat body bold bolt bone book boot born boss both bowl bulk burn bush busy cake calm
@@ -177,12 +175,8 @@ umbrella unlikely upcoming upstairs vacation valuable variable vertical vicinity
 warranty waterway weakness wildlife wireless woodland workshop yourself
 """
 
-
-def _by_length(words: Sequence[str]) -> dict[int, tuple[str, ...]]:
-    return {length: tuple(word for word in words if len(word) == length) for length in sorted({*map(len, words)})}
-
-
-WORDS = _by_length(_TEXT.split())
+_LIST = _TEXT.split()
+WORDS = {length: tuple(word for word in _LIST if len(word) == length) for length in sorted({*map(len, _LIST)})}
 
 
 def join_letters(action: str) -> str:

@@ -166,14 +166,14 @@ def _progress(state: WordleState) -> float:
 
 def _remaining_words(state: WordleState) -> tuple[str, ...]:
     """Return the words of the list that fit all colours so far."""
-    left = _fitting_words(state.shown)
+    left = _find_fitting_words(state.shown)
     for guess, marks in state.past:
         left = _group_by_marks(left, guess).get(marks, ())
     return left
 
 
 @functools.lru_cache(maxsize=8192)
-def _fitting_words(shown: str) -> tuple[str, ...]:
+def _find_fitting_words(shown: str) -> tuple[str, ...]:
     return tuple(filter(re.compile(shown.replace("_", ".")).fullmatch, WORDS[len(shown)]))
 
 
@@ -218,7 +218,7 @@ def _evenly_spaced(words: Sequence[str], most: int) -> Sequence[str]:
 
 
 def _oracle_finds_in_time(state: WordleState) -> bool:
-    left = _fitting_words(state.shown)
+    left = _find_fitting_words(state.shown)
     for turn in range(state.guesses):
         guess = _choose_guess(left, state.guesses - turn)
         if guess == state.secret:

@@ -30,7 +30,7 @@ class GraphColouring(Question):
     Description:
         Edges are drawn between vertices that a hidden colouring, which uses each colour about equally often, gives
         different colours; so there is always a solution. Any other is as good. From 12 vertices and a density of 0.5
-        on, graphs that a greedy player colours (always a vertex beside the most colours, of these one with the most
+        on, graphs that a greedy player colours (always a vertex next to the most colours, of these one with the most
         neighbours, of these the first or the last one, and the first colour that is free) are drawn again, up to 60
         times at a density of 0.7.
 
@@ -168,12 +168,12 @@ def colour_greedily(n: int, k: int, edges: list[tuple[int, int]], last: bool = F
     The next vertex is the one with the most colours among its neighbours, of these the one with the most neighbours, of
     these the first one (or the ``last`` one). It gets the first free colour, or None.
     """
-    beside: list[list[int]] = [[] for _ in range(n)]
+    neighbours: list[list[int]] = [[] for _ in range(n)]
     for a, b in edges:
-        beside[a].append(b)
-        beside[b].append(a)
+        neighbours[a].append(b)
+        neighbours[b].append(a)
     # Priority of a vertex: the number of colours among its neighbours, then its number of neighbours.
-    urgency = [len(others) for others in beside]
+    urgency = [len(others) for others in neighbours]
     colours: list[int | None] = [None] * n
     taken = [0] * n
     free = list(range(n))[:: -1 if last else 1]
@@ -183,7 +183,7 @@ def colour_greedily(n: int, k: int, edges: list[tuple[int, int]], last: bool = F
         colour = next((colour for colour in range(1, k + 1) if not taken[vertex] >> colour & 1), None)
         colours[vertex] = colour
         if colour is not None:
-            for other in beside[vertex]:
+            for other in neighbours[vertex]:
                 if not taken[other] >> colour & 1:
                     taken[other] |= 1 << colour
                     urgency[other] += n

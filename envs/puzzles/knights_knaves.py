@@ -82,9 +82,10 @@ class KnightsKnaves(Question):
             for speaker, statement in enumerate(said)
         )
         knights = [name for person, name in enumerate(names) if truth >> person & 1]
+        listed = f"{', '.join(names[:-1])} and {names[-1]}"
         return Task(
             "On an island everybody is either a knight, whose statements are true, or a knave, whose statements are "
-            f"false. {_join_names(names)} live there. {speeches} There is exactly one possibility who is what. Answer "
+            f"false. {listed} live there. {speeches} There is exactly one possibility who is what. Answer "
             "with the names of all knights, separated by commas.",
             knights,
             ", ".join(knights),
@@ -242,10 +243,6 @@ def _write_speech(statement: Statement, speaker: int, names: list[str]) -> str:
 
 def _kind_name(is_knight: bool) -> str:
     return "knight" if is_knight else "knave"
-
-
-def _join_names(names: list[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _write_deduction(names: list[str], said: list[tuple[int, int]]) -> list[str]:

@@ -128,7 +128,7 @@ class RushHour(Game):
             car, (across, sign) = NAMES.index(name), _TOWARDS[words[1]]
             target = places[car] + sign * int(words[2])
             if across != cars[car].across or target not in _possible_slides(
-                cars[car], places[car], _occupied_squares(cars, places)
+                cars[car], places[car], _find_occupied_squares(cars, places)
             ):
                 return _reject(state, f"Move {count}: car {name} cannot slide {words[1]} {words[2]}.")
             places = _move_car(places, car, target)
@@ -222,7 +222,7 @@ def _cars(board: str) -> list[Car]:
     return cars
 
 
-def _occupied_squares(cars: list[Car], places: bytes) -> int:
+def _find_occupied_squares(cars: list[Car], places: bytes) -> int:
     occupied = 0
     for car, place in zip(cars, places):
         occupied |= car.masks[place]
@@ -246,7 +246,7 @@ def _possible_slides(car: Car, place: int, occupied: int) -> list[int]:
 
 def _possible_moves(cars: list[Car], places: bytes) -> list[tuple[int, int]]:
     """Return all possible moves, as (car, place to which it slides)."""
-    occupied = _occupied_squares(cars, places)
+    occupied = _find_occupied_squares(cars, places)
     slides = enumerate(map(_possible_slides, cars, places, itertools.repeat(occupied)))
     return [(car, target) for car, targets in slides for target in targets]
 

@@ -77,7 +77,7 @@ class SlidingTiles(Game):
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Tiles:
         size, distance = params["size"], params["distance"]
         count = size * size
-        beside, apart = _geometry(size)
+        neighbours, apart = _geometry(size)
         while True:
             # Name each tile by its place in the goal. A walk of the gap that never turns back is usually a shortest
             # one.
@@ -86,12 +86,12 @@ class SlidingTiles(Game):
             gap, last, slid = int(first * count), -1, []
             homes[gap] = -1
             for u in draws:
-                ways = [place for place in beside[gap] if place != last]
+                ways = [place for place in neighbours[gap] if place != last]
                 last, gap = gap, ways[int(u * len(ways))]
                 slid.append(homes[gap])
                 homes[last], homes[gap] = homes[gap], -1
             # All ways to the goal have the same parity, so that a shorter one is shorter by at least 2.
-            if not _is_solvable_within(homes, gap, distance - 2, beside, apart):
+            if not _is_solvable_within(homes, gap, distance - 2, neighbours, apart):
                 break
         order = np.argsort(rng.random(count - 1)).tolist()
         hole = int(first * count)
@@ -129,11 +129,11 @@ class SlidingTiles(Game):
         if len(moves) > state.left:
             return _reject(state, f"These are {len(moves)} moves, and {state.left} are left.")
         tiles, goal, plan = list(state.tiles), state.goal, state.plan
-        beside = _geometry(3 if len(tiles) == 9 else 4)[0]
+        neighbours = _geometry(3 if len(tiles) == 9 else 4)[0]
         gap = tiles.index(0)
         for tile in moves:
             place = tiles.index(tile) if tile in tiles else -1
-            if place not in beside[gap]:
+            if place not in neighbours[gap]:
                 return _reject(state, f"Tile {tile} does not lie beside the gap when it is to be slid.")
             tiles[gap], tiles[place] = tile, 0
             gap = place
@@ -155,14 +155,14 @@ class SlidingTiles(Game):
     def heuristic_action(self, episode: Tiles) -> str:
         """Return the tile whose slide reduces the distance to its place most, or increases it least."""
         tiles, goal = episode.tiles, episode.goal
-        beside, apart = _geometry(3 if len(tiles) == 9 else 4)
+        neighbours, apart = _geometry(3 if len(tiles) == 9 else 4)
         gap = tiles.index(0)
 
-        def gained(place: int) -> int:
+        def distance_reduction(place: int) -> int:
             home = goal.index(tiles[place])
             return apart[home][place] - apart[home][gap]
 
-        return str(tiles[max(beside[gap], key=gained)])
+        return str(tiles[max(neighbours[gap], key=distance_reduction)])
 
     def solver_cost(self, episode: Tiles) -> float:
         """The number of moves of the shortest plan."""
@@ -200,7 +200,7 @@ def _geometry(size: int) -> tuple[list[list[int]], list[list[int]]]:
 
 
 def _is_solvable_within(
-    homes: list[int], gap: int, moves: int, beside: list[list[int]], apart: list[list[int]]
+    homes: list[int], gap: int, moves: int, neighbours: list[list[int]], apart: list[list[int]]
 ) -> bool:
     """Return whether at most ``moves`` moves bring every tile to its home.
 
@@ -209,7 +209,7 @@ def _is_solvable_within(
     """
 
     def search(gap: int, last: int, far: int, left: int) -> bool:
-        for place in beside[gap]:
+        for place in neighbours[gap]:
             if place != last:
                 tile = homes[place]
                 rest = far - apart[tile][place] + apart[tile][gap]

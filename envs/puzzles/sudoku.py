@@ -267,12 +267,12 @@ def _table() -> dict[int, list[tuple[list[int], list[int]]]]:
 def _choose_knotted(shown: float, u: float) -> int:
     """Return the index of a puzzle of size 9 of which singles fill at least this share of the open cells, but not
     all."""
-    shares, numbers = _knotted_puzzles()
+    shares, numbers = _list_knotted_puzzles()
     return numbers[int(u * bisect_right(shares, -shown))]
 
 
 @functools.cache
-def _knotted_puzzles() -> tuple[list[float], list[int]]:
+def _list_knotted_puzzles() -> tuple[list[float], list[int]]:
     """Return the puzzles of size 9 that singles do not solve: the shares of cells that singles fill, times -1, in
     rising order; and the indices of the puzzles in the table."""
     kinds = [(kinds.count(SINGLE), kinds.count(KNOT), number) for number, (_, kinds) in enumerate(_table()[9])]

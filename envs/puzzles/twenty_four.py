@@ -124,7 +124,7 @@ def count_ways(cards: tuple[int, ...], target: int) -> int:
     total, inverse = 0, pow(target, -1, _PRIME)
     for left, right in _split_cards(cards):
         count = _ways_by_residue(right).get
-        for residue, reverse, times in _counted_residues(left):
+        for residue, reverse, times in _residues_with_counts(left):
             # Count the values on the right that make the target by a sum or difference, then by a product or quotient.
             found = count((target - residue) % _PRIME, 0) + count((residue - target) % _PRIME, 0)
             found += count((residue + target) % _PRIME, 0)
@@ -197,7 +197,7 @@ def _ways_by_residue(cards: tuple[int, ...]) -> dict[int, int]:
 
 
 @functools.cache
-def _counted_residues(cards: tuple[int, ...]) -> list[tuple[int, int, int]]:
+def _residues_with_counts(cards: tuple[int, ...]) -> list[tuple[int, int, int]]:
     """Return, for each value that one or two cards can make, the residues of it and of its reciprocal, and the number
     of ways."""
     return [(_residue(value), _residue(_reciprocal(value)), times) for value, times in _ways_by_value(cards).items()]

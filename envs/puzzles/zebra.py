@@ -88,12 +88,12 @@ class Zebra(Question):
             )
         clues = draw_clues(houses, attributes, kinds, spare, rng)
         phrases = [ATTRIBUTES[attribute][1] for attribute in chosen]
-        told = [_write_clue(clue, values, phrases) for clue in clues]
+        sentences = [_write_clue(clue, values, phrases) for clue in clues]
         listed = "; ".join(
             f"{ATTRIBUTES[attribute][0]}: {', '.join(sorted(values[place]))}" for place, attribute in enumerate(chosen)
         )
         solution = ", ".join(" ".join(column) for column in zip(*values))
-        numbered = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(told, 1))
+        numbered = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(sentences, 1))
         return Task(
             f"{houses} people live in a row of houses, numbered 1 to {houses} from left to right. They differ in\n"
             f"{listed}\n{numbered}\nThere is exactly one solution. Answer with the {attributes} words for each house "
