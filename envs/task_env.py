@@ -35,8 +35,8 @@ MAX_TRIES = 2_000
 class TaskEnv(gym.Env[Any, Any]):
     """Base of all environments.
 
-    A subclass sets ``param_space`` (to set it for one instance only, before it calls ``super().__init__``) and implements
-    `generate_episode` and `content_of`; see `Question` and `Game`. One that can draw its episodes also has
+    A subclass sets ``param_space`` (to set it for one instance only, before it calls ``super().__init__``) and
+    implements `generate_episode` and `content_of`; see `Question` and `Game`. One that can draw its episodes also has
     ``draw(self, episode) -> uint8[height, width, 3]``, and with it the render mode "rgb_array".
 
     Attributes:

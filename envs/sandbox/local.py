@@ -7,9 +7,9 @@ environment of a few variables.
 The kernel limits the memory of one process. The supervisor counts the memory of several processes together every
 hundredth of a second, and more often near the limit. They are usually killed within 20 % above the limit; where many
 grow at once, or the supervisor gets no core in time, they can reach twice the limit. (Of a container of "docker" the
-kernel limits the memory of all processes together.) Memory that the kernel holds for a program outside its processes is refused or counted at its
-maximum: pipes, sockets, shared memory. A control group bounds everything together where this process can make one
-(`control_group`).
+kernel limits the memory of all processes together.) Memory that the kernel holds for a program outside its processes
+is refused or counted at its maximum: pipes, sockets, shared memory. A control group bounds everything together where
+this process can make one (`control_group`).
 """
 
 from __future__ import annotations

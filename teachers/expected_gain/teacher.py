@@ -1,9 +1,9 @@
 """The teacher "palaestra": practise where practice changes the return, for boxes and arms alike.
 
 Some teachers take the variance of returns as a sign of progress, but it is largest for pure luck. Others take the
-difference between neighbouring tasks, but it is large wherever hard tasks lie next to easy ones. This teacher estimates for each place
-whether its returns rise or fall with practice there, the error of that estimate, and how much is left to gain. Tasks
-come out; returns of single episodes or of groups go in; nothing else is needed.
+difference between neighbouring tasks, but it is large wherever hard tasks lie next to easy ones. This teacher
+estimates for each place whether its returns rise or fall with practice there, the error of that estimate, and how
+much is left to gain. Tasks come out; returns of single episodes or of groups go in; nothing else is needed.
 """
 
 from __future__ import annotations
