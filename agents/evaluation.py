@@ -99,7 +99,7 @@ def evaluate(
         with _progress_bar(episodes * samples) if progress is True else nullcontext(progress or None) as on_episode:
             passes: list[list[EpisodeRecord]] = []
             for sample in range(samples):
-                playing = _Resampled(player, sample) if sample else player
+                playing = _ReseededAgent(player, sample) if sample else player
                 report = _count_on(on_episode, passes)
                 passes.append(play_episodes(playing, envs, plan, keep_turns=out is not None, on_episode=report))
     finally:
@@ -107,12 +107,16 @@ def evaluate(
             env.close()
     if out is not None:
         tasks = zip(*passes, strict=True)
-        rows = (_row(record, sample, samples) for task in tasks for sample, record in enumerate(task))
-        write_atomically(out, (json.dumps(row, default=_plain) + "\n" for row in rows))
+        rows = (
+            record.to_json() | ({"sample": sample} if samples > 1 else {})
+            for task in tasks
+            for sample, record in enumerate(task)
+        )
+        write_atomically(out, (json.dumps(row, default=_to_plain_data) + "\n" for row in rows))
     return _report(passes, env_id, player.name, used_split, seed, None if difficulties is not None else bins)
 
 
-class _Resampled(Agent):
+class _ReseededAgent(Agent):
     """An agent that plays the same episodes again with other episode seeds, so that its own randomness differs."""
 
     def __init__(self, agent: Agent, sample: int):
@@ -123,13 +127,13 @@ class _Resampled(Agent):
         self._agent.reset(indices)
 
     def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
-        return self._agent.act(observations, [self._reseed(info) for info in infos])
-
-    def _reseed(self, info: Mapping[str, Any]) -> dict[str, Any]:
-        if "episode_seed" not in info:
-            return dict(info)
-        root = np.random.SeedSequence([int(info["episode_seed"]), self._sample])
-        return {**info, "episode_seed": int(root.generate_state(1)[0])}
+        reseeded = []
+        for info in infos:
+            if "episode_seed" in info:
+                root = np.random.SeedSequence([int(info["episode_seed"]), self._sample])
+                info = {**info, "episode_seed": int(root.generate_state(1)[0])}
+            reseeded.append(dict(info))
+        return self._agent.act(observations, reseeded)
 
 
 def _count_on(on_episode: OnEpisode | None, passes: Sequence[Sequence[EpisodeRecord]]) -> OnEpisode | None:
@@ -138,10 +142,6 @@ def _count_on(on_episode: OnEpisode | None, passes: Sequence[Sequence[EpisodeRec
         return None
     before = sum(map(len, passes)), sum(bool(record.success) for records in passes for record in records)
     return lambda done, succeeded: on_episode(before[0] + done, before[1] + succeeded)
-
-
-def _row(record: EpisodeRecord, sample: int, samples: int) -> dict[str, Any]:
-    return record.to_json() | ({"sample": sample} if samples > 1 else {})
 
 
 def environment_spec(env_id: str) -> EnvSpec:
@@ -246,7 +246,7 @@ def _pass_at_k(tasks: Sequence[Sequence[EpisodeRecord]], samples: int) -> tuple[
     return pass_at_ks([(len(wins), sum(wins)) for wins in known], powers_of_two(samples))
 
 
-def _plain(value: Any) -> Any:
+def _to_plain_data(value: Any) -> Any:
     """Convert values without a JSON form: arrays and numpy scalars to lists and numbers, anything else to its repr."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()

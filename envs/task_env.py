@@ -6,9 +6,9 @@ contract:
 
 * always ``task_id``, ``params``, ``difficulty``;
 * at each step also ``reward_terms`` (summing to the reward), ``reward_valid``, ``action_error``, ``feedback``,
-  ``is_success``, ``progress`` and ``extras``. Success and progress are final at the end of the episode; before it they
-  are False and the progress so far, so that an outer time limit also finds them. The extras are further data for
-  rewards; a family lists the names of its own in ``supplies``.
+  ``is_success``, ``progress`` and ``extras``. Before the end of the episode ``is_success`` is False and ``progress`` is
+  the progress so far, so that a time-limit wrapper that cuts the episode can read both. The extras are further data
+  for rewards; a family lists the names of its own in ``supplies``.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ MAX_TRIES = 2_000
 class TaskEnv(gym.Env[Any, Any]):
     """Base of all environments.
 
-    A subclass sets ``param_space`` (for one instance alone: before it calls this constructor) and implements
-    `generate_episode` and `content_of`; see `Question` and `Game`. One that can draw its episodes also has
+    A subclass sets ``param_space`` (to set it for one instance only, before it calls ``super().__init__``) and
+    implements `generate_episode` and `content_of`; see `Question` and `Game`. One that can draw its episodes also has
     ``draw(self, episode) -> uint8[height, width, 3]``, and with it the render mode "rgb_array".
 
     Attributes:
@@ -59,8 +59,8 @@ class TaskEnv(gym.Env[Any, Any]):
         difficulty: from 0 (easiest) to 1 (hardest), or beyond, up to ``param_space.max_difficulty``; with None the
             parameters are drawn uniformly at each reset.
         split: "train", "test" (a fifth of all tasks, by content) or "all".
-        axes: ranges, as for `ParamSpace.restrict`: ``{"digits": [1, 2]}``; beyond the shipped one where the axis is
-            open. Difficulty then spans these.
+        axes: new ranges of axes, ``{"digits": [1, 2]}`` (see `ParamSpace.restrict`); one may exceed the default range
+            up to the axis's limits. Difficulty 0 to 1 then runs over the new ranges.
         answer_format: the format in which the answer is read from a reply; see `answers.extract`.
         max_action: the most characters that a reply may have, thoughts included.
         thoughts: names of the tags around the thoughts of a reasoning model, ``["think", "[THINK]"]``. The reply up to

@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _update_readmes(options)
     if options.check:
         raise InputError("--check needs --update-readmes PATH, the checkout whose READMEs are checked.")
-    kinds, names = _request(options)
+    kinds, names = _parse_request(options)
     if options.html:
         if kinds != ["envs"]:
             raise InputError(f"--html is the gallery of environments, not of {kinds[0]}; write list envs --html.")
@@ -77,13 +77,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if names:
         rows = recipe_rows(names) if kinds == ["recipes"] else component_rows(names)
-        return _put({kinds[0]: rows}, _whole(kinds[0], rows), options)
+        return _print_or_dump({kinds[0]: rows}, _in_full(kinds[0], rows), options)
     tables = {kind: (TABLES | {"components": components})[kind]() for kind in kinds}
-    return _put(tables, tables, options)
+    return _print_or_dump(tables, tables, options)
 
 
-def _request(options: ListOptions) -> tuple[list[str], list[str]]:
-    """Which tables, and the names within one of them."""
+def _parse_request(options: ListOptions) -> tuple[list[str], list[str]]:
+    """Return the tables asked for, and the names within one of them."""
     known = [*TABLES, "components"]
     kinds = [word for word in options.what if word in known]
     names = [*(word for word in options.what if word not in known), *options.show]
@@ -94,8 +94,8 @@ def _request(options: ListOptions) -> tuple[list[str], list[str]]:
     return kinds or list(TABLES), names
 
 
-def _whole(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """What is shown whole, as tables with a title each."""
+def _in_full(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return named recipes or components in full, as tables with a title each."""
     if kind == "recipes":
         return {f"{row['name']}: {row['summary']} ({row['paper']})": stage_rows(row) for row in rows}
     tables: dict[str, list[Row]] = {}
@@ -105,7 +105,7 @@ def _whole(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
     return tables
 
 
-def _put(data: dict[str, list[Row]], tables: dict[str, list[Row]], options: ListOptions) -> int:
+def _print_or_dump(data: dict[str, list[Row]], tables: dict[str, list[Row]], options: ListOptions) -> int:
     """Print ``data`` as JSON, or ``tables``."""
     if options.json or options.format == "json":
         print(json.dumps(data, indent=2, ensure_ascii=False))
@@ -163,13 +163,14 @@ _SEES = (
 )
 
 
-def _plain(registry: Registry[Any]) -> Callable[[], list[Row]]:
-    return lambda: [{"name": name, "summary": text} for name, _, text in _entries(registry)]
+def agents() -> list[Row]:
+    """Every registered agent: name, what it is."""
+    return [{"name": name, "summary": text} for name, _, text in _entries(AGENTS)]
 
 
 TABLES: dict[str, Callable[[], list[Row]]] = {
     "envs": envs,
-    "agents": _plain(AGENTS),
+    "agents": agents,
     "teachers": teachers,
     "recipes": recipes,
     "rewards": rewards,

@@ -68,7 +68,7 @@ def page(ids: Sequence[str]) -> str:
 
 
 def entry(env_id: str) -> GalleryEntry:
-    """What the page shows of one environment, whose solver plays the examples."""
+    """Collect the page's entry of one environment; its oracle plays the examples."""
     anchor = env_id.replace("/", "-")
     try:
         env = gym.make(env_id, disable_env_checker=True)

@@ -19,7 +19,7 @@ from .docstrings import find_citation, summary
 Row = dict[str, Any]
 
 BASE = "grpo"
-"""What recipes are compared with."""
+"""The recipe that others are compared with."""
 SHOWN = 40
 """Characters of a component in a table of many recipes."""
 

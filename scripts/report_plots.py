@@ -158,7 +158,7 @@ def sampled_heats(proposals: Sequence[Row]) -> str:
 
 
 def pass_at_k_lines(metrics: Sequence[Row]) -> str:
-    """pass@k in training for each k, with the intervals of the single steps, both as means of their neighbourhood."""
+    """Plot pass@k in training for each k with the intervals of its steps, both smoothed by a moving mean."""
     found = []
     for k in sorted({int(name[5:]) for row in metrics for name in row if name[:5] == "pass@" and name[5:].isdigit()}):
         names = (f"pass@{k}", f"pass@{k}_low", f"pass@{k}_high")
@@ -283,7 +283,7 @@ def _axis_levels(rows: Sequence[Row], name: str, position: int) -> tuple[np.ndar
             edges = np.linspace(low, high, LEVELS + 1)
             levels = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, LEVELS - 1)
             return levels, [f"{a:.3g}–{b:.3g}" for a, b in itertools.pairwise(edges)]
-    # Choices stand in the order of the axis, which their place in the unit cube tells.
+    # The order of choices on the axis follows from their coordinate in the unit cube.
     place = {
         row["params"][name]: row["unit"][position] if position < len(row.get("unit") or ()) else 0.0 for row in rows
     }

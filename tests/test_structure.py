@@ -36,6 +36,29 @@ SIBLINGS = {
 }
 """Stems that several files of a package share by design."""
 
+SUITES = {
+    "agents/grpo/rollouts/test_stepping.py",
+    "agents/grpo/test_analytic.py",
+    "agents/grpo/test_traps.py",
+    "agents/grpo/test_trl_parity.py",
+    "envs/code/counting/test_costs.py",
+    "envs/code/test_endless_programs.py",
+    "envs/code/test_program_debugging_rewards.py",
+    "envs/datasets/test_problem_folders.py",
+    "envs/sandbox/test_attacks.py",
+    "envs/sandbox/test_benign.py",
+    "envs/sandbox/test_nothing_left.py",
+    "envs/sandbox/test_other_user.py",
+    "envs/sandbox/test_packages.py",
+    "rewards/verifiers/mathematics/test_verifier_attacks.py",
+    "rewards/verifiers/mathematics/test_verifier_notation.py",
+    "rewards/verifiers/mathematics/test_verifier_workers.py",
+    "rewards/verifiers/test_exact_verifiers.py",
+    "scripts/test_eval_of_reasoning.py",
+    "teachers/boxes/test_many_axes.py",
+}
+"""Tests of one claim about several modules, besides those named ``test_every_*`` and those directly in ``tests``."""
+
 
 def source_files(root: Path = ROOT) -> list[Path]:
     files = [root / name for name in GROUND] + [path for name in PACKAGES for path in (root / name).rglob("*.py")]
@@ -137,6 +160,17 @@ def test_files_of_one_name_are_siblings_by_design(package: str):
             stems[path.stem].append(str(path.relative_to(ROOT)))
     shared = {stem: files for stem, files in stems.items() if len(files) > 1}
     assert {stem: files for stem, files in shared.items() if stem not in SIBLINGS.get(package, ())} == {}
+
+
+def test_the_test_of_a_module_lies_at_its_path():
+    tests = {path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+    alone = set()
+    for path in tests:
+        module = ROOT / path.with_name(path.name.removeprefix("test_"))
+        found = module.is_file() or module.with_suffix("").is_dir()
+        if not found and "_every_" not in path.name and len(path.parts) > 1:
+            alone.add(path.as_posix())
+    assert alone == SUITES
 
 
 def test_no_source_file_is_long():

@@ -1,5 +1,5 @@
 """Collection of a step's training data: tasks proposed by the teacher are played, shaped, filtered and mixed with
-replayed groups, and streams draw theirs.
+replayed groups. A recipe's streams (further sources of training data) draw groups of their own.
 
 Every random number of step t is derived from the run's seed, t and its purpose.
 """

@@ -31,16 +31,16 @@ from .programs.slow_programs import (
 )
 
 SMALL_TESTS, PUBLIC = 5, 3
-# A slow program is drawn again unless the fast one is at least so many times as fast.
+# The slow program takes at least this multiple of the fast one's operations; otherwise another one is drawn.
 _LEAST_SPEEDUP = 2.5
-# Operations of any program beyond the target, for the way in which it is written.
+# Operations added to every target, so that the style of a program does not decide.
 _ALLOWANCE = 20
-# Most operations in a test with small arguments: so many times those of the slow program, plus this number.
+# Limit of operations in a test with small arguments: a multiple of those of the slow program, plus a constant.
 _SMALL_TIMES, _SMALL_EXTRA = 20, 20_000
 # Operations that no program of the tables reaches.
 _UNREACHED = 1_000_000
-# The last test has arguments so many times as large, to judge the order of growth. There an answer may take so many
-# times the operations that the gap allows, so that a logarithm in its growth is no fault.
+# The last test judges the order of growth: the factor on the size of its arguments, and the factor on the operations
+# allowed there, so that an extra logarithm in the growth is not punished.
 _LARGER, _SLACK = 4, 1.25
 # Characters of a call, value or error in the feedback.
 _MOST_FEEDBACK = 120
@@ -86,10 +86,11 @@ class CodeOptimisation(ProgramQuestion):
         technique ("containers", "sweeps", "algorithms"): what makes them fast: sets, dicts and work done once; running
             sums, windows, two pointers and sorting; or another algorithm.
         size (16 to 32, on request up to 64): the size of the large arguments: lists of about this length, and numbers
-            and texts that take as much work. The larger it is, the less a program suffices that is half as clever.
-        gap (3.0 to 1.2, harder downwards, on request 1.0): the target as a multiple of the operations of a plain fast
-            program, at most the geometric mean of those of the slow and the fast one. With arguments four times as
-            large, a quarter more is allowed, so that an answer must be faster in its order of growth.
+            and texts that take as much work. The larger it is, the less likely a half-optimised program reaches the
+            target.
+        gap (3.0 to 1.2, harder downwards, on request 1.0): the target is ``gap`` times the operations of a plain fast
+            program, plus 20, and at most the geometric mean of those of the slow and the fast one. In a last test the
+            arguments are four times as large and a quarter more is allowed, so that the order of growth must be lower.
 
     Observation:
         Text: the slow function, what it takes, its operations for large arguments that are not shown, and the target.
@@ -102,8 +103,8 @@ class CodeOptimisation(ProgramQuestion):
         1 if the function returns the same in seven tests, of which one has the large arguments and one still larger
         ones, and takes no more operations than the targets there; 0 otherwise. With ``graded=True`` the mean share of
         the way to both targets, log(slow / operations) / log(slow / target), from 0 to 1; 0 where a test fails. That
-        is also ``info["progress"]``. With the larger arguments "slow" is taken to be as many times the target as with
-        the large ones.
+        is also ``info["progress"]``. The slow function is not run on the fourfold arguments: there its operations are
+        taken to be the same multiple of the target as on the large ones.
 
     Termination:
         After the first answer.

@@ -52,9 +52,9 @@ class GuessNumber(Game):
         Text with one integer, read in ``answer_format``.
 
     Reward:
-        1 when the number is met, 0 otherwise; nine different guesses meet one of the 16 of the easiest games in 0.56 of
-        cases by chance. With shaping, each turn also gives ``shaping`` times the gain in progress,
-        a difference of potentials that sums to less than 1: a lost game never outranks a won one.
+        1 when the number is met, 0 otherwise. In the easiest games nine different guesses among 16 numbers find the
+        hidden one by chance with probability 9/16 = 0.56. With shaping, each turn also gives ``shaping`` times the
+        gain in progress, a difference of potentials that sums to less than 1: a lost game never outranks a won one.
 
     Termination:
         When the number is met. Truncated after the last guess. A guess that cannot be read counts as one.

@@ -5,11 +5,11 @@ interpreter, the system's libraries read-only, and an empty /tmp; no network, no
 environment of a few variables.
 
 The kernel limits the memory of one process. The supervisor counts the memory of several processes together every
-hundredth of a second, and more often near the limit, so that they mostly exceed it by less than a fifth before they are
-killed; by as much as the limit itself where many grow at once, or the supervisor gets no core in time. ("docker" leaves
-this to the kernel, too.) Memory that the kernel holds for a program outside its processes is refused or counted at its
-maximum: pipes, sockets, shared memory. A control group bounds everything together where this process can make one
-(`control_group`).
+hundredth of a second, and more often near the limit. They are usually killed within 20 % above the limit; where many
+grow at once, or the supervisor gets no core in time, they can reach twice the limit. (Of a container of "docker" the
+kernel limits the memory of all processes together.) Memory that the kernel holds for a program outside its processes
+is refused or counted at its maximum: pipes, sockets, shared memory. A control group bounds everything together where
+this process can make one (`control_group`).
 """
 
 from __future__ import annotations

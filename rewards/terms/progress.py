@@ -28,13 +28,15 @@ class SubgoalBonus(StepReward):
     """A term of ``bonus`` for each subgoal at the step that first achieves it.
 
     Args:
-        subgoals: names of the subgoals. Other names in the extra get no bonus; None gives it to any name, once.
+        subgoals: names of the subgoals. Names outside this list get no bonus; with None every name in the extra gets it
+            the first time that it appears.
         achieved: judges one subgoal at one step, and is not called again for a subgoal that was achieved; None reads
             the extra "achieved": for each step, the names of the subgoals achieved, or None where that is unknown.
         bonus: for each subgoal.
 
     Raises:
-        InputError: a judge without subgoals; when called, an extra with another number of steps.
+        InputError: ``achieved`` is given without ``subgoals``; or, when called, the extra "achieved" has not one entry
+            for each step.
     """
 
     paper = "CALM, arXiv 2409.12798"

@@ -113,7 +113,7 @@ def move(model: torch.nn.Module, seed: int, scale: float) -> None:
 
 
 def record(settings: dict[str, Any], played: dict[str, Any], parts: int, folder: Path, turns: bool) -> dict[str, Any]:
-    """What the trainer computes under ``settings``, with the batch in ``parts`` micro-batches."""
+    """Run the trainer under ``settings`` with the batch in ``parts`` micro-batches, and return what it computed."""
     from datasets import Dataset  # pyright: ignore[reportMissingImports]
     from transformers import AutoModelForCausalLM
     from trl import GRPOConfig, GRPOTrainer  # pyright: ignore[reportMissingImports]

@@ -113,9 +113,9 @@ class ALPGMM(MixtureTeacher):
         space: ParamSpace, Box or Discrete.
         fit_rate, random_share, components, criterion: see `MixtureTeacher`; the authors' code has 250, 0.2, 2 to 10
             components and AIC.
-        history: number of latest tasks among which the nearest is sought. None is the authors' default, all of them; a
-            window such as 250 forgets returns of long ago, which otherwise look like progress for ever, and costs
-            constant memory.
+        history: window, the number of latest tasks among which the nearest is sought. None is the authors' default, all
+            of them: then the comparison with a return from before the student improved keeps looking like progress. A
+            window of, say, 250 drops old returns and uses constant memory.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:

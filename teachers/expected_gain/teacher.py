@@ -1,9 +1,9 @@
 """The teacher "palaestra": practise where practice changes the return, for boxes and arms alike.
 
-Many teachers take the variance of returns for progress, which is largest for coin flips, or the difference between
-neighbouring tasks, which is large wherever hard tasks lie next to easy ones. This teacher estimates for each place
-whether its returns rise or fall with practice there, the error of that estimate, and how much is left to gain. Tasks
-come out; returns of single episodes or of groups go in; nothing else is needed.
+Some teachers take the variance of returns as a sign of progress, but it is largest for pure luck. Others take the
+difference between neighbouring tasks, but it is large wherever hard tasks lie next to easy ones. This teacher
+estimates for each place whether its returns rise or fall with practice there, the error of that estimate, and how
+much is left to gain. Tasks come out; returns of single episodes or of groups go in; nothing else is needed.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from ..spaces import as_cube
 from .cells import LEAST, cut_cells
 from .gains import Gains, add_return, ages_within, fit_gains, sum_moments
 
-EXHAUSTED = 0.0025  # with 1/20 of the record gain, half of the focus is given up
+EXHAUSTED = 0.0025  # at 1/20 of the record gain, half of the draws go to what is left to learn instead
 RECORD_MEMORY = 20_000.0  # outcomes over which the record gain is forgotten
 TABLE = 2**17  # elements of the tables made when densities are computed
 FEWEST_VISITS = 3  # an arm with fewer outcomes counts as promising as the best one
 
 
 class _Focus:
-    """Probabilities of places from their progress, and the record gain that they are held against."""
+    """Probabilities of places (arms or cells) from their estimated gains, and the largest proven gain so far, the
+    record, with which the present ones are compared."""
 
     def __init__(self) -> None:
         self.record = 0.0  # squared
@@ -43,7 +44,7 @@ class _Focus:
     def weigh(
         self, known: Gains, value: np.ndarray, level: np.ndarray, volume: np.ndarray, outcomes: int
     ) -> np.ndarray:
-        """float64[n], summing to 1 (see `Palaestra`); ``outcomes`` since the last call age the record."""
+        """float64[n], summing to 1 (see `Palaestra`); the record decays with the ``outcomes`` since the last call."""
         best = float((known.gain**2).max(initial=0.0))
         record = self.record * math.exp(-2 * outcomes / RECORD_MEMORY)
         self.record = max(record, float((known.proven**2).max(initial=0.0)))

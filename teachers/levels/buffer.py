@@ -22,7 +22,9 @@ from ..sampling import pick, proportional
 TRANSFORMS = ("rank", "proportional", "power", "softmax", "max", "eps-greedy", "match", "match-rank", "constant")
 TEMPERINGS = ("power", "divisor")
 PRIORITIES = ("weight", "score")
-POWER_FLOOR = 1e-3  # dcd adds it to scores under "power" where staleness does not keep levels of score 0 alive
+# Added to scores under "power" where staleness is 0, as levels of score 0 would never be drawn otherwise; so does the
+# authors' code (github.com/facebookresearch/dcd).
+POWER_FLOOR = 1e-3
 
 
 def rank_weights(scores: np.ndarray, order: np.ndarray, exponent: float) -> np.ndarray:
@@ -62,8 +64,8 @@ def score_distribution(
         scores: float64[n], n >= 1.
         transform: h. "rank": 1 / rank; "proportional": max(S, 0); "power": max(S, 0) + ``floor``; "softmax": exp(S);
             "match": S (1 - S), for scores that are success rates; "match-rank": 1 / rank of that; "constant": 1.
-            Without temperature: "max", the highest score only; "eps-greedy", the same but for a share ``epsilon``
-            among all.
+            Without temperature: "max", the highest score only; "eps-greedy", the highest score with probability
+            1 - ``epsilon``, otherwise any level.
         temperature: beta > 0.
         tempering: "power" as above; "divisor" is h / beta, what minimax did before v0.2.0 (its issue 7): the
             distribution then does not depend on beta.
@@ -131,8 +133,8 @@ class LevelBuffer:
 
     A new level takes a free slot; once there is none, it takes the slot of the level with the smallest replay weight
     (``priority="weight"``, as dcd's "replay_support") or the smallest score (``priority="score"``) if its own score is
-    higher, and is dropped otherwise. Within one batch of new levels, weights are those of before the batch, and a level
-    inserted weighs as much as the one whose place in the order of scores it takes.
+    higher, and is dropped otherwise. Replay weights are not recomputed within a batch of new levels: an inserted level
+    gets the weight that its rank by score had before the batch.
 
     Args:
         capacity: levels kept.

@@ -65,7 +65,7 @@ def prefix_mean(value: Tensor, segment: Tensor) -> Tensor:
 
 
 def number_combinations(*keys: Tensor) -> Tensor:
-    """Numbers from 0, equal where all integer keys are equal: [M], [M], ... -> int64 [M]."""
+    """Number the distinct combinations of integer keys from 0: [M], [M], ... -> int64 [M]."""
     return torch.unique(torch.stack(keys), dim=1, return_inverse=True)[1]
 
 

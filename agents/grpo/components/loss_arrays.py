@@ -3,8 +3,9 @@
 A formula is a pure function of arrays. The names of its leading parameters say what they hold and along what, ``_t``
 tokens, ``_e`` episodes: ``clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)``. The loss calls every component
 with one object, ``component(scored, **parameters)``. The decorators below register such a component: it reads each
-named array from ``scored`` and passes the recipe's parameters on. The signature of a formula is thus its whole
-declaration, and in its module the name stays that of the formula. `credit.credit_arrays` does the same for credit.
+named array from ``scored`` and passes the recipe's parameters on. The signature thus declares all that a formula needs.
+A decorator returns the formula unchanged, so that its name still means the plain function. `credit.credit_arrays` does
+the same for credit.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _group(scored: Scored) -> Segments:
 
 
 MEASURED = {"logp_ref_t": "logp_ref", "logp_teacher_t": "logp_teacher", "kl_ref_t": "kl_ref"}
-"""Arrays that a formula gets only where they are measured, and the need that its component declares for that."""
+"""Arrays that exist only if a component asks for them: parameter of the formula -> need that the component declares."""
 
 LOSS_ARRAYS: dict[str, Callable[[Scored], Any]] = {
     "logp_t": attrgetter("logp"),

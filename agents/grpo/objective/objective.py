@@ -22,6 +22,7 @@ from .parts import CreditTerm, Selection, StreamTerms, trained_episodes
 _MEASURED = frozenset({"logp_old", "entropy", "logp_ref", "hidden", "head"})
 """Measurements that every run can make for its components."""
 _LOSS_ONLY = frozenset({"batch", "every_row", "entropy_grad", "kl_ref", "anchor"})
+"""Needs that concern the loss alone; nothing has to be measured for them before."""
 _REWARDS_GET = frozenset({"logps"})
 """Needs of rewards that trajectories supply: log-probabilities of the actions as sampled."""
 _ANCHORS = ("sampler", "policy")

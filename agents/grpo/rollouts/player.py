@@ -1,10 +1,9 @@
 """The player: plays starts with a sampler and environments and returns trajectories. All rollouts go through it.
 
 Every episode is a session of the sampler. Once its action is complete, its environment steps and the next request is
-queued, so that no episode waits for another. Environments that run programs step in threads while the sampler goes on;
-their episodes continue in the order in which their actions were completed, never in the order in which steps happen to
-finish, so that samples depend on the seed alone. An agent's error is data; an exception of the environment makes the
-trajectory invalid.
+queued, so that no episode waits for another. Environments that run programs step in threads while the sampler goes on.
+Their episodes resume in the order in which their actions were completed, even if another step ends first. So samples
+depend only on the seed. A bad action is kept as data; if the environment raises, the trajectory is marked invalid.
 """
 
 from __future__ import annotations

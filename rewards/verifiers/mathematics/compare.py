@@ -1,8 +1,8 @@
 """Structural comparison of two values, in three-valued logic.
 
 Brackets, order, open ends, units and names of variables are compared and not stripped. Two scalars are compared exactly
-in this process where that is possible. Undecided pairs are collected and sent to a worker together, and the comparison
-runs a second time with the answers.
+in this process where that is possible. Undecided pairs are collected and sent to a worker process in one batch; the
+comparison is then repeated with the worker's decisions.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _Decision: TypeAlias = "Truth | list[list[Any]]"
 _Key: TypeAlias = "tuple[Any, ...]"
 
 MAX_QUESTIONS = 400
-NOTHING = Fraction(1, 10**30)  # differences below this are rounding errors of an imaginary part that is zero
+NOTHING = Fraction(1, 10**30)  # a smaller imaginary part is treated as a rounding error of 0
 UNORDERED = frozenset(("{}", "or", "and", "∪", "∩"))
 
 

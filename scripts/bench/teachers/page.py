@@ -82,7 +82,7 @@ def rank_teachers(table: Table, lines: Sequence[Line]) -> list[str]:
 
 
 def describe_row(table: Table, row: str) -> tuple[str, str]:
-    """What a row of a table is, in a sentence, and where it comes from."""
+    """Return one sentence about a row of a table, and its source."""
     if row in table.rows:
         return table.rows[row], ""
     teacher = find_factory(parse_teacher(row)[0])
@@ -185,7 +185,7 @@ def _curves(table: Table, rows: Sequence[Record], settings: Sequence[str], order
 
 
 def _maps(rows: Sequence[Record], setting: str, order: Sequence[str]) -> str:
-    """What each teacher sampled over time in one setting."""
+    """Draw the tasks that each teacher sampled over time in one setting."""
     found = {}
     for name in order:
         heats = [row["heat"] for row in rows if row["setting"] == setting and row["teacher"] == name and row["heat"]]

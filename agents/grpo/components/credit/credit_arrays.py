@@ -34,7 +34,7 @@ from .units import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 MEASURED = {f"{name}_t": name for name in ("logp_old", "logp_ref", "logp_prm", "value")}
-"""Arrays that are measured before the update, and the need that a component which takes one declares for that."""
+"""Arrays that exist only if a component asks for them: parameter of the formula -> need that the component declares."""
 
 BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
     "outcome_e": lambda b: b.outcome,
@@ -52,7 +52,8 @@ BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
 
 outcome_e, success_e: return of each episode, and 1 where it succeeded, [E].
 own_reward_k: reward of each turn itself, [K].
-reward_k, reward_t: reward of each turn, and of each token, with what belongs to the whole episode at its end, [K], [A].
+reward_k, reward_t: reward of each turn [K], and of each token [A]; a reward of the whole episode is added to its last
+turn or token.
 turns_left_k: turns that follow in the episode, int64 [K].
 episode_k, turn_t, episode_t: `Segments`: episodes of turns, turns and episodes of tokens.
 logp_old_t, logp_ref_t, logp_prm_t: log-probability under the policy before the update, the reference and the implicit

@@ -33,7 +33,9 @@ def importance_weighted(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor) -> Te
 
 
 def pessimistic(free_t: Tensor, bounded_t: Tensor, adv_t: Tensor) -> tuple[Tensor, Statistics]:
-    """min(free A, bounded A) of two ratios [A], and the share of tokens at which the bound decides."""
+    """The smaller of free_t x adv_t and bounded_t x adv_t, and a flag for each token at which it is the bounded one;
+    the mean of the flags is reported as "clip_fraction".
+    """
     unbounded, bound = free_t * adv_t, bounded_t * adv_t
     return torch.minimum(unbounded, bound), {"clip_fraction": bound < unbounded}
 
