@@ -245,14 +245,11 @@ class NeuralBandit(Thompson):
             self._arms_seen[self.t % self.memory], self._rewards[self.t % self.memory] = arm, reward
             self.t += 1
             if self.t % self.refit == 0:
-                self._fit()
-
-    def _fit(self) -> None:
-        known = min(self.t, self.memory)
-        if not self.warm:
-            self.network.theta = self._start
-        x, y = self._x[self._arms_seen[:known]], self._rewards[:known]
-        self.network.fit(x, y, self.steps, self.rate, self.regularisation / self.t, self._rng)
+                if not self.warm:
+                    self.network.theta = self._start
+                known = min(self.t, self.memory)
+                x, y = self._x[self._arms_seen[:known]], self._rewards[:known]
+                self.network.fit(x, y, self.steps, self.rate, self.regularisation / self.t, self._rng)
 
     def _save(self) -> dict[str, Any]:
         known = min(self.t, self.memory)
