@@ -95,7 +95,7 @@ def test_steps_within_the_text_of_one_turn_are_summed():
     made = rewards.make("clip-delta", threshold=None)
     episode = turns(1, step_scores=[0.9, 0.8, 0.95])
     assert made.values(episode) == pytest.approx([0.9])  # type: ignore[attr-defined]
-    assert made.shaped(episode) == pytest.approx([0.1, -0.15, 0.95])  # type: ignore[attr-defined]
+    assert made.step_rewards(episode) == pytest.approx([0.1, -0.15, 0.95])  # type: ignore[attr-defined]
 
 
 # Thoughts (TP-GRPO).
