@@ -269,13 +269,13 @@ class NeuralBandit(Thompson):
         u = restore_array(own["u"], self._u)
         t = int(own["t"])
         known = min(t, self.memory)
-        seen, paid = (
+        seen, rewards = (
             restore_array(own["seen"], self._arms_seen[:known]),
             restore_array(own["paid"], self._rewards[:known]),
         )
         if known and not 0 <= seen.min() <= seen.max() < self.arms.n:
             raise ValueError("an arm out of range")
         self.network.theta, self._start, self._u = theta, start, u
-        self._arms_seen[:known], self._rewards[:known] = seen, paid
+        self._arms_seen[:known], self._rewards[:known] = seen, rewards
         self._left, self.t, self._known = int(own["left"]), t, None
         self._payoff.restore(own["payoff"])

@@ -37,14 +37,14 @@ class Countdown(gym.Env):
 
 
 class Recorder(RandomTeacher):
-    """The uniform teacher, keeping what it was told."""
+    """The uniform teacher, keeping the outcomes reported to it."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.told = []
+        self.reported = []
 
     def observe(self, outcomes):
-        self.told += outcomes
+        self.reported += outcomes
         super().observe(outcomes)
 
 
@@ -70,19 +70,23 @@ def test_the_task_reaches_the_environment_and_the_return_the_teacher():
         proposal = first["proposal"]
         assert first["params"] == proposal.task
         assert last["proposal"] is proposal
-        told = teacher.told[-1]
-        assert (told.id, told.returns, told.successes) == (proposal.id, (0.25 * proposal.task["steps"],), (True,))
-        assert total == told.returns[0]
-    assert len(teacher.told) == 5
+        outcome = teacher.reported[-1]
+        assert (outcome.id, outcome.returns, outcome.successes) == (
+            proposal.id,
+            (0.25 * proposal.task["steps"],),
+            (True,),
+        )
+        assert total == outcome.returns[0]
+    assert len(teacher.reported) == 5
 
 
 def test_an_episode_with_failed_machinery_is_not_reported():
     env, teacher = wrapped()
     episode(env, actions=[1])
-    assert teacher.told == []
+    assert teacher.reported == []
     assert teacher.metrics()["in_flight"] == 1
     episode(env)
-    assert len(teacher.told) == 1
+    assert len(teacher.reported) == 1
 
 
 def test_an_episode_left_early_is_not_reported_and_not_mixed_into_the_next():
@@ -91,9 +95,9 @@ def test_an_episode_left_early_is_not_reported_and_not_mixed_into_the_next():
         pass
     env.step(0)
     first, _, _ = episode(env)
-    (told,) = teacher.told
-    assert told.id == first["proposal"].id
-    assert told.returns == (0.25 * first["proposal"].task["steps"],)
+    (outcome,) = teacher.reported
+    assert outcome.id == first["proposal"].id
+    assert outcome.returns == (0.25 * first["proposal"].task["steps"],)
 
 
 def test_evaluation_episodes_are_reported_to_the_teacher():
@@ -104,7 +108,7 @@ def test_evaluation_episodes_are_reported_to_the_teacher():
     teacher = Evaluator(Countdown.param_space)
     first, _, _ = episode(TeacherWrapper(Countdown(), teacher))
     assert first["proposal"].train is False
-    assert [told.id for told in teacher.told] == [0]
+    assert [outcome.id for outcome in teacher.reported] == [0]
 
 
 def test_without_is_success_the_successes_are_unknown():
@@ -117,7 +121,7 @@ def test_without_is_success_the_successes_are_unknown():
     env = Silent()
     teacher = Recorder(env.param_space)
     episode(TeacherWrapper(env, teacher))
-    assert teacher.told[0].successes is None
+    assert teacher.reported[0].successes is None
 
 
 def test_a_reset_that_names_its_task_is_played_without_the_teacher():
@@ -127,7 +131,7 @@ def test_a_reset_that_names_its_task_is_played_without_the_teacher():
         assert "proposal" not in info
         assert env.unwrapped.last_options == options
         env.step(0)
-    assert teacher.told == []
+    assert teacher.reported == []
     assert teacher.metrics()["proposed"] == 0
 
 
