@@ -48,7 +48,7 @@ class Recorder(RandomTeacher):
         super().observe(outcomes)
 
 
-def wrapped(**kwargs):
+def wrap(**kwargs):
     env = Countdown()
     teacher = Recorder(env.param_space, **kwargs)
     return TeacherWrapper(env, teacher), teacher
@@ -64,7 +64,7 @@ def episode(env, actions=()):
 
 
 def test_the_task_reaches_the_environment_and_the_return_the_teacher():
-    env, teacher = wrapped()
+    env, teacher = wrap()
     for _ in range(5):
         first, total, last = episode(env)
         proposal = first["proposal"]
@@ -81,7 +81,7 @@ def test_the_task_reaches_the_environment_and_the_return_the_teacher():
 
 
 def test_an_episode_with_failed_machinery_is_not_reported():
-    env, teacher = wrapped()
+    env, teacher = wrap()
     episode(env, actions=[1])
     assert teacher.reported == []
     assert teacher.metrics()["in_flight"] == 1
@@ -90,7 +90,7 @@ def test_an_episode_with_failed_machinery_is_not_reported():
 
 
 def test_an_episode_left_early_is_not_reported_and_not_mixed_into_the_next():
-    env, teacher = wrapped()
+    env, teacher = wrap()
     while env.reset()[0] < 2:
         pass
     env.step(0)
@@ -125,7 +125,7 @@ def test_without_is_success_the_successes_are_unknown():
 
 
 def test_a_reset_that_names_its_task_is_played_without_the_teacher():
-    env, teacher = wrapped()
+    env, teacher = wrap()
     for options in ({"params": {"steps": 1}}, {"difficulty": 0.0}):
         _, info = env.reset(options=options)
         assert "proposal" not in info
@@ -136,7 +136,7 @@ def test_a_reset_that_names_its_task_is_played_without_the_teacher():
 
 
 def test_other_options_are_passed_along_and_not_changed():
-    env, _ = wrapped()
+    env, _ = wrap()
     options = {"colour": "red"}
     env.reset(options=options)
     assert env.unwrapped.last_options["colour"] == "red"
@@ -144,7 +144,7 @@ def test_other_options_are_passed_along_and_not_changed():
 
 
 def test_a_return_outside_the_range_is_refused_with_the_remedy():
-    env, _ = wrapped(return_range=(0.0, 0.1))
+    env, _ = wrap(return_range=(0.0, 0.1))
     with pytest.raises(InputError, match="return_range"):
         episode(env)
 
@@ -165,7 +165,7 @@ def test_constructor_arguments_are_recorded_and_the_spec_round_trips():
 
 
 def test_a_teacher_given_as_an_object_is_shared_and_not_copied():
-    env, teacher = wrapped()
+    env, teacher = wrap()
     assert env.teacher is env._saved_kwargs["teacher"] is teacher
     episode(env)
     assert teacher.metrics()["observed"] == 1

@@ -69,7 +69,7 @@ def fails(pool: WorkerPool, job: list, deadline: float = 10.0) -> str:
 
 
 def alive(pid: int) -> bool:
-    """Whether the process runs; one that ended and was not reaped yet does not."""
+    """Check that the process runs; one that ended and was not reaped yet does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

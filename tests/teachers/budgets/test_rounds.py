@@ -11,10 +11,10 @@ from palaestra.teachers.budgets.rounds import Rounds, race_rounds, thin_group
 
 
 def play(rounds, p, seed=0):
-    """Sample until nothing is wanted."""
+    """Sample until the batch is finished."""
     rng = np.random.default_rng(seed)
-    while (wanted := rounds.next_draws()).any():
-        rounds.add(rng.binomial(wanted, p), wanted)
+    while (draws := rounds.next_draws()).any():
+        rounds.add(rng.binomial(draws, p), draws)
     return rounds
 
 
