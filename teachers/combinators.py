@@ -288,7 +288,10 @@ class Every(CombinedTeacher):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self._held = [_restore_evidence(saved) for saved in own["held"]]
+        self._held = [
+            Evidence(list(saved["record"]), np.array(saved["scaled"]), Outcome(-1, *saved["outcome"]))
+            for saved in own["held"]
+        ]
 
 
 def uniform_like(teacher: Teacher, seed: int = 0) -> Teacher:
@@ -320,7 +323,3 @@ def _save_evidence(item: Evidence) -> dict[str, Any]:
             {name: list(values) for name, values in outcome.extras.items()},
         ],
     }
-
-
-def _restore_evidence(saved: Mapping[str, Any]) -> Evidence:
-    return Evidence(list(saved["record"]), np.array(saved["scaled"]), Outcome(-1, *saved["outcome"]))

@@ -105,7 +105,10 @@ class ParamCube(Cube):
         return np.sort([self.space.to_unit({**ends[0], name: value})[at] for value in range(low, high + 1)])
 
     def encode(self, task: Any) -> np.ndarray:
-        return _check_point(self.space.to_unit(task), task)[self._free]
+        point = np.asarray(self.space.to_unit(task), dtype=np.float64)
+        if not np.isfinite(point).all():
+            raise InputError(f"task {task!r} has no place in the unit cube: {point}.")
+        return np.clip(point, 0.0, 1.0)[self._free]
 
 
 class BoxCube(Cube):
@@ -201,10 +204,3 @@ def arm_index(task: Any, n: int, start: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not start <= value < start + n:
         raise InputError(f"task {task!r} must be a whole number from {start} to {start + n - 1}.")
     return value - start
-
-
-def _check_point(u: Any, task: Any) -> np.ndarray:
-    point = np.asarray(u, dtype=np.float64)
-    if not np.isfinite(point).all():
-        raise InputError(f"task {task!r} has no place in the unit cube: {point}.")
-    return np.clip(point, 0.0, 1.0)

@@ -79,10 +79,10 @@ class Composite(Reward):
         result = []
         for group, indices, group_terms in zip(groups, valid, terms, strict=True):
             known = dict(zip(indices, group_terms, strict=True))
-            result.append([self._combined_verdict(episode, known.get(i)) for i, episode in enumerate(group)])
+            result.append([self._make_verdict(episode, known.get(i)) for i, episode in enumerate(group)])
         return result
 
-    def _combined_verdict(self, episode: Episode, terms: Mapping[str, float] | None) -> Verdict:
+    def _make_verdict(self, episode: Episode, terms: Mapping[str, float] | None) -> Verdict:
         if terms is None:
             return self.verdict(episode, None)
         plain = self.verdict(episode, sum(terms.values()))

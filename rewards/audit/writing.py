@@ -239,7 +239,7 @@ def evaluate_at(value: Scalar, point: Mapping[str, float]) -> complex:
     """Evaluate a scalar at a point, which gives each variable a number.
 
     Raises:
-        ArithmeticError, ValueError: it has no value there, or this function does not know one of its operations.
+        ArithmeticError, ValueError: it has no value there, or one of its operations is not supported.
     """
     if isinstance(value, Num):
         return complex(value.value)

@@ -162,17 +162,13 @@ def _question(
     # The listed fields never depend on a response, only on whether there is a reference.
     fields = ", ".join(sorted(data))
     system += _DATA.format(fields=fields, form=form, entry=entry, low=f"{low:g}")
-    messages = [{"role": "system", "content": _clean(system)}, {"role": "user", "content": _escape_data(data)}]
+    # Both escapes stand for the same character in JSON, so that the judge reads the text as it was written.
+    text = _TOKEN_BRACKET.sub(r"\\u005b", json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"))
+    messages = [{"role": "system", "content": _clean(system)}, {"role": "user", "content": _clean(text)}]
     return JudgeQuestion(messages, ids, low, high)
 
 
 _TOKEN_BRACKET = re.compile(r"\[(?=/?[A-Z_]{2,40}\])")
-
-
-def _escape_data(data: Any) -> str:
-    # Both escapes stand for the same character in JSON, so that the judge reads the text as it was written.
-    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
-    return _clean(_TOKEN_BRACKET.sub(r"\\u005b", text))
 
 
 def _clean(text: str) -> str:

@@ -11,7 +11,7 @@ from .loading import MODULES, load_with_torch
 from .model_rewards import ImplicitProcessReward, ModelReward
 from .preferences import (
     Preference,
-    cleaned,
+    correct_pairs,
     corrupt_answer,
     corrupted_pairs,
     graded_pairs,
@@ -37,8 +37,8 @@ __all__ = [
     "RewardModel",
     "TokenEpisode",
     "bradley_terry_loss",
-    "cleaned",
     "contrast",
+    "correct_pairs",
     "corrupt_answer",
     "corrupted_pairs",
     "graded_pairs",

@@ -179,7 +179,7 @@ def preference_strength(differences: Sequence[Sequence[float]]) -> np.ndarray:
     return array.mean(0)
 
 
-def cleaned(
+def correct_pairs(
     pairs: Sequence[Preference], strength: Sequence[float], flip: float = 0.2, soft: float = 0.2, smoothing: float = 0.2
 ) -> list[Preference]:
     """Correct pairs by their strength: flip the weakest, smooth the next, give all others their strength as margin.

@@ -42,14 +42,14 @@ class ScoredSteps(StepReward):
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
         raise NotImplementedError
 
-    def shaped(self, episode: Episode) -> np.ndarray | None:
+    def step_rewards(self, episode: Episode) -> np.ndarray | None:
         """Rewards of the steps, one for each score, for credit finer than a turn; None where the scorer failed."""
         scores = self.scorer(episode) if self.scorer else episode.extra("step_scores")
         array = None if scores is None else read_vector(scores, "step scores")
         return None if array is None else self.shape(array, episode)
 
     def values(self, episode: Episode) -> list[float] | None:
-        shaped = self.shaped(episode)
+        shaped = self.step_rewards(episode)
         return None if shaped is None else align_with_turns(shaped, episode, "step scores")
 
 

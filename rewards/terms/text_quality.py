@@ -355,22 +355,22 @@ class ArtifactPenalty(Reward):
             return 0.0, self.weight
         return -_LOG_ODDS_LIMIT * self.weight, _LOG_ODDS_LIMIT * self.weight
 
-    def _fitted_classifier(self) -> ArtifactClassifier:
+    def _get_classifier(self) -> ArtifactClassifier:
         if self.classifier is None:
             self.classifier = ArtifactClassifier().fit(*built_in_examples())
         return self.classifier
 
     def refresh(self, clean: Sequence[str], degenerate: Sequence[str]) -> None:
         """Fit the classifier again, such as to the policy's present successes and failures."""
-        self._fitted_classifier().fit(clean, degenerate)
+        self._get_classifier().fit(clean, degenerate)
 
     def value(self, episode: Episode) -> float:
-        classifier = self._fitted_classifier()
+        classifier = self._get_classifier()
         measure = classifier.probability if self.scale == "probability" else classifier.log_odds
         return self.weight * measure(episode.response)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"classifier": self._fitted_classifier().state_dict()}
+        return {"classifier": self._get_classifier().state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self._fitted_classifier().load_state_dict(state.get("classifier", {}))
+        self._get_classifier().load_state_dict(state.get("classifier", {}))

@@ -56,11 +56,11 @@ def pareto_choice(sizes: Sequence[int], rewards: Sequence[float], diversity: Seq
         if not any(r >= reward and d >= variety and (r, d) != (reward, variety) for r, d, _ in points)
     ]
 
-    def scaled(values: Sequence[float]) -> np.ndarray:
+    def scale(values: Sequence[float]) -> np.ndarray:
         low, high = min(values), max(values)
         return (np.asarray(values) - low) / (high - low) if high > low else np.ones(len(values))
 
-    r, d = scaled([point[0] for point in front]), scaled([point[1] for point in front])
+    r, d = scale([point[0] for point in front]), scale([point[1] for point in front])
     distance = np.sqrt(balance * (1 - r) ** 2 + (1 - balance) * (1 - d) ** 2)
     nearest = min(zip(distance, front, strict=True), key=lambda pair: (pair[0], -pair[1][2]))
     return nearest[1][2]

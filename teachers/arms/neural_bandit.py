@@ -245,14 +245,11 @@ class NeuralBandit(Thompson):
             self._arms_seen[self.t % self.memory], self._rewards[self.t % self.memory] = arm, reward
             self.t += 1
             if self.t % self.refit == 0:
-                self._fit()
-
-    def _fit(self) -> None:
-        known = min(self.t, self.memory)
-        if not self.warm:
-            self.network.theta = self._start
-        x, y = self._x[self._arms_seen[:known]], self._rewards[:known]
-        self.network.fit(x, y, self.steps, self.rate, self.regularisation / self.t, self._rng)
+                if not self.warm:
+                    self.network.theta = self._start
+                known = min(self.t, self.memory)
+                x, y = self._x[self._arms_seen[:known]], self._rewards[:known]
+                self.network.fit(x, y, self.steps, self.rate, self.regularisation / self.t, self._rng)
 
     def _save(self) -> dict[str, Any]:
         known = min(self.t, self.memory)
@@ -272,13 +269,13 @@ class NeuralBandit(Thompson):
         u = restore_array(own["u"], self._u)
         t = int(own["t"])
         known = min(t, self.memory)
-        seen, paid = (
+        seen, rewards = (
             restore_array(own["seen"], self._arms_seen[:known]),
             restore_array(own["paid"], self._rewards[:known]),
         )
         if known and not 0 <= seen.min() <= seen.max() < self.arms.n:
             raise ValueError("an arm out of range")
         self.network.theta, self._start, self._u = theta, start, u
-        self._arms_seen[:known], self._rewards[:known] = seen, paid
+        self._arms_seen[:known], self._rewards[:known] = seen, rewards
         self._left, self.t, self._known = int(own["left"]), t, None
         self._payoff.restore(own["payoff"])

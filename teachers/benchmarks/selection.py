@@ -103,7 +103,7 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Ta
         "rollouts in groups with a gradient": count.useful / count.rollouts,
         "rollouts for looking only": count.probing / count.rollouts,
     }
-    if (area := _predicted_auc(count.predicted)) is not None:
+    if (area := _measure_auc(count.predicted)) is not None:
         measures["AUC of predicted success"] = area
     per = 1e6 / max(count.proposals, 1)
     calls = {"propose": count.seconds[0] * per, "observe": count.seconds[1] * per}
@@ -129,7 +129,7 @@ def _batch(
         tasks = np.array([proposal.task for proposal in proposals])
         sizes = [GROUP if proposal.n is None else proposal.n for proposal in proposals]
         outcomes = student.play(tasks, sizes)
-        if (predicted := _predicted_rates(teacher, student.space.n)) is not None:
+        if (predicted := _read_predicted_rates(teacher, student.space.n)) is not None:
             count.predicted.append((predicted[tasks], np.array([y.sum() for y in outcomes]), np.array(sizes)))
         start = time.perf_counter()
         teacher.observe([Outcome(p.id, p.task, y.tolist(), y.tolist()) for p, y in zip(proposals, outcomes)])
@@ -162,14 +162,14 @@ def _make_budgeted(allocator: str, space: Any, **common: Any) -> Teacher:
     return Budgeted(RandomTeacher(space, **common), allocator, rollouts=GROUP)
 
 
-def _predicted_rates(teacher: Teacher, items: int) -> np.ndarray | None:
+def _read_predicted_rates(teacher: Teacher, items: int) -> np.ndarray | None:
     """Return float64[items], the success rates that a teacher predicts, or None where it predicts none."""
     rates = getattr(teacher, "rates", None)
     rates = getattr(rates, "mean", None) if not isinstance(rates, np.ndarray) else rates
     return np.array(rates) if isinstance(rates, np.ndarray) and rates.shape == (items,) else None
 
 
-def _predicted_auc(predicted: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> float | None:
+def _measure_auc(predicted: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> float | None:
     """The chance that a rollout that succeeded had been given a higher rate than one that failed, ties counting half;
     None where nothing was predicted, or only one of both happened."""
     if not predicted:

@@ -4,7 +4,7 @@ An allocator needs an estimate of the success rate; rounds need none. Each round
 prompts whose group has not shown enough yet:
 
     rounds = Rounds(len(prompts), exit="balanced", keep=4)
-    while (draws := rounds.wanted()).any():
+    while (draws := rounds.next_draws()).any():
         rounds.add(successes=..., draws=draws)
 
 `thin_group` then thins a finished group out to the size that is trained on, with advantages from all that was drawn.
@@ -77,7 +77,7 @@ class Rounds:
         positives, negatives = self.needed
         return (self.successes >= positives) & (self.draws - self.successes >= negatives)
 
-    def wanted(self) -> np.ndarray:
+    def next_draws(self) -> np.ndarray:
         """Return int64[prompts], the number of answers to draw now; all 0 when the batch is finished."""
         more = np.where(self.rounds < self.limit, np.clip(self.size * self.limit - self.draws, 0, self.size), 0)
         rest = np.where(self.filled, 0, np.maximum(self.fill - self.draws, 0))
@@ -94,7 +94,7 @@ class Rounds:
             raise InputError(
                 f"a round gives {len(self.draws)} counts of successes between 0 and their draws, not {s} of {d}."
             )
-        asked = self.wanted() > 0
+        asked = self.next_draws() > 0
         self.filled = self.filled | (asked & self.retired)
         self.rounds = self.rounds + (asked & ~self.retired)
         self.successes, self.draws = self.successes + s, self.draws + d

@@ -250,7 +250,10 @@ class Palaestra(Teacher):
         free = self._rng.random(k) < self.floor
         origins = ["explore" if f else "exploit" for f in free.tolist()]
         if isinstance(self.domain, Arms):
-            return self._draw_arms(self.domain, free, origins)
+            arms, rng, chances = self.domain, self._rng, self._places.chances
+            drawn = np.where(free, rng.integers(arms.n, size=k), pick(chances, k, rng))
+            prob = (1 - self.floor) * chances[drawn] + self.floor / arms.n
+            return [Draw(i, arms.task(i, rng), p, o) for i, p, o in zip(drawn.tolist(), prob.tolist(), origins)]
         cube, places = self.domain, self._places
         points = self._rng.random((k, cube.dimension))
         if not isinstance(places, _CellPlaces) or not len(places.chances):
@@ -259,12 +262,6 @@ class Palaestra(Teacher):
         density = self.floor + (1 - self.floor) * places.density(points)
         tasks = cube.decode_all(points)
         return [Draw(*parts) for parts in zip(points.tolist(), tasks, density.tolist(), origins)]
-
-    def _draw_arms(self, arms: Arms, free: np.ndarray, origins: list[str]) -> list[Draw]:
-        k, rng, chances = len(free), self._rng, self._places.chances
-        drawn = np.where(free, rng.integers(arms.n, size=k), pick(chances, k, rng))
-        prob = (1 - self.floor) * chances[drawn] + self.floor / arms.n
-        return [Draw(i, arms.task(i, rng), p, o) for i, p, o in zip(drawn.tolist(), prob.tolist(), origins)]
 
     def _record(self, task: Any) -> Any:
         return self.domain.arm(task) if isinstance(self.domain, Arms) else self.domain.encode(task).tolist()

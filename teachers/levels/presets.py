@@ -10,7 +10,7 @@ from ..registration import Preset
 from .replay import LevelTeacher
 
 # Procgen, section 4 of the paper; every level is trained on from the first. The released code replays nothing until all
-# levels were seen unless told otherwise; the paper's rule has no such threshold.
+# levels were seen unless configured otherwise; the paper's rule has no such threshold.
 _PLR = {
     "score": "value_l1",
     "temperature": 0.1,

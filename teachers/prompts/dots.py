@@ -120,16 +120,13 @@ class DOTS(ScreeningTeacher):
         self._fitted = 0  # rates that the prediction rests on
         self._error = 0.0
 
-    def _log_weights(self) -> np.ndarray:
-        return -np.abs(self.predicted - self.target) / self.tau
-
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
         if self._trained >= self.period:
             self._ask = self._rng.permutation(self.pool.n)[: self._size].tolist()
             self._rates, self._trained, self._fitted = dict.fromkeys(self._ask), 0, 0
         look, self._ask = self._ask[:k], self._ask[k:]
         self._screening = set(look)
-        log_weights = self._log_weights()
+        log_weights = -np.abs(self.predicted - self.target) / self.tau
         log_weights[look] = -np.inf
         count = min(k, self.pool.n) - len(look)
         drawn, probs = in_turn(log_weights, count, self._rng) if count else (np.empty(0, np.int64), np.empty(0))

@@ -1,4 +1,4 @@
-"""What holds for every registered reward, whatever it rewards: bounds, ranks, invalid episodes, state, papers."""
+"""Properties of every registered reward: bounds, ranks, invalid episodes, state, papers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWN = {"clip", "gate", "outcome", "scheduled", "shaped", "sum", "token-budget", 
 
 
 def options(name: str) -> dict[str, Any]:
-    """What a constructor cannot do without."""
+    """Return the arguments without which the constructor fails."""
     child = Overlong(max_tokens=40)
     return {
         "clip": {"child": EnvironmentReward(), "low": 0.0, "high": 1.0},

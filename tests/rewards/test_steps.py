@@ -188,8 +188,8 @@ def test_propagation_gives_idle_steps_a_share_of_the_next_gain():
 @untimed
 @given(SCORES)
 def test_without_propagation_the_gains_telescope(values: list[float]):
-    paid = steps.propagated_gains(values, threshold=0.2, ahead=0)
-    assert paid.sum() == pytest.approx(values[-1] - values[0], abs=1e-9)
+    gains = steps.propagated_gains(values, threshold=0.2, ahead=0)
+    assert gains.sum() == pytest.approx(values[-1] - values[0], abs=1e-9)
 
 
 def test_propagation_looks_no_further_than_allowed():

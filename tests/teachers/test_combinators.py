@@ -158,16 +158,16 @@ def test_a_part_remembers_what_it_was_asked_to_sample():
 
 
 def test_successes_and_extras_reach_the_parts():
-    heard = []
+    received = []
 
     class Listener(type(make("random", SPACE))):
         def _learn(self, evidence):
-            heard.extend((item.outcome.successes, dict(item.outcome.extras), item.outcome.cost) for item in evidence)
+            received.extend((item.outcome.successes, dict(item.outcome.extras), item.outcome.cost) for item in evidence)
 
     teacher = Warmup(Listener(SPACE), 1)
     proposal = teacher.propose(1)[0]
     teacher.observe([Outcome(proposal.id, proposal.task, [1.0], [True], 3.0, {"x": [2.0]})])
-    assert heard == [((True,), {"x": (2.0,)}, 3.0)]
+    assert received == [((True,), {"x": (2.0,)}, 3.0)]
 
 
 def test_parts_over_different_spaces_or_ranges_are_refused():

@@ -151,7 +151,7 @@ def play(teacher, rounds=10, batch=10, seed=5, low=0.0, high=1.0, n=2, returns=N
 
 
 def refuses_update(teacher, task):
-    """Whether `update` is not for this teacher, which then must say so."""
+    """Check that `update` raises an error if the teacher needs extras; return True if it does."""
     if teacher.needs:
         with pytest.raises(InputError, match="needs the extras"):
             teacher.update(task, 0.5)

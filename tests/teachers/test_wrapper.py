@@ -37,18 +37,18 @@ class Countdown(gym.Env):
 
 
 class Recorder(RandomTeacher):
-    """The uniform teacher, keeping what it was told."""
+    """The uniform teacher, keeping the outcomes reported to it."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.told = []
+        self.reported = []
 
     def observe(self, outcomes):
-        self.told += outcomes
+        self.reported += outcomes
         super().observe(outcomes)
 
 
-def wrapped(**kwargs):
+def wrap(**kwargs):
     env = Countdown()
     teacher = Recorder(env.param_space, **kwargs)
     return TeacherWrapper(env, teacher), teacher
@@ -64,36 +64,40 @@ def episode(env, actions=()):
 
 
 def test_the_task_reaches_the_environment_and_the_return_the_teacher():
-    env, teacher = wrapped()
+    env, teacher = wrap()
     for _ in range(5):
         first, total, last = episode(env)
         proposal = first["proposal"]
         assert first["params"] == proposal.task
         assert last["proposal"] is proposal
-        told = teacher.told[-1]
-        assert (told.id, told.returns, told.successes) == (proposal.id, (0.25 * proposal.task["steps"],), (True,))
-        assert total == told.returns[0]
-    assert len(teacher.told) == 5
+        outcome = teacher.reported[-1]
+        assert (outcome.id, outcome.returns, outcome.successes) == (
+            proposal.id,
+            (0.25 * proposal.task["steps"],),
+            (True,),
+        )
+        assert total == outcome.returns[0]
+    assert len(teacher.reported) == 5
 
 
 def test_an_episode_with_failed_machinery_is_not_reported():
-    env, teacher = wrapped()
+    env, teacher = wrap()
     episode(env, actions=[1])
-    assert teacher.told == []
+    assert teacher.reported == []
     assert teacher.metrics()["in_flight"] == 1
     episode(env)
-    assert len(teacher.told) == 1
+    assert len(teacher.reported) == 1
 
 
 def test_an_episode_left_early_is_not_reported_and_not_mixed_into_the_next():
-    env, teacher = wrapped()
+    env, teacher = wrap()
     while env.reset()[0] < 2:
         pass
     env.step(0)
     first, _, _ = episode(env)
-    (told,) = teacher.told
-    assert told.id == first["proposal"].id
-    assert told.returns == (0.25 * first["proposal"].task["steps"],)
+    (outcome,) = teacher.reported
+    assert outcome.id == first["proposal"].id
+    assert outcome.returns == (0.25 * first["proposal"].task["steps"],)
 
 
 def test_evaluation_episodes_are_reported_to_the_teacher():
@@ -104,7 +108,7 @@ def test_evaluation_episodes_are_reported_to_the_teacher():
     teacher = Evaluator(Countdown.param_space)
     first, _, _ = episode(TeacherWrapper(Countdown(), teacher))
     assert first["proposal"].train is False
-    assert [told.id for told in teacher.told] == [0]
+    assert [outcome.id for outcome in teacher.reported] == [0]
 
 
 def test_without_is_success_the_successes_are_unknown():
@@ -117,22 +121,22 @@ def test_without_is_success_the_successes_are_unknown():
     env = Silent()
     teacher = Recorder(env.param_space)
     episode(TeacherWrapper(env, teacher))
-    assert teacher.told[0].successes is None
+    assert teacher.reported[0].successes is None
 
 
 def test_a_reset_that_names_its_task_is_played_without_the_teacher():
-    env, teacher = wrapped()
+    env, teacher = wrap()
     for options in ({"params": {"steps": 1}}, {"difficulty": 0.0}):
         _, info = env.reset(options=options)
         assert "proposal" not in info
         assert env.unwrapped.last_options == options
         env.step(0)
-    assert teacher.told == []
+    assert teacher.reported == []
     assert teacher.metrics()["proposed"] == 0
 
 
 def test_other_options_are_passed_along_and_not_changed():
-    env, _ = wrapped()
+    env, _ = wrap()
     options = {"colour": "red"}
     env.reset(options=options)
     assert env.unwrapped.last_options["colour"] == "red"
@@ -140,7 +144,7 @@ def test_other_options_are_passed_along_and_not_changed():
 
 
 def test_a_return_outside_the_range_is_refused_with_the_remedy():
-    env, _ = wrapped(return_range=(0.0, 0.1))
+    env, _ = wrap(return_range=(0.0, 0.1))
     with pytest.raises(InputError, match="return_range"):
         episode(env)
 
@@ -161,7 +165,7 @@ def test_constructor_arguments_are_recorded_and_the_spec_round_trips():
 
 
 def test_a_teacher_given_as_an_object_is_shared_and_not_copied():
-    env, teacher = wrapped()
+    env, teacher = wrap()
     assert env.teacher is env._saved_kwargs["teacher"] is teacher
     episode(env)
     assert teacher.metrics()["observed"] == 1

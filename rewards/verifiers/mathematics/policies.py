@@ -152,7 +152,7 @@ def _last_link(value: Relation) -> Value | None:
     first, *others = value.sides
     named = isinstance(first, Sym) and not any(_has(side, first.name) for side in others)
     sides = others if named else list(value.sides)
-    if len(sides) < 2 or not (named or all(map(_single, sides))):
+    if len(sides) < 2 or not (named or all(is_scalar(side) or isinstance(side, Quantity) for side in sides)):
         return None
     # "5 = 5" and "0x = 0" are no chains.
     if not named and (sides[-1] == sides[-2] or (has_variables(sides[0]) and not has_variables(sides[-1]))):
@@ -161,10 +161,6 @@ def _last_link(value: Relation) -> Value | None:
     if not all(_may_link(*link) for link in zip(operators, sides, sides[1:])):
         return None
     return Relation(("=",), (first, sides[-1])) if named else sides[-1]
-
-
-def _single(value: Value) -> bool:
-    return is_scalar(value) or isinstance(value, Quantity)
 
 
 def _has(value: Value, name: str) -> bool:
@@ -184,19 +180,15 @@ def _may_link(operator: str, a: Value, b: Value) -> bool:
         return near(a, b)
     if not has_variables(a) and not has_variables(b):
         return near(a, b, EQUAL)
-    return _identical(a, b)  # type: ignore[arg-type]
+    ring = Ring(Budget(CHAIN_BUDGET))
+    try:
+        return ring.equal(ring.form(a), ring.form(b))  # type: ignore[arg-type]
+    except (TooBig, Malformed):
+        return False
 
 
 def _in_base_units(measure: Quantity) -> Scalar:
     return make_product(measure.value, as_num(measure.unit.factor))
-
-
-def _identical(a: Scalar, b: Scalar) -> bool:
-    ring = Ring(Budget(CHAIN_BUDGET))
-    try:
-        return ring.equal(ring.form(a), ring.form(b))
-    except (TooBig, Malformed):
-        return False
 
 
 def _content(value: Value) -> Value | None:
@@ -267,7 +259,7 @@ def _in_prose(text: str, is_reference: bool) -> Value | None:
     if not words or len(words) > MAX_PROSE_WORDS or not _NO_VALUE.isdisjoint(words):
         return None
     if len(parts) == 1:
-        return _introduced_value(text)
+        return _read_introduced_value(text)
     last = first = len(parts) - 2
     while first > 1 and _BETWEEN.fullmatch(" ".join(parts[first - 1].split())):
         first -= 2
@@ -277,7 +269,7 @@ def _in_prose(text: str, is_reference: bool) -> Value | None:
     return _sensible(" ".join(part.strip() for part in parts[first : last + 1]), parts[-1])
 
 
-def _introduced_value(text: str) -> Value | None:
+def _read_introduced_value(text: str) -> Value | None:
     text = text.strip().removesuffix(".")
     text = " ".join(text.split())
     ends = [found.end() for found in _INTRODUCED.finditer(text)]

@@ -217,8 +217,10 @@ def _compare_values(comparison: Comparison, value: Value, gold: Value, until: fl
     same = comparison.same(value, gold)
     if same is None and comparison.questions:
         questions, comparison.questions = comparison.questions, {}
+        if importlib.util.find_spec("sympy") is None:
+            raise MissingExtra("symbolic equivalence", "math")
         try:
-            replies = _ask(list(questions.values()), max(until - time.monotonic(), MIN_SECONDS), wait)
+            replies = POOL.run(list(questions.values()), max(until - time.monotonic(), MIN_SECONDS), wait=wait)
         except WorkerFailure as failure:
             return Verdict(0.0, False, valid=False, feedback=_FAILURES.get(failure.reason, _UNDECIDED.feedback))
         comparison.answers.update(zip(questions, replies))
@@ -228,12 +230,6 @@ def _compare_values(comparison: Comparison, value: Value, gold: Value, until: fl
     if same:
         return CORRECT
     return {"form": _OTHER_FORM, "unit": _OTHER_UNIT}.get(comparison.reason, WRONG)
-
-
-def _ask(questions: list[list[Any]], deadline: float, wait: float) -> list[Any]:
-    if importlib.util.find_spec("sympy") is None:
-        raise MissingExtra("symbolic equivalence", "math")
-    return POOL.run(questions, deadline, wait=wait)
 
 
 def _reference(reference: Any, options: ComparisonOptions, policy: Policy) -> tuple[Value, Value, bool]:

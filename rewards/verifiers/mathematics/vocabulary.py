@@ -81,7 +81,7 @@ ARITHMETIC = frozenset(
         """
     )
 ) | frozenset(MAGNITUDES)
-# Words that deny or doubt what stands beside them, or make it depend on something.
+# Words that deny or doubt what stands next to them, or make it depend on something.
 DOUBTS = frozenset(
     _names(
         """

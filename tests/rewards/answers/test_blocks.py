@@ -1,4 +1,4 @@
-"""Which program is in what an agent wrote."""
+"""Extraction of the program from an answer."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_potential_shaping_leaves_every_optimal_action_of_a_gridworld():
 
 def test_shaping_that_is_no_potential_changes_the_optimum():
     mdp, reward = gridworld(3)
-    # Being paid for standing still in the first cell.
+    # A reward for standing still in the first cell.
     wrong = reward.copy()
     wrong[0, :, 0] += 1.0
     assert not (optimal_policy(mdp, wrong) == optimal_policy(mdp, reward)).all()
@@ -94,7 +94,7 @@ def test_a_reward_that_prefers_nothing_is_at_half_a_unit_from_all_others():
 
 
 def test_values_of_a_chain_by_hand():
-    # Two states; action 1 goes from the first to the second, which keeps itself and pays 1 a step.
+    # Two states; action 1 goes from the first to the second, which keeps itself and gives 1 a step.
     chances = np.zeros((2, 2, 2))
     chances[0, 0, 0] = chances[0, 1, 1] = chances[1, :, 1] = 1
     mdp = TabularMDP(chances, 0.5)

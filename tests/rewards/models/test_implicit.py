@@ -72,7 +72,7 @@ def test_rewards_are_beta_times_the_log_ratio_and_sum_to_that_of_the_sequence():
     gain = 2.0 - math.log(4 + math.exp(2)) + math.log(5)
     assert prm.token_rewards([two_turns])[0] == pytest.approx((0.05 * gain, 0.05 * gain, 0.0), abs=1e-6)
     assert prm.turn_rewards([two_turns])[0] == pytest.approx((0.05 * gain, 0.05 * gain), abs=1e-6)
-    # Tokens outside the turns are the environment's and pay nothing.
+    # Tokens outside the turns are the environment's and get no reward.
     assert prm.sequence_rewards([two_turns]).item() == pytest.approx(0.1 * gain, abs=1e-6)
 
 

@@ -11,7 +11,7 @@ from palaestra.rewards import Episode, Step
 from palaestra.rewards.models import (
     Preference,
     TokenEpisode,
-    cleaned,
+    correct_pairs,
     corrupt_answer,
     corrupted_pairs,
     graded_pairs,
@@ -120,7 +120,7 @@ def test_strength_is_the_mean_over_the_ensemble():
 
 def test_the_weakest_fifth_is_flipped_the_next_softened_and_the_rest_gets_its_strength_as_margin():
     pairs = [Preference("p", f"c{i}", f"r{i}") for i in range(5)]
-    result = cleaned(pairs, [2.0, -1.0, 0.1, 0.5, 3.0])
+    result = correct_pairs(pairs, [2.0, -1.0, 0.1, 0.5, 3.0])
     assert result[1] == Preference("p", "r1", "c1", margin=1.0)
     assert result[2] == Preference("p", "c2", "r2", smoothing=0.2)
     assert [result[i].margin for i in (0, 3, 4)] == [2.0, 0.5, 3.0]
@@ -128,7 +128,7 @@ def test_the_weakest_fifth_is_flipped_the_next_softened_and_the_rest_gets_its_st
 
 def test_a_weak_pair_that_the_ensemble_agrees_with_is_not_flipped():
     pairs = [Preference("p", f"c{i}", f"r{i}") for i in range(5)]
-    assert cleaned(pairs, [1.0, 2.0, 3.0, 4.0, 5.0])[0].chosen == "c0"
+    assert correct_pairs(pairs, [1.0, 2.0, 3.0, 4.0, 5.0])[0].chosen == "c0"
 
 
 @pytest.mark.parametrize("wrong", [{"smoothing": 1.5}, {"margin": float("inf")}])

@@ -1,4 +1,4 @@
-"""What the rewards say of themselves: classes and default instances agree, so that a listing needs no instance."""
+"""Declarations of the rewards: classes and default instances agree, so that a listing needs no instance."""
 
 from __future__ import annotations
 

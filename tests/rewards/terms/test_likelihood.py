@@ -28,9 +28,9 @@ def by_length(text: str, context: str) -> float:
 
 def test_swapping_the_signs_negates_the_reward(episode: Maker):
     judged = episode(text="Use a map.", prompt="How?")
-    paid = rewards.make("flr", log_likelihood=by_length, positive=["a", "bcd"], negative=["no!!"])(judged).reward
+    reward = rewards.make("flr", log_likelihood=by_length, positive=["a", "bcd"], negative=["no!!"])(judged).reward
     swapped = rewards.make("flr", log_likelihood=by_length, positive=["no!!"], negative=["a", "bcd"])(judged).reward
-    assert paid == -swapped == pytest.approx(-2.0 + 4.0)
+    assert reward == -swapped == pytest.approx(-2.0 + 4.0)
 
 
 def test_the_same_set_on_both_sides_and_a_uniform_model_give_0(episode: Maker):

@@ -36,9 +36,9 @@ def rewards_of(name: str, episodes: Sequence[Episode], **options: Any) -> list[f
     return [verdict.reward for verdict in rewards.make(name, **options).group(episodes)]
 
 
-def walk(*observations: Any, pays: Mapping[int, float] | None = None) -> Episode:
-    paid = pays or {}
-    steps = tuple(Step(seen, "", paid.get(t, 0.0), {}, 1) for t, seen in enumerate(observations))
+def walk(*observations: Any, rewards_at: Mapping[int, float] | None = None) -> Episode:
+    rewards_at = rewards_at or {}
+    steps = tuple(Step(seen, "", rewards_at.get(t, 0.0), {}, 1) for t, seen in enumerate(observations))
     return Episode("t", {}, steps, False, 0.0, True, False, None)
 
 
@@ -79,8 +79,10 @@ def test_there_is_no_bonus_in_a_group_without_a_success():
 
 def test_the_bonus_is_weighted_and_failures_get_it_too():
     # Centred: (.5, -.5) and (-.5, .5), rank one with norm 1: leverage .5 / 1.01 each.
-    paid = rewards_of("repexp", by_features([True, False], [[1.0, 0.0], [0.0, 1.0]]), embedder=None, weight=0.1)
-    assert paid == pytest.approx([1 + 0.05 / 1.01, 0.05 / 1.01])
+    group_rewards = rewards_of(
+        "repexp", by_features([True, False], [[1.0, 0.0], [0.0, 1.0]]), embedder=None, weight=0.1
+    )
+    assert group_rewards == pytest.approx([1 + 0.05 / 1.01, 0.05 / 1.01])
 
 
 @untimed
@@ -89,13 +91,13 @@ def test_repexp_never_ranks_a_failure_above_a_success(vectors: list[list[float]]
     success = data.draw(st.lists(st.booleans(), min_size=len(vectors), max_size=len(vectors)))
     made = rewards.make("repexp", embedder=None, weight=1.0)
     assert made.ranks_success
-    paid = [verdict.reward for verdict in made.group(by_features(success, vectors))]
-    assert_ranked(paid, success)
+    group_rewards = [verdict.reward for verdict in made.group(by_features(success, vectors))]
+    assert_ranked(group_rewards, success)
 
 
-def assert_ranked(paid: Sequence[float], success: Sequence[bool]) -> None:
-    won = [r for r, s in zip(paid, success, strict=True) if s]
-    lost = [r for r, s in zip(paid, success, strict=True) if not s]
+def assert_ranked(group_rewards: Sequence[float], success: Sequence[bool]) -> None:
+    won = [r for r, s in zip(group_rewards, success, strict=True) if s]
+    lost = [r for r, s in zip(group_rewards, success, strict=True) if not s]
     assert not won or not lost or max(lost) <= min(won)
 
 
@@ -143,9 +145,9 @@ def test_without_other_successes_nothing_is_scaled():
 
 def test_a_failure_in_the_direction_of_successes_is_punished_less():
     episodes = by_features([True, False, False], [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    paid = rewards_of("gradient-novelty", episodes)
-    assert paid[2] == -2.0
-    assert -1.2 < paid[1] < -1.0
+    group_rewards = rewards_of("gradient-novelty", episodes)
+    assert group_rewards[2] == -2.0
+    assert -1.2 < group_rewards[1] < -1.0
 
 
 def test_novelty_by_hand():
@@ -157,9 +159,9 @@ def test_novelty_by_hand():
 @given(VECTORS, st.data())
 def test_scaling_by_novelty_never_changes_a_sign(vectors: list[list[float]], data: st.DataObject):
     success = data.draw(st.lists(st.booleans(), min_size=len(vectors), max_size=len(vectors)))
-    paid = rewards_of("gradient-novelty", by_features(success, vectors), weight=0.7)
-    assert all(1 <= (r if s else -r) <= 1.7 for r, s in zip(paid, success, strict=True))
-    assert_ranked(paid, success)
+    group_rewards = rewards_of("gradient-novelty", by_features(success, vectors), weight=0.7)
+    assert all(1 <= (r if s else -r) <= 1.7 for r, s in zip(group_rewards, success, strict=True))
+    assert_ranked(group_rewards, success)
 
 
 def test_the_feature_is_the_gradient_of_the_log_probability_in_the_hidden_states():

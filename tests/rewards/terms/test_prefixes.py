@@ -95,10 +95,10 @@ def test_a_part_that_changes_nothing_gets_0(episode: Maker):
 def test_mrt_never_ranks_a_failure_above_a_success(members: list[tuple[bool, list[float]]]):
     made = rewards.make("mrt")
     assert made.ranks_success
-    paid = [
+    outcomes = [
         (s, made(Episode("t", {}, (), s, float(s), True, False, None, {"prefix_values": v})).reward) for s, v in members
     ]
-    assert all(lost <= won for s, won in paid if s for other, lost in paid if not other)
+    assert all(lost <= won for s, won in outcomes if s for other, lost in outcomes if not other)
 
 
 def test_a_heavier_progress_promises_no_ranking():
@@ -123,8 +123,8 @@ def test_flat_accuracy_gets_0_and_a_broken_prefix_loses_1(episode: Maker):
 @untimed
 @given(SHARES)
 def test_without_propagation_steps_telescope(values: list[float]):
-    paid = rewards.make("vsrm", ahead=0)(turns(1, prefix_values=values)).reward
-    assert paid == pytest.approx(values[-1] - values[0], abs=1e-9)
+    reward = rewards.make("vsrm", ahead=0)(turns(1, prefix_values=values)).reward
+    assert reward == pytest.approx(values[-1] - values[0], abs=1e-9)
 
 
 # Turns (DenseGRPO, TurningPoint).

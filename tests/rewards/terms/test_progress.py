@@ -13,9 +13,9 @@ from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step, make
 
 
-def walk(*observations: Any, pays: Mapping[int, float] | None = None) -> Episode:
-    paid = pays or {}
-    steps = tuple(Step(seen, "", paid.get(t, 0.0), {}, 1) for t, seen in enumerate(observations))
+def walk(*observations: Any, rewards_at: Mapping[int, float] | None = None) -> Episode:
+    rewards_at = rewards_at or {}
+    steps = tuple(Step(seen, "", rewards_at.get(t, 0.0), {}, 1) for t, seen in enumerate(observations))
     return Episode("t", {}, steps, False, 0.0, True, False, None)
 
 
@@ -38,7 +38,7 @@ def test_an_unlabelled_caption_counts_0_and_is_queued_once():
 def test_without_an_annotator_only_the_environments_reward_counts():
     made = rewards.make("oni", extrinsic=10.0)
     for step in range(3):
-        assert made(walk("a", "b", pays={1: 0.5})).reward == 5.0
+        assert made(walk("a", "b", rewards_at={1: 0.5})).reward == 5.0
         made.advance(step, 3)
 
 
@@ -87,9 +87,9 @@ def turns(number: int, success: bool = True, valid: bool = True, task: str = "t"
 
 def values(name: str, episode: Episode, **options: Any) -> Any:
     made = rewards.make(name, **options)
-    paid = made.values(episode)  # type: ignore[attr-defined]
-    assert made(episode).reward == pytest.approx(sum(paid))
-    return pytest.approx(paid, abs=1e-9)
+    step_rewards = made.values(episode)  # type: ignore[attr-defined]
+    assert made(episode).reward == pytest.approx(sum(step_rewards))
+    return pytest.approx(step_rewards, abs=1e-9)
 
 
 # Potentials.
@@ -104,8 +104,8 @@ def test_shaping_is_the_difference_of_potentials_and_ends_at_0():
 def test_discounted_shaping_sums_to_minus_the_first_potential(potentials: list[float], discount: float, last: float):
     made = rewards.make("potential", discount=discount)
     for supplied in (potentials, [*potentials, last]):
-        paid = made.values(turns(len(potentials), potentials=supplied))  # type: ignore[attr-defined]
-        assert sum(discount**t * f for t, f in enumerate(paid)) == pytest.approx(-potentials[0], abs=1e-9)
+        step_rewards = made.values(turns(len(potentials), potentials=supplied))  # type: ignore[attr-defined]
+        assert sum(discount**t * f for t, f in enumerate(step_rewards)) == pytest.approx(-potentials[0], abs=1e-9)
 
 
 def test_an_episode_that_was_cut_off_can_keep_its_last_potential():
@@ -148,7 +148,7 @@ def after(cell: tuple[int, int], move: tuple[int, int]) -> tuple[int, int]:
 
 
 def action_values(shaping: Callable[[tuple[int, int], tuple[int, int]], float]) -> dict[tuple[int, int], np.ndarray]:
-    """Value iteration on a 4x4 grid: each move costs 0.1, entering the goal pays 1 and ends the episode."""
+    """Value iteration on a 4x4 grid: each move costs 0.1, entering the goal gives 1 and ends the episode."""
     worth = dict.fromkeys(CELLS, 0.0)
     q: dict[tuple[int, int], np.ndarray] = {}
     for _ in range(300):
@@ -165,7 +165,7 @@ def best_moves(q: dict[tuple[int, int], np.ndarray]) -> dict[tuple[int, int], se
 
 
 def transition_shaping(potentials: dict[tuple[int, int], float]) -> Callable[..., float]:
-    """What the reward pays for one move, asked of it by an episode that makes the move."""
+    """Return the reward of one move, by an episode that makes the move."""
     made = rewards.make("potential", potential=potentials.__getitem__, discount=DISCOUNT)
     table = {}
     for cell in CELLS:

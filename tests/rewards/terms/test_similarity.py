@@ -47,10 +47,10 @@ def test_disjoint_texts_get_0(name: str):
 
 def test_an_embedder_of_ones_own_decides_and_its_scale_does_not():
     vectors = {"north": [0.0, 2.0], "northeast": [5.0, 5.0]}
-    paid = likeness(
+    reward = likeness(
         "semantic-similarity", "north", "northeast", embedder=lambda texts: np.array([vectors[t] for t in texts])
     )
-    assert paid == pytest.approx(0.5**0.5)
+    assert reward == pytest.approx(0.5**0.5)
 
 
 @pytest.mark.parametrize("name", ["semantic-similarity", "bmas"])
@@ -140,14 +140,16 @@ def test_failures_equally_far_away_have_the_middle_of_the_papers_progress():
 @given(st.lists(st.tuples(st.booleans(), st.lists(st.floats(-9, 9), min_size=2, max_size=2)), min_size=1, max_size=9))
 def test_every_failure_gets_less_than_every_success(form: str, members):
     success = [s for s, _ in members]
-    paid = rewards_of(group(success, [f for _, f in members]), form)
-    assert all(r == 1.0 if s else 0 <= r < 1 for r, s in zip(paid, success, strict=True))
+    group_rewards = rewards_of(group(success, [f for _, f in members]), form)
+    assert all(r == 1.0 if s else 0 <= r < 1 for r, s in zip(group_rewards, success, strict=True))
 
 
 @pytest.mark.parametrize("form", ["code", "paper"])
 def test_progress_falls_with_the_distance(form: str):
-    paid = rewards_of(group([True, False, False, False], [[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), form)
-    assert 1 > paid[2] > paid[3] > paid[1]
+    group_rewards = rewards_of(
+        group([True, False, False, False], [[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), form
+    )
+    assert 1 > group_rewards[2] > group_rewards[3] > group_rewards[1]
 
 
 def test_all_get_0_in_a_group_without_a_success():
@@ -159,8 +161,8 @@ def test_the_nearest_of_several_clusters_counts():
     successes = [[0.0, 0.0], [0.1, 0.0], [10.0, 10.0], [10.1, 10.0]]
     centres = success_centres(np.array(successes))
     assert centres == pytest.approx(np.array([[0.05, 0.0], [10.05, 10.0]]))
-    paid = rewards_of(group([True] * 4 + [False] * 2, [*successes, [9.0, 9.0], [5.0, 5.0]]))
-    assert paid[4] == pytest.approx(0.5960, abs=5e-5)
+    group_rewards = rewards_of(group([True] * 4 + [False] * 2, [*successes, [9.0, 9.0], [5.0, 5.0]]))
+    assert group_rewards[4] == pytest.approx(0.5960, abs=5e-5)
 
 
 def test_without_a_cluster_the_mean_of_the_successes_counts():
@@ -191,10 +193,10 @@ def test_trajectories_are_compared_by_their_text_without_features(episode: Maker
         episode(False, ["up", "wait"], observations=["start", "hall"]),
         episode(False, ["sleep", "sleep"], observations=["start", "start"]),
     ]
-    paid = [verdict.reward for verdict in made.group(episodes)]
+    group_rewards = [verdict.reward for verdict in made.group(episodes)]
     assert made.needs == frozenset()
-    assert paid[0] == 1.0
-    assert paid[1] > paid[2]
+    assert group_rewards[0] == 1.0
+    assert group_rewards[1] > group_rewards[2]
 
 
 @pytest.mark.parametrize("wrong", [{"form": "theirs"}, {"radius": -1}, {"least": 0}])

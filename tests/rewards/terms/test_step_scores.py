@@ -25,9 +25,9 @@ def turns(number: int, success: bool = True, valid: bool = True, task: str = "t"
 
 def values(name: str, episode: Episode, **options: Any) -> Any:
     made = rewards.make(name, **options)
-    paid = made.values(episode)  # type: ignore[attr-defined]
-    assert made(episode).reward == pytest.approx(sum(paid))
-    return pytest.approx(paid, abs=1e-9)
+    step_rewards = made.values(episode)  # type: ignore[attr-defined]
+    assert made(episode).reward == pytest.approx(sum(step_rewards))
+    return pytest.approx(step_rewards, abs=1e-9)
 
 
 # Scores of steps.
@@ -60,8 +60,8 @@ def test_renorm_never_ranks_a_failure_above_a_success(members: list[tuple[bool, 
     made = rewards.make("renorm")
     assert made.ranks_success
     for success, scores in members:
-        paid = made(turns(len(scores), success, step_scores=scores)).reward
-        assert paid >= 0 if success else paid <= 0
+        reward = made(turns(len(scores), success, step_scores=scores)).reward
+        assert reward >= 0 if success else reward <= 0
 
 
 def test_renorm_refuses_scores_that_are_no_shares():
@@ -95,7 +95,7 @@ def test_steps_within_the_text_of_one_turn_are_summed():
     made = rewards.make("clip-delta", threshold=None)
     episode = turns(1, step_scores=[0.9, 0.8, 0.95])
     assert made.values(episode) == pytest.approx([0.9])  # type: ignore[attr-defined]
-    assert made.shaped(episode) == pytest.approx([0.1, -0.15, 0.95])  # type: ignore[attr-defined]
+    assert made.step_rewards(episode) == pytest.approx([0.1, -0.15, 0.95])  # type: ignore[attr-defined]
 
 
 # Thoughts (TP-GRPO).
@@ -110,11 +110,11 @@ def test_thoughts_weigh_as_much_as_the_group_is_able():
         turns(1, False, step_labels=[True]),
     ]
     made = rewards.make("thoughts", weight=0.8)
-    paid = made.group_values(group)  # type: ignore[attr-defined]
-    assert paid[0] == pytest.approx([0.4, -0.4, 0.0])
-    assert paid[1] == pytest.approx([0.0, 0.0])
-    assert paid[2] == pytest.approx([-1.0, 1.0, 0.0])
-    assert [verdict.reward for verdict in made.group(group)] == pytest.approx([sum(row) for row in paid])
+    rows = made.group_values(group)  # type: ignore[attr-defined]
+    assert rows[0] == pytest.approx([0.4, -0.4, 0.0])
+    assert rows[1] == pytest.approx([0.0, 0.0])
+    assert rows[2] == pytest.approx([-1.0, 1.0, 0.0])
+    assert [verdict.reward for verdict in made.group(group)] == pytest.approx([sum(row) for row in rows])
 
 
 def test_thoughts_of_invalid_episodes_are_not_counted():

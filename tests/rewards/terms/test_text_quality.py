@@ -141,7 +141,7 @@ def test_with_weight_zero_every_proxy_stays_as_it_was(episode: Maker):
 def test_the_best_output_flips_from_repeated_to_clean_at_the_computed_weight(
     episode: Maker, classifier: ArtifactClassifier
 ):
-    # A proxy pays 0.4 for the repeated text and 0 for the clean one, so they are level at 0.4 / (p_clean - p_repeated).
+    # A proxy gives 0.4 for the repeated text and 0 for the clean one: they are level at 0.4 / (p_clean - p_repeated).
     level = 0.4 / (classifier.probability(CLEAN) - classifier.probability(REPEATED))
     assert 0 < level < 1
     for weight, clean_wins in ((0.99 * level, False), (1.01 * level, True)):

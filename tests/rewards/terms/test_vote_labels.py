@@ -33,8 +33,8 @@ def test_equal_confidence_one_group_and_all_votes_make_a_majority_vote():
     answers = ["A", "B", "B", "", "C", "B"] * 4
     episodes = [an_episode(a, token_confidence=[0.5]) for a in answers]
     subgroups = ParetoSubgroups(ballots=1.0, sizes=[64])
-    paid = rewards_of("majority-vote", episodes, weight="token-confidence", partition=subgroups)
-    assert paid == rewards_of("majority-vote", episodes)
+    group_rewards = rewards_of("majority-vote", episodes, weight="token-confidence", partition=subgroups)
+    assert group_rewards == rewards_of("majority-vote", episodes)
 
 
 def test_splitting_a_response_in_more_steps_keeps_its_weight():

@@ -50,9 +50,9 @@ def test_an_invalid_episode_never_votes():
 def test_the_order_of_the_siblings_never_matters_not_even_in_a_tie(answers: list[str], random):
     order = list(range(len(answers)))
     random.shuffle(order)
-    paid = rewards_of("majority-vote", [an_episode(a) for a in answers])
+    group_rewards = rewards_of("majority-vote", [an_episode(a) for a in answers])
     shuffled = rewards_of("majority-vote", [an_episode(answers[i]) for i in order])
-    assert shuffled == [paid[i] for i in order]
+    assert shuffled == [group_rewards[i] for i in order]
 
 
 def test_a_tie_goes_to_more_votes_and_then_to_the_first_in_order_of_the_text():
@@ -142,17 +142,19 @@ def by_vectors(vectors: Sequence[Sequence[float]]):
     )
 )
 def test_every_majority_member_outranks_every_minority_member(members):
-    paid = rewards_of("evol-rl", [an_episode(a) for a, _ in members], embedder=by_vectors([v for _, v in members]))
+    group_rewards = rewards_of(
+        "evol-rl", [an_episode(a) for a, _ in members], embedder=by_vectors([v for _, v in members])
+    )
     votes = rewards_of("majority-vote", [an_episode(a) for a, _ in members])
-    assert all(0.5 <= r <= 1 for r, v in zip(paid, votes, strict=True) if v)
-    assert all(-1 <= r <= -0.5 for r, v in zip(paid, votes, strict=True) if not v)
+    assert all(0.5 <= r <= 1 for r, v in zip(group_rewards, votes, strict=True) if v)
+    assert all(-1 <= r <= -0.5 for r, v in zip(group_rewards, votes, strict=True) if not v)
 
 
 def test_equal_texts_get_equal_rewards():
     texts = ["one two three", "four five", "one two three", "six", "one two three"]
-    paid = rewards_of("evol-rl", [reasoned("A", text) for text in texts])
-    assert paid[0] == paid[2] == paid[4]
-    assert paid[3] > paid[0]
+    group_rewards = rewards_of("evol-rl", [reasoned("A", text) for text in texts])
+    assert group_rewards[0] == group_rewards[2] == group_rewards[4]
+    assert group_rewards[3] > group_rewards[0]
 
 
 def test_an_episode_alone_gets_its_label():
@@ -161,8 +163,8 @@ def test_an_episode_alone_gets_its_label():
 
 
 def test_the_most_novel_of_three_gets_1_and_the_least_a_half():
-    paid = rewards_of("evol-rl", [reasoned("A", text) for text in ("a b c", "a b d", "x y z")])
-    assert (min(paid), max(paid)) == (0.5, 1.0)
+    group_rewards = rewards_of("evol-rl", [reasoned("A", text) for text in ("a b c", "a b d", "x y z")])
+    assert (min(group_rewards), max(group_rewards)) == (0.5, 1.0)
 
 
 def test_a_class_without_spread_gets_the_middle_and_not_its_raw_novelty():
@@ -195,21 +197,21 @@ def test_novelty_by_hand():
     # Vectors at 0, 60 and 90 degrees, all in one class: cosines .5, 0 and .866.
     angles = np.radians([0, 60, 90])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).tolist()
-    paid = rewards_of("evol-rl", [an_episode("A")] * 3, embedder=by_vectors(vectors))
+    group_rewards = rewards_of("evol-rl", [an_episode("A")] * 3, embedder=by_vectors(vectors))
     means, nearest = [0.25, 0.6830127, 0.4330127], [0.5, 0.8660254, 0.8660254]
     raw = [1 - 0.5 * m - 0.5 * n for m, n in zip(means, nearest, strict=True)]
     expected = [0.5 + 0.5 * (u - min(raw)) / (max(raw) - min(raw)) for u in raw]
-    assert paid == pytest.approx(expected, abs=1e-6)
+    assert group_rewards == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_mean_is_over_the_own_class_and_the_nearest_over_both():
     # The dissenter lies on the first of the majority, whose nearest it is, and in nobody's mean.
     half = 0.5**0.5
     vectors = [[1.0, 0.0], [0.0, 1.0], [half, half], [1.0, 0.0]]
-    paid = rewards_of("evol-rl", [an_episode(a) for a in "AAAB"], embedder=by_vectors(vectors))
+    group_rewards = rewards_of("evol-rl", [an_episode(a) for a in "AAAB"], embedder=by_vectors(vectors))
     raw = [1 - 0.25 * half - 0.5, 1 - 0.25 * half - 0.5 * half, 1 - half]
     expected = [0.5 + 0.5 * (u - min(raw)) / (max(raw) - min(raw)) for u in raw]
-    assert paid == pytest.approx([*expected, -0.75], abs=1e-6)
+    assert group_rewards == pytest.approx([*expected, -0.75], abs=1e-6)
 
 
 def test_the_opposite_direction_is_no_more_novel_than_a_right_angle():

@@ -1,4 +1,4 @@
-"""What comes from the task in another type or range than it should is an InputError, for every verifier."""
+"""Input of the wrong type or range from the task is an InputError, for every verifier."""
 
 from __future__ import annotations
 

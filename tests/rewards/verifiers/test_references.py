@@ -13,9 +13,9 @@ ANSWERS = ["1/2", "9 (apples)", r"\sum_{k} k", "x^2", "No idea, honestly."]
 
 def test_unreadable_references_are_counted_with_one_warning_that_shows_the_first():
     sentence = r"^The verifier 'math' cannot read 3 of 5 references.*number 2, '9 \(apples\)': .*'apples'"
-    with pytest.warns(UserWarning, match=sentence) as told:
+    with pytest.warns(UserWarning, match=sentence) as caught:
         found = check_references("math", ANSWERS)
-    assert len(told) == 1
+    assert len(caught) == 1
     assert [position for position, _, _ in found.unreadable] == [1, 2, 4]
     assert found.readable_share == pytest.approx(0.4)
 

@@ -68,7 +68,7 @@ def test_partial_credit_is_a_share_of_the_longer_list_and_never_a_success():
     assert (verdict.score, verdict.success) == (0.5, False)
     # 2 and 3 of max(3, 4), in any order
     assert verify("list", "3, 2, 9", [1, 2, 3, 4], element="integer", partial=True, ordered=False).score == 0.5
-    # listing everything does not pay: 1 of 10
+    # listing everything scores low: 1 of 10
     assert verify("list", "0,1,2,3,4,5,6,7,8,9", [4], element="integer", partial=True, ordered=False).score == 0.1
     assert verify("list", "1, 9", [1, 2], element="integer").score == 0.0
 
@@ -129,7 +129,7 @@ def test_one_deadline_holds_for_the_whole_list(slow: Slow, ordered: bool):
     verdict = verify("list", "a,b,c,d,e", letters, element="slow", ordered=ordered)
     assert (verdict.score, verdict.valid) == (0.0, False)
     assert "too long" in verdict.feedback
-    # two seconds are four comparisons, and each is told what is left
+    # two seconds are four comparisons, and each receives what is left
     assert slow.deadlines == [2.0, 1.5, 1.0, 0.5]
     assert verify("list", "a,b,c,d", letters[:4], element="slow", ordered=ordered).success
     options = {"deadline": 2.5}

@@ -21,7 +21,7 @@ INSERT INTO t VALUES (1, 'ann', 0.1), (2, 'bob', 0.2), (3, 'ann', 0.3);
 """
 
 
-def judged(answer: str, gold: str, **options: Any) -> Any:
+def judge(answer: str, gold: str, **options: Any) -> Any:
     return verify("sql", answer, {"schema": SCHEMA, "gold": gold}, **options)
 
 
@@ -42,7 +42,7 @@ def judged(answer: str, gold: str, **options: Any) -> Any:
     ],
 )
 def test_the_same_result_is_right(answer: str, gold: str):
-    assert judged(answer, gold).success
+    assert judge(answer, gold).success
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_the_same_result_is_right(answer: str, gold: str):
     ],
 )
 def test_another_result_is_wrong(answer: str, gold: str):
-    verdict = judged(answer, gold)
+    verdict = judge(answer, gold)
     assert (verdict.score, verdict.valid, verdict.malformed) == (0.0, True, False)
 
 
@@ -113,19 +113,19 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 
 
 def test_a_query_without_end_is_wrong_and_its_neighbour_is_judged():
-    verdict = judged(ENDLESS, "SELECT 1", seconds=0.1)
+    verdict = judge(ENDLESS, "SELECT 1", seconds=0.1)
     assert (verdict.score, verdict.valid) == (0.0, True)
     assert "0.1 s" in verdict.feedback
-    assert judged("SELECT 1", "SELECT 1").success
+    assert judge("SELECT 1", "SELECT 1").success
 
 
 def test_a_gold_query_without_end_is_no_verdict():
-    assert not judged("SELECT 1", ENDLESS, seconds=0.1).valid
+    assert not judge("SELECT 1", ENDLESS, seconds=0.1).valid
 
 
 def test_deadlines_work_off_the_main_thread():
     verdicts: list[Any] = []
-    thread = threading.Thread(target=lambda: verdicts.append(judged(ENDLESS, "SELECT 1", seconds=0.1)))
+    thread = threading.Thread(target=lambda: verdicts.append(judge(ENDLESS, "SELECT 1", seconds=0.1)))
     thread.start()
     thread.join()
     assert verdicts[0].valid
@@ -133,7 +133,7 @@ def test_deadlines_work_off_the_main_thread():
 
 def test_too_many_rows_are_refused():
     answer = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
-    assert judged(answer, "SELECT 1", max_rows=10).malformed
+    assert judge(answer, "SELECT 1", max_rows=10).malformed
 
 
 WIDE = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 10000) SELECT {} FROM c"
@@ -150,20 +150,20 @@ WIDE = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i <
     ],
 )
 def test_a_result_that_would_fill_the_memory_is_refused_before_it_does(answer: str, reason: str):
-    verdict = judged(answer, "SELECT 1")
+    verdict = judge(answer, "SELECT 1")
     assert verdict.malformed
     assert reason in verdict.feedback
 
 
 def test_a_result_of_many_small_rows_is_no_large_one():
     answer = WIDE.format("i, i * 2, 'some text', i / 3.0")
-    assert judged(answer, answer).success
+    assert judge(answer, answer).success
 
 
 def test_a_gold_query_without_rows_tells_nothing_apart():
     with pytest.raises(InputError, match="no rows"):
-        judged("SELECT 1 WHERE 0", "SELECT name FROM t WHERE id > 9")
-    assert judged("SELECT name FROM t WHERE id > 9", "SELECT name FROM t WHERE id > 8", allow_empty=True).success
+        judge("SELECT 1 WHERE 0", "SELECT name FROM t WHERE id > 9")
+    assert judge("SELECT name FROM t WHERE id > 9", "SELECT name FROM t WHERE id > 8", allow_empty=True).success
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_ngrams():
 @settings(deadline=None, max_examples=50)
 @given(st.text(max_size=60) | st.text(alphabet="SELECT FROM t*()',;id-/\"`[]1=", max_size=60))
 def test_any_text_gets_a_verdict(text: str):
-    assert judged(text, "SELECT name FROM t").valid
+    assert judge(text, "SELECT name FROM t").valid
     assert 0.0 <= ngram_jaccard(text, "SELECT name FROM t") <= 1.0
 
 

@@ -69,7 +69,7 @@ def fails(pool: WorkerPool, job: list, deadline: float = 10.0) -> str:
 
 
 def alive(pid: int) -> bool:
-    """Whether the process runs; one that ended and was not reaped yet does not."""
+    """Check that the process runs; one that ended and was not reaped yet does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -425,7 +425,7 @@ def test_leaving_with_busy_daemon_threads_is_silent_and_leaves_no_process(tmp_pa
 
 
 def test_workers_start_where_the_package_is_not_installed(tmp_path: Path):
-    """The package is found beside its parent's copy, and a file of the working directory hides nothing."""
+    """The package is found next to its parent's copy, and a file of the working directory hides nothing."""
     (tmp_path / "json.py").write_text("raise SystemExit('imported')")
     (tmp_path / "palaestra").symlink_to(Path(palaestra.__file__).parent, target_is_directory=True)
     program = """if True:

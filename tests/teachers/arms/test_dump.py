@@ -17,7 +17,7 @@ def arms(name, n=2, **options):
     return make(name, gym.spaces.Discrete(n), **options)
 
 
-def resumed(teacher, other):
+def resume(teacher, other):
     other.load_state_dict(json.loads(json.dumps(teacher.state_dict())))
     return other
 
@@ -45,7 +45,7 @@ def test_of_400_advantages_the_last_300_remain():
         teacher.update(0, HALF)  # and 200 of 1
     assert teacher.levels[0] == pytest.approx(200 / 300, abs=1e-5)
     assert teacher.counts.tolist() == [400, 0]
-    assert resumed(teacher, arms("dump")).levels[0] == teacher.levels[0]
+    assert resume(teacher, arms("dump")).levels[0] == teacher.levels[0]
 
 
 def test_groups_may_be_counted_instead_of_rollouts():

@@ -76,13 +76,13 @@ def test_within_a_batch_a_taken_arm_counts_as_if_observed():
 @pytest.mark.parametrize(("rule", "hidden"), [("ucb", 32), ("ts", 32), ("ucb", 0)])
 def test_it_finds_the_best_of_many_arms_by_what_is_alike(rule, hidden):
     features = np.random.default_rng(0).random((400, 2))
-    pay = np.clip(features[:, 0] * 0.9 + 0.05, 0, 1)
+    reward_of = np.clip(features[:, 0] * 0.9 + 0.05, 0, 1)
     tasks = FiniteTasks(list(range(400)), features=features)
     teacher = make("neural-bandit", tasks, payoff="return", rule=rule, hidden=hidden, nu=0.1, refit=8)
     for _ in range(240):
         task = teacher.sample()
-        teacher.update(task, pay[task])
-    assert np.mean([pay[p.task] for p in teacher.propose(20)]) > 0.8  # the mean over all arms is 0.5
+        teacher.update(task, reward_of[task])
+    assert np.mean([reward_of[p.task] for p in teacher.propose(20)]) > 0.8  # the mean over all arms is 0.5
 
 
 def test_the_first_proposals_are_uniform():

@@ -167,9 +167,9 @@ def test_the_area_is_that_of_all_pairs():
     up = np.repeat(rates, won)[:, None]
     down = np.repeat(rates, played - won)[None]
     expected = ((up > down) + 0.5 * (up == down)).mean()
-    assert selection._predicted_auc([(rates, won, played)]) == pytest.approx(expected)
-    assert selection._predicted_auc([]) is None
-    assert selection._predicted_auc([(rates, played, played)]) is None
+    assert selection._measure_auc([(rates, won, played)]) == pytest.approx(expected)
+    assert selection._measure_auc([]) is None
+    assert selection._measure_auc([(rates, played, played)]) is None
 
 
 def test_costs_are_measured_at_each_size():

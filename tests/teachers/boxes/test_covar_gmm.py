@@ -1,4 +1,4 @@
-"""Covar-GMM: components are worth their covariance of time and return."""
+"""Covar-GMM: the value of a component is its covariance of time and return."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ LINE = gym.spaces.Box(0.0, 1.0, (1,), dtype=np.float64)
 SQUARE = gym.spaces.Box(0.0, 1.0, (2,), dtype=np.float64)
 
 
-def taught(episodes, ret=lambda x, i: float(x[0] > 0.5) * min(i / 400, 1.0), space=SQUARE, **options):
+def teach(episodes, ret=lambda x, i: float(x[0] > 0.5) * min(i / 400, 1.0), space=SQUARE, **options):
     teacher = make("riac", space, **options)
     for i in range(episodes):
         p = teacher.propose(1)[0]
@@ -97,7 +97,7 @@ def test_a_leaf_that_cannot_be_cut_forgets_its_oldest_quarter():
 
 
 def test_leaves_tile_the_cube_and_a_point_lies_in_one_of_them():
-    tree = taught(3000, region_size=30).tree
+    tree = teach(3000, region_size=30).tree
     leaves = [r for r in range(tree.n) if tree.axis[r] < 0]
     assert len(leaves) == tree.leaves > 10
     assert (tree.high - tree.low)[leaves].prod(1).sum() == pytest.approx(1.0)
@@ -108,7 +108,7 @@ def test_leaves_tile_the_cube_and_a_point_lies_in_one_of_them():
 
 
 def test_every_region_holds_the_tasks_of_its_box_only():
-    tree = taught(2000, region_size=30).tree
+    tree = teach(2000, region_size=30).tree
     for region in range(tree.n):
         tasks, returns = tree.tasks(region)
         assert len(returns) <= 31
@@ -136,11 +136,11 @@ def test_progress_and_worst_are_those_of_the_tasks_remembered_however_many_came_
 
 
 def test_no_more_regions_than_allowed():
-    assert taught(3000, region_size=20, max_regions=15).tree.n == 15
+    assert teach(3000, region_size=20, max_regions=15).tree.n == 15
 
 
 def test_shares_of_the_three_ways_of_drawing():
-    teacher = taught(1500)
+    teacher = teach(1500)
     origins = [p.origin for p in teacher.propose(6000)]
     shares = [origins.count(o) / 6000 for o in ("exploit", "explore", "replay")]
     assert shares == pytest.approx([0.7, 0.2, 0.1], abs=0.02)
@@ -156,7 +156,7 @@ def test_mutated_tasks_lie_around_the_worst_of_a_region_by_sigma_of_each_axis():
 
 
 def test_stated_densities_are_those_of_the_draws():
-    probs = np.array([p.prob for p in taught(1500, region_size=60, mutate_share=0.4).propose(6000)])
+    probs = np.array([p.prob for p in teach(1500, region_size=60, mutate_share=0.4).propose(6000)])
     known = ~np.isnan(probs)
     assert 0.5 < known.mean() < 1.0  # mutations clipped at a border have none
     assert np.sum(1 / probs[known]) / len(probs) == pytest.approx(1.0, abs=0.05)

@@ -21,7 +21,7 @@ SPACES = {
 
 
 def play(teacher, rounds=6, k=10, seed=0):
-    """Rounds in which every group has the size that was asked for; returns what was proposed."""
+    """Play rounds in which every group has the requested size; return the proposals."""
     rng, seen = np.random.default_rng(seed), []
     for _ in range(rounds):
         proposals = teacher.propose(k)

@@ -11,10 +11,10 @@ from palaestra.teachers.budgets.rounds import Rounds, race_rounds, thin_group
 
 
 def play(rounds, p, seed=0):
-    """Sample until nothing is wanted."""
+    """Sample until the batch is finished."""
     rng = np.random.default_rng(seed)
-    while (wanted := rounds.wanted()).any():
-        rounds.add(rng.binomial(wanted, p), wanted)
+    while (draws := rounds.next_draws()).any():
+        rounds.add(rng.binomial(draws, p), draws)
     return rounds
 
 
@@ -34,22 +34,22 @@ def expected_draws(p, positives, negatives):
 
 def test_a_balanced_prompt_is_not_sampled_again_and_others_stop_at_32():
     rounds = Rounds(3, exit="balanced", keep=4)
-    assert rounds.wanted().tolist() == [8, 8, 8]
+    assert rounds.next_draws().tolist() == [8, 8, 8]
     rounds.add([2, 1, 8], [8, 8, 8])
     assert rounds.retired.tolist() == [True, False, False]
-    assert rounds.wanted().tolist() == [0, 8, 8]
+    assert rounds.next_draws().tolist() == [0, 8, 8]
     rounds.add([0, 1, 8], [0, 8, 8])
-    assert rounds.wanted().tolist() == [0, 0, 8]
+    assert rounds.next_draws().tolist() == [0, 0, 8]
     rounds.add([0, 0, 8], [0, 0, 8])
     rounds.add([0, 0, 7], [0, 0, 8])
-    assert rounds.wanted().tolist() == [0, 0, 0]
+    assert rounds.next_draws().tolist() == [0, 0, 0]
     assert rounds.draws.tolist() == [8, 16, 32]
 
 
 def test_one_success_is_enough_for_the_positive_exit():
     rounds = Rounds(2, exit="positive", size=4)
     rounds.add([1, 0], [4, 4])
-    assert rounds.wanted().tolist() == [0, 4]
+    assert rounds.next_draws().tolist() == [0, 4]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_racing_stops_at_the_first_mixed_draw_and_fills_up():
     rounds = race_rounds(3, n=8, limit=20)
     rounds.add([1, 0, 1], [1, 1, 1])
     rounds.add([0, 0, 1], [1, 1, 1])
-    assert rounds.wanted().tolist() == [6, 1, 1]  # the first is mixed after two draws
+    assert rounds.next_draws().tolist() == [6, 1, 1]  # the first is mixed after two draws
     rounds = play(race_rounds(3, n=8, limit=20), np.array([0.5, 0.0, 1.0]))
     assert rounds.draws.tolist() == [8, 20, 20]
 
@@ -107,7 +107,7 @@ def test_rounds_continue_from_a_saved_state():
     rounds.add([2, 0], [8, 8])
     copy = Rounds(2)
     copy.load_state_dict(rounds.state_dict())
-    assert copy.wanted().tolist() == rounds.wanted().tolist() == [0, 8]
+    assert copy.next_draws().tolist() == rounds.next_draws().tolist() == [0, 8]
     with pytest.raises(InputError, match="2 prompts"):
         Rounds(3).load_state_dict(rounds.state_dict())
 
@@ -127,16 +127,16 @@ def test_counts_that_cannot_be_are_refused(successes, draws):
 def test_a_prompt_whose_answers_never_come_is_given_up_after_the_last_round():
     rounds = Rounds(2, rounds=3)
     for done in range(3):
-        assert rounds.wanted().tolist() == ([8, 8] if done == 0 else [8, 0])
+        assert rounds.next_draws().tolist() == ([8, 8] if done == 0 else [8, 0])
         rounds.add([0, 2], [0, 8]) if done == 0 else rounds.add([0, 0], [0, 0])
-    assert rounds.wanted().tolist() == [0, 0]
+    assert rounds.next_draws().tolist() == [0, 0]
 
 
 def test_missing_answers_cost_no_further_round():
     rounds = Rounds(1)
     for _ in range(4):
         rounds.add([0], [7])
-    assert rounds.wanted().tolist() == [0]
+    assert rounds.next_draws().tolist() == [0]
     assert rounds.draws.tolist() == [28]
 
 
@@ -144,8 +144,8 @@ def test_filling_up_takes_one_round():
     rounds = race_rounds(1, n=8, limit=20)
     rounds.add([1], [1])
     rounds.add([0], [1])
-    assert rounds.wanted().tolist() == [6]
+    assert rounds.next_draws().tolist() == [6]
     copy = race_rounds(1, n=8, limit=20)
     rounds.add([3], [4])
     copy.load_state_dict(rounds.state_dict())
-    assert rounds.wanted().tolist() == copy.wanted().tolist() == [0]
+    assert rounds.next_draws().tolist() == copy.next_draws().tolist() == [0]

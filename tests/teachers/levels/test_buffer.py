@@ -16,7 +16,7 @@ from palaestra.teachers.levels.buffer import (
 )
 
 
-def filled(scores, last=None, capacity=None, **options):
+def fill_buffer(scores, last=None, capacity=None, **options):
     """A buffer of levels "0", "1", ... with the scores given."""
     last = [0] * len(scores) if last is None else last
     buffer = LevelBuffer(capacity or len(scores), **options)
@@ -29,7 +29,7 @@ def offer(buffer, score, key="new", last=0, clock=0):
 
 
 def test_the_worked_example_of_prioritized_level_replay():
-    buffer = filled([3.0, 1.0, 2.0], [9, 5, 1], temperature=0.1, staleness=0.1)
+    buffer = fill_buffer([3.0, 1.0, 2.0], [9, 5, 1], temperature=0.1, staleness=0.1)
     ranked = np.array([1.0, 3.0**-10, 2.0**-10]) / (1 + 3.0**-10 + 2.0**-10)
     assert ranked == pytest.approx([0.999007, 1.692e-5, 9.756e-4], rel=1e-3)
     assert buffer.score_weights() == pytest.approx(ranked, abs=1e-12)
@@ -96,7 +96,7 @@ def test_weights_sum_to_one_whatever_the_scores(transform, scores):
 
 def test_a_stale_level_is_sampled_before_long():
     """The worst of ten levels, of rank weight 1e-10, comes up within N / rho draws on average thanks to staleness."""
-    buffer = filled(list(range(10, 0, -1)), temperature=0.1, staleness=0.1)
+    buffer = fill_buffer(list(range(10, 0, -1)), temperature=0.1, staleness=0.1)
     rng, waits, since = np.random.default_rng(0), [], 0
     for clock in range(1, 8_000):
         since += 1
@@ -104,19 +104,19 @@ def test_a_stale_level_is_sampled_before_long():
             waits.append(since)
             since = 0
     assert 10 < np.mean(waits) <= 10 / 0.1
-    without = filled(list(range(10, 0, -1)), temperature=0.1, staleness=0.0)
+    without = fill_buffer(list(range(10, 0, -1)), temperature=0.1, staleness=0.0)
     assert all(without.sample(1, clock, rng)[0][0] != 9 for clock in range(1, 2000))
 
 
 def test_sampling_makes_a_level_fresh():
-    buffer = filled([1.0, 1.0], staleness=1.0)
+    buffer = fill_buffer([1.0, 1.0], staleness=1.0)
     slots, probs = buffer.sample(1, 5, np.random.default_rng(0))
     assert probs == pytest.approx([0.5])
     assert buffer.weights(6)[slots[0]] == pytest.approx(1 / 7)
 
 
 def test_draws_follow_the_weights():
-    buffer = filled([3.0, 1.0, 2.0], [9, 5, 1], temperature=1.0, staleness=0.5)
+    buffer = fill_buffer([3.0, 1.0, 2.0], [9, 5, 1], temperature=1.0, staleness=0.5)
     expected = buffer.weights(10)
     slots, probs = buffer.sample(40_000, 10, np.random.default_rng(1))
     assert np.bincount(slots, minlength=3) / 40_000 == pytest.approx(expected, abs=0.01)
@@ -126,14 +126,14 @@ def test_draws_follow_the_weights():
 def test_a_new_level_replaces_the_smallest_replay_weight_only_if_its_score_is_higher():
     # Level 1 has the lowest score but waited longest, so that level 2 weighs least: 0.1 of 11ths and no staleness.
     options = {"temperature": 1.0, "staleness": 0.9}
-    buffer = filled([3.0, 1.0, 2.0], [5, 0, 10], **options)
+    buffer = fill_buffer([3.0, 1.0, 2.0], [5, 0, 10], **options)
     assert buffer.weights(10).argmin() == 2
     assert offer(buffer, 1.9, clock=10) == 0
     assert buffer.keys == ["0", "1", "2"]
     assert offer(buffer, 2.1, clock=10) == 1
     assert buffer.keys == ["0", "1", "new"]
     assert buffer.find("2") is None
-    by_score = filled([3.0, 1.0, 2.0], [5, 0, 10], priority="score", **options)
+    by_score = fill_buffer([3.0, 1.0, 2.0], [5, 0, 10], priority="score", **options)
     assert offer(by_score, 1.9, clock=10) == 1
     assert by_score.keys == ["0", "new", "2"]
 
@@ -168,7 +168,7 @@ def test_by_score_the_best_of_all_are_kept_whatever_the_batch(batch):
 
 
 def test_a_level_below_the_minimum_changes_nothing():
-    buffer = filled([3.0, 1.0, 2.0], priority="score")
+    buffer = fill_buffer([3.0, 1.0, 2.0], priority="score")
     before = buffer.save()
     assert offer(buffer, 0.9) == 0
     assert offer(buffer, 1.0) == 0
@@ -177,7 +177,7 @@ def test_a_level_below_the_minimum_changes_nothing():
 
 def test_the_order_kept_up_to_date_is_the_order_sorted_anew():
     rng = np.random.default_rng(4)
-    buffer = filled(rng.random(200).tolist(), temperature=0.5, staleness=0.0, capacity=300)
+    buffer = fill_buffer(rng.random(200).tolist(), temperature=0.5, staleness=0.0, capacity=300)
     for step in range(60):
         for slot in rng.integers(len(buffer), size=5):
             buffer.set(int(slot), float(rng.integers(0, 20) / 20))
@@ -187,7 +187,7 @@ def test_the_order_kept_up_to_date_is_the_order_sorted_anew():
 
 def test_a_saved_buffer_goes_on_alike():
     rng = np.random.default_rng(5)
-    buffer = filled(rng.integers(0, 5, 30).astype(float).tolist(), staleness=0.3)
+    buffer = fill_buffer(rng.integers(0, 5, 30).astype(float).tolist(), staleness=0.3)
     buffer.sample(10, 4, rng)
     copy = LevelBuffer(30, staleness=0.3)
     copy.restore(json.loads(json.dumps(buffer.save())))
@@ -199,7 +199,7 @@ def test_a_saved_buffer_goes_on_alike():
 
 @pytest.mark.parametrize("damage", [{"keys": ["a", "a"]}, {"scores": [1.0]}, {"visits": [[1]]}, {"levels": []}])
 def test_a_damaged_buffer_is_refused(damage):
-    buffer = filled([1.0, 2.0])
+    buffer = fill_buffer([1.0, 2.0])
     with pytest.raises(ValueError, match=r"levels under|cannot reshape"):
         LevelBuffer(2).restore({**buffer.save(), **damage})
     with pytest.raises(ValueError, match=r"levels under|cannot reshape"):

@@ -17,7 +17,7 @@ LINE = gym.spaces.Box(0.0, 1.0, (1,), dtype=np.float64)
 ROBUST = ["robust-plr", "plr-maxmc", "accel", "mna"]
 
 
-def tell(teacher, proposals, returns=(0.2, 0.8), **extras):
+def report(teacher, proposals, returns=(0.2, 0.8), **extras):
     """Observe the same outcome for every proposal, or what a function of the task says."""
     outcomes = []
     for p in proposals:
@@ -32,7 +32,7 @@ def run(teacher, rounds, batch, returns=(0.2, 0.8)):
     for _ in range(rounds):
         proposals = teacher.propose(batch)
         seen += proposals
-        tell(teacher, proposals, returns)
+        report(teacher, proposals, returns)
     return seen
 
 
@@ -49,9 +49,9 @@ def test_robust_methods_train_on_nothing_that_was_not_scored_before(name):
                 trained += 1
                 assert p.task.tobytes() in scored
         waiting += proposals
-        told, waiting = waiting[: len(waiting) // 2], waiting[len(waiting) // 2 :]  # the rest comes later
-        scored |= {p.task.tobytes() for p in told}
-        tell(teacher, told, lambda task: rng.random(2).tolist())
+        reported, waiting = waiting[: len(waiting) // 2], waiting[len(waiting) // 2 :]  # the rest comes later
+        scored |= {p.task.tobytes() for p in reported}
+        report(teacher, reported, lambda task: rng.random(2).tolist())
     assert trained > 100
 
 
@@ -67,9 +67,9 @@ def test_many_requests_in_flight_propose_new_levels_until_something_is_known():
 
 def test_nothing_is_replayed_before_the_buffer_is_filled_to_the_given_share():
     teacher = make("robust-plr", LINE, capacity=20, min_fill=0.5)
-    tell(teacher, teacher.propose(9))
+    report(teacher, teacher.propose(9))
     assert teacher.replay_share() == 0.0
-    tell(teacher, teacher.propose(1))
+    report(teacher, teacher.propose(1))
     assert teacher.replay_share() == 0.5
 
 
@@ -112,8 +112,8 @@ def test_replays_are_drawn_as_their_probabilities_say():
 
 def test_staleness_is_measured_in_proposals():
     teacher = LevelTeacher(gym.spaces.Discrete(50), capacity=2, staleness=1.0, min_fill=1.0)
-    first, second = teacher.propose(2)  # told together, proposed one step apart
-    tell(teacher, [second, first])
+    first, second = teacher.propose(2)  # reported together, proposed one step apart
+    report(teacher, [second, first])
     assert teacher.buffer.last[teacher.buffer.find(teacher.levels.key(first.task))] == 0
     assert teacher.buffer.last[teacher.buffer.find(teacher.levels.key(second.task))] == 1
     assert sorted(teacher.buffer.weights(teacher.clock)) == pytest.approx([1 / 3, 2 / 3])
@@ -121,7 +121,7 @@ def test_staleness_is_measured_in_proposals():
 
 def test_equal_levels_are_one():
     teacher = LevelTeacher(Levels("two", lambda rng: int(rng.integers(2)), key=str))
-    tell(teacher, teacher.propose(40), [0.0, 1.0])
+    report(teacher, teacher.propose(40), [0.0, 1.0])
     assert len(teacher.buffer) == 2
     slot = teacher.buffer.find("0")
     assert teacher.buffer.history(slot).visits == 40 - teacher.buffer.history(1 - slot).visits
@@ -137,12 +137,12 @@ def test_smoothing_moves_a_score_towards_the_latest():
 
 def test_a_level_pushed_out_while_it_was_replayed_asks_for_a_place_anew():
     teacher = LevelTeacher(LINE, capacity=1, min_fill=0.0, replay_prob=1.0, score="value_l1", priority="score")
-    tell(teacher, teacher.propose(1), [0.4, 0.6])
+    report(teacher, teacher.propose(1), [0.4, 0.6])
     replayed = teacher.propose(1)
     assert replayed[0].origin == "replay"
     teacher.update(np.array([0.5]), [0.0, 0.8])
     assert teacher.buffer.find(teacher.levels.key(replayed[0].task)) is None
-    tell(teacher, replayed, [0.0, 1.0])
+    report(teacher, replayed, [0.0, 1.0])
     assert teacher.buffer.keys == [teacher.levels.key(replayed[0].task)]
     assert teacher.buffer.history(0).visits == 1
 
@@ -161,7 +161,7 @@ def test_as_many_edits_as_replays_and_all_of_the_easiest_levels():
     assert {p.origin for p in replayed} == {"replay"}
     easy = sorted({int(p.task[0]) for p in replayed})[-2:]
     many = sum(int(p.task[0]) in easy for p in replayed)
-    tell(teacher, replayed, lambda task: [float(task[0]) / 1000])
+    report(teacher, replayed, lambda task: [float(task[0]) / 1000])
     edited = teacher.propose(12)
     assert [p.origin for p in edited] == ["edit"] * 8 + ["replay"] * 4
     assert not any(p.train for p in edited[:8])
@@ -186,7 +186,7 @@ def test_the_parent_is_the_easiest_wherever_it_stands_in_the_batch():
             if int(p.task[0]) not in {int(q.task[0]) for q in replayed}:
                 replayed.append(p)
         best = int(replayed[position].task[0])
-        tell(teacher, replayed, lambda task, best=best: [1.0 if int(task[0]) == best else 0.1])
+        report(teacher, replayed, lambda task, best=best: [1.0 if int(task[0]) == best else 0.1])
         assert {abs(int(p.task[0]) - best) for p in teacher.propose(4)} == {1}
 
 
@@ -197,7 +197,7 @@ def test_easy_is_a_high_return_after_its_score_is_taken_off():
     teacher.update(500, [0.3, 0.9])  # then R_max - V = 0.3
     assert [p.origin for p in teacher.propose(2)] == ["replay"] * 2
     records = {p.task: p for p in teacher.propose(50)}
-    tell(teacher, [records[500], records[100]], lambda task: [0.7 if task == 500 else 0.6])
+    report(teacher, [records[500], records[100]], lambda task: [0.7 if task == 500 else 0.6])
     # 0.7 - (0.9 - 0.6) = 0.4 for 500; 0.6 - 0 for 100.
     assert {abs(p.task - 100) for p in teacher.propose(2)} == {1}
 
@@ -209,7 +209,7 @@ def test_edited_levels_join_the_buffer():
     for _ in range(40):
         proposals = teacher.propose(4)
         edited |= {teacher.levels.key(p.task) for p in proposals if p.origin == "edit"}
-        tell(teacher, proposals, lambda task: rng.random(2).tolist())
+        report(teacher, proposals, lambda task: rng.random(2).tolist())
     assert edited & set(teacher.buffer.keys)
     assert len(teacher.buffer) == 12
 
@@ -226,10 +226,10 @@ def test_sfl_evaluates_keeps_the_most_learnable_and_mixes_them_half_and_half():
     evaluated = teacher.propose(60)
     assert not any(p.train for p in evaluated)
     assert {p.n for p in evaluated} == {4}
-    tell(teacher, evaluated[:59], returns)
+    report(teacher, evaluated[:59], returns)
     assert teacher.evaluating
     assert not any(p.train for p in teacher.propose(5))
-    tell(teacher, evaluated[59:], returns)
+    report(teacher, evaluated[59:], returns)
     learnable = sorted((round(4 * float(p.task[0])) / 4 for p in evaluated), key=lambda p: -p * (1 - p))
     assert sorted(teacher.buffer.scores) == pytest.approx(sorted(p * (1 - p) for p in learnable[:10]))
     trained = teacher.propose(2000)
@@ -240,10 +240,10 @@ def test_sfl_evaluates_keeps_the_most_learnable_and_mixes_them_half_and_half():
     assert len(times) == 10
     assert max(times.values()) < 1.6 * min(times.values())  # uniform over the set
     before = set(teacher.buffer.keys)
-    tell(teacher, trained[:199], returns)
+    report(teacher, trained[:199], returns)
     assert not teacher.evaluating
     assert set(teacher.buffer.keys) == before  # levels not replayed are not kept
-    tell(teacher, trained[199:200], returns)
+    report(teacher, trained[199:200], returns)
     assert teacher.evaluating
     assert len(teacher.buffer) == 0
 
@@ -261,7 +261,7 @@ def test_sfl_is_not_stalled_by_outcomes_that_never_come():
     teacher = make("sfl", LINE, capacity=4, resample=(10, 10))
     phases = set()
     for _ in range(60):
-        tell(teacher, teacher.propose(4)[:1])
+        report(teacher, teacher.propose(4)[:1])
         phases.add(teacher.evaluating)
     assert phases == {True, False}
 
@@ -273,10 +273,10 @@ def test_groove_drops_first_the_level_where_the_agent_beats_the_antagonist():
     teacher = make("groove", LINE, capacity=3)
     proposals = teacher.propose(3)
     for p, antagonist in zip(proposals, (0.9, 0.3, 0.6)):
-        tell(teacher, [p], [0.5], antagonist_return=antagonist)
+        report(teacher, [p], [0.5], antagonist_return=antagonist)
     assert teacher.buffer.scores.tolist() == pytest.approx([0.4, -0.2, 0.1])
     new = next(p for p in iter(lambda: teacher.propose(1)[0], None) if p.origin == "explore")
-    tell(teacher, [new], [0.5], antagonist_return=0.5)
+    report(teacher, [new], [0.5], antagonist_return=0.5)
     assert teacher.buffer.find(teacher.levels.key(proposals[1].task)) is None
     assert teacher.buffer.scores.min() == pytest.approx(0.0)
 
@@ -286,7 +286,7 @@ def test_the_buffer_never_exceeds_its_capacity(name):
     rng = np.random.default_rng(0)
     teacher = make(name, LINE, capacity=40)
     for _ in range(30):
-        tell(teacher, teacher.propose(16), lambda task: rng.random(2).tolist())
+        report(teacher, teacher.propose(16), lambda task: rng.random(2).tolist())
         assert len(teacher.buffer) <= 40
     assert make(name, LINE).buffer.capacity == 4000
 
@@ -300,10 +300,10 @@ def test_co_learnability_rewards_levels_after_which_other_scores_fell():
     for task in range(3):
         teacher.update(task, [0.0, 1.0])  # 0.5 each
     by_task = {p.task: p for p in teacher.propose(60)}
-    tell(teacher, [by_task[0]], [0.5, 0.5])  # falls to 0; nothing was trained on before
+    report(teacher, [by_task[0]], [0.5, 0.5])  # falls to 0; nothing was trained on before
     slots = {task: teacher.buffer.find(teacher.levels.key(task)) for task in range(3)}
     assert teacher.buffer.scores[slots[0]] == pytest.approx(0.0)
-    tell(teacher, [by_task[1], by_task[2]], lambda task: [0.3, 0.3] if task == 1 else [0.5, 0.5])
+    report(teacher, [by_task[1], by_task[2]], lambda task: [0.3, 0.3] if task == 1 else [0.5, 0.5])
     # 1 fell from 0.5 to 0.2, 2 to 0: the mean fall is 0.4, and 0 was trained on before.
     assert teacher.buffer.scores[slots[0]] == pytest.approx(0.0 + 2.0 * 0.4)
     assert teacher.buffer.scores[slots[1]] == pytest.approx(0.2)
@@ -322,7 +322,7 @@ def test_a_generator_and_an_editor_are_all_it_takes():
     for _ in range(60):
         proposals = teacher.propose(4)
         longest = max([longest, *(len(p.task["walls"]) for p in proposals)])
-        tell(teacher, proposals, lambda task: rng.random(2).tolist())
+        report(teacher, proposals, lambda task: rng.random(2).tolist())
     assert longest >= 10  # edits of edits, from the empty maze
     copy = make("accel", Levels("maze", lambda rng: {"walls": []}, grow), capacity=20, min_fill=0.05, edit_batch=2)
     copy.load_state_dict(json.loads(json.dumps(teacher.state_dict())))

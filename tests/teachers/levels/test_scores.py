@@ -91,7 +91,7 @@ def test_random_is_chance_of_the_teachers_own():
     assert first == second != third
 
 
-def scored(teacher, *visits):
+def score_visits(teacher, *visits):
     """The score of arm 0 after visits, each a list of returns."""
     for returns in visits:
         teacher.update(0, returns)
@@ -102,20 +102,20 @@ def test_what_returns_are_compared_with():
     def fresh():
         return LevelTeacher(gym.spaces.Discrete(9), score="value_l1", smoothing=1.0)
 
-    assert scored(fresh(), [0.0, 1.0]) == pytest.approx(0.5)  # a group's own mean at first
-    assert scored(fresh(), [0.0, 0.5], [1.0, 1.0]) == pytest.approx(0.75)  # then the mean of what came before
-    assert scored(fresh(), [0.0, 0.5], [1.0, 1.0], [0.0]) == pytest.approx(0.625)
+    assert score_visits(fresh(), [0.0, 1.0]) == pytest.approx(0.5)  # a group's own mean at first
+    assert score_visits(fresh(), [0.0, 0.5], [1.0, 1.0]) == pytest.approx(0.75)  # then the mean of what came before
+    assert score_visits(fresh(), [0.0, 0.5], [1.0, 1.0], [0.0]) == pytest.approx(0.625)
     teacher = fresh()
     teacher.update(5, [0.25, 0.75])
     teacher.update(6, [0.2])
     teacher.update(0, [1.0])
     assert teacher.buffer.scores[teacher.buffer.find(teacher.levels.key(0))] == pytest.approx(0.6)  # 1 - mean of three
-    assert scored(fresh(), [0.5]) == 0.0  # nothing at all to compare with
+    assert score_visits(fresh(), [0.5]) == 0.0  # nothing at all to compare with
 
 
 def test_the_best_return_counts_over_all_visits():
     teacher = LevelTeacher(gym.spaces.Discrete(9), score="max_mc")
-    assert scored(teacher, [0.0, 0.8], [0.1], [0.1]) == pytest.approx(0.8 - 0.3)
+    assert score_visits(teacher, [0.0, 0.8], [0.1], [0.1]) == pytest.approx(0.8 - 0.3)
 
 
 def test_measurements_are_averaged_and_brought_to_the_scale_of_the_returns():

@@ -1,4 +1,4 @@
-"""What a learner measures on a trajectory, by hand."""
+"""Measures of a learner on a trajectory, by hand."""
 
 from __future__ import annotations
 

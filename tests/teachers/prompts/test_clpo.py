@@ -17,7 +17,7 @@ def clpo(n=5, **options):
     return make("clpo", gym.spaces.Discrete(n), **options)
 
 
-def graded(**options):
+def make_graded(**options):
     """A teacher that has seen every prompt once."""
     teacher = clpo(**options)
     proposals = teacher.propose(5)
@@ -42,25 +42,25 @@ def test_borders_belong_to_the_harder_side(accuracy, grade):
     ],
 )
 def test_modes_say_which_prompts_are_rewritten(mode, expected):
-    proposals = graded(mode=mode).propose(10)
+    proposals = make_graded(mode=mode).propose(10)
     assert {p.task: p.meta["rewrite"] for p in proposals if "rewrite" in p.meta} == expected
     assert {p.origin for p in proposals if "rewrite" in p.meta} == {"edit"}
 
 
 def test_hard_prompts_have_half_of_the_kl_of_others_rewritten_or_not():
-    for proposal in graded().propose(10):
+    for proposal in make_graded().propose(10):
         assert proposal.meta["kl_scale"] == (0.5 if proposal.task in (0, 1) else 1.0)
 
 
 def test_rewritten_prompts_are_half_of_a_batch_at_most_and_asked_for_once():
-    teacher = graded()
+    teacher = make_graded()
     assert sum("rewrite" in p.meta for p in teacher.propose(4)) == 2
     assert sum("rewrite" in p.meta for p in teacher.propose(4)) == 1
     assert sum("rewrite" in p.meta for p in teacher.propose(4)) == 0
 
 
 def test_a_rewritten_prompts_outcome_counts_as_rescue_and_not_as_accuracy():
-    teacher = graded()
+    teacher = make_graded()
     rewrites = [p for p in teacher.propose(10) if "rewrite" in p.meta]
     before = teacher.latest.rate.tolist()
     teacher.observe([Outcome(p.id, p.task, [1.0, 0.0] if p.task else [1.0, 1.0]) for p in rewrites])
@@ -70,7 +70,7 @@ def test_a_rewritten_prompts_outcome_counts_as_rescue_and_not_as_accuracy():
 
 
 def test_a_prompt_that_became_easy_is_no_longer_rewritten():
-    teacher = graded()
+    teacher = make_graded()
     teacher.update(0, [1.0] * 4)
     assert 0 not in {p.task for p in teacher.propose(10) if "rewrite" in p.meta}
 
@@ -114,7 +114,7 @@ def test_options_out_of_range_are_refused(bad):
 
 
 def test_single_proposals_are_rewritten_in_their_turn_and_a_saved_state_knows_whose_it_is():
-    teacher = graded()
+    teacher = make_graded()
     rewritten = ["rewrite" in p.meta for _ in range(3) for p in teacher.propose(1)]
     assert rewritten == [True, False, True]  # the batch of five left half a proposal over
     copy = clpo()

@@ -1,4 +1,4 @@
-"""Where new tasks come from: steps along the axes, callables, and agents that write."""
+"""Sources of new tasks: steps along the axes, callables, and agents that write."""
 
 from __future__ import annotations
 

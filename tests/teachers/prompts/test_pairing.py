@@ -13,7 +13,7 @@ def pairing(n=9, **options):
     return make("pairing", gym.spaces.Discrete(n), **options)
 
 
-def probed(**options):
+def make_probed(**options):
     """Prompt i was solved i times out of eight."""
     teacher = pairing(probe=1.0, **options)
     proposals = teacher.propose(9)
@@ -28,15 +28,15 @@ def test_every_prompt_is_probed_before_any_is_probed_again():
 
 
 def test_hard_prompts_were_solved_and_easy_ones_failed_at_least_once():
-    hard, easy = probed().sides()
+    hard, easy = make_probed().sides()
     assert hard.tolist() == [1, 2]
     assert easy.tolist() == [6, 7]
-    hard, easy = probed(odd=1).sides()
+    hard, easy = make_probed(odd=1).sides()
     assert (hard.tolist(), easy.tolist()) == ([1], [7])
 
 
 def test_pairs_join_one_of_each_side_and_name_each_other():
-    proposals = probed(failure_weight=2.0).propose(40)
+    proposals = make_probed(failure_weight=2.0).propose(40)
     assert all(p.train and p.n == 8 for p in proposals)
     for first, second in zip(proposals[::2], proposals[1::2]):
         assert first.task in (1, 2)
@@ -50,7 +50,7 @@ def test_pairs_join_one_of_each_side_and_name_each_other():
 
 
 def test_a_pair_cut_by_the_end_of_a_batch_is_finished_in_the_next():
-    teacher = probed()
+    teacher = make_probed()
     proposals = [p for _ in range(4) for p in teacher.propose(3)]
     assert [p.meta["role"] for p in proposals] == ["hard", "easy"] * 6
     assert [p.meta["pair"] for p in proposals] == [i // 2 for i in range(12)]
@@ -74,7 +74,7 @@ def test_without_one_side_nothing_is_trained_on():
 
 
 def test_the_latest_group_decides_and_single_returns_make_groups_of_eight():
-    teacher = probed()
+    teacher = make_probed()
     for ret in [0.0] * 7:
         teacher.update(7, ret)
     assert 7 in teacher.sides()[1]

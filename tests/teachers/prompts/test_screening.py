@@ -1,4 +1,4 @@
-"""What the selectors that look before they train share."""
+"""Properties of all selectors that screen prompts before they train on them."""
 
 import numpy as np
 import pytest

@@ -25,13 +25,13 @@ def test_the_linear_schedule_takes_the_same_off_each_time():
 
 def test_every_proposal_carries_the_budget_of_its_step():
     teacher = make("token-budget", gym.spaces.Discrete(6), start=100, factor=0.5, every=2)
-    told = []
+    limits = []
     for _ in range(5):
         proposals = teacher.propose(6)
         assert sorted(p.task for p in proposals) == list(range(6))
-        told.append({p.meta["max_tokens"] for p in proposals})
+        limits.append({p.meta["max_tokens"] for p in proposals})
         teacher.observe([Outcome(p.id, p.task, [1.0]) for p in proposals])
-    assert told == [{100}, {100}, {50}, {50}, {25}]
+    assert limits == [{100}, {100}, {50}, {50}, {25}]
 
 
 @pytest.mark.parametrize("bad", [{"start": 0}, {"factor": 0.0}, {"factor": 1.5}, {"every": 0}, {"decay": "cosine"}])

@@ -18,7 +18,7 @@ def webrl(space=LINE, **options):
     return make("webrl", space, **options)
 
 
-def edited(teacher, k=60):
+def find_edits(teacher, k=60):
     return [p for p in teacher.propose(k) if p.origin == "edit"]
 
 
@@ -35,15 +35,15 @@ def test_before_anything_failed_tasks_are_uniform():
 def test_a_task_is_kept_where_either_head_lies_in_the_band(value, kept):
     teacher = webrl(critic=lambda task: value, fresh=0.0)
     teacher.update(np.array([0.3], dtype=np.float32), 0.0)
-    assert bool(edited(teacher)) == kept
+    assert bool(find_edits(teacher)) == kept
 
 
 def test_new_tasks_lie_near_failed_ones():
     teacher = webrl(fresh=0.0, step=0.03)
     teacher.update(np.array([0.3], dtype=np.float32), 0.0)
     teacher.update(np.array([0.8], dtype=np.float32), 1.0)
-    assert edited(teacher)
-    assert all(abs(p.task[0] - 0.3) < 0.15 for p in edited(teacher))
+    assert find_edits(teacher)
+    assert all(abs(p.task[0] - 0.3) < 0.15 for p in find_edits(teacher))
 
 
 def test_the_default_critic_learns_where_the_student_succeeds():
@@ -54,7 +54,7 @@ def test_the_default_critic_learns_where_the_student_succeeds():
     assert values[0] > 0.75
     assert 0.3 < values[1] < 0.7
     assert values[2] < 0.05
-    assert all(0.25 < p.task[0] < 0.75 for p in edited(teacher))
+    assert all(0.25 < p.task[0] < 0.75 for p in find_edits(teacher))
 
 
 def test_one_episode_moves_the_critic_half_of_the_way():
@@ -69,7 +69,7 @@ def test_on_a_list_the_tasks_themselves_are_filtered():
     teacher = webrl(PROMPTS, fresh=0.0, tries=20, bandwidth=0.01)
     for i, task in enumerate(PROMPTS.tasks):
         teacher.update(task, [1.0] * 8 if i < 4 else [0.0] * 40 if i > 6 else [1.0, 0.0] * 4)
-    assert {p.task for p in edited(teacher, 200)} == {"prompt 4", "prompt 5", "prompt 6"}
+    assert {p.task for p in find_edits(teacher, 200)} == {"prompt 4", "prompt 5", "prompt 6"}
 
 
 def test_a_generator_writes_from_failures_and_its_tasks_are_judged_by_where_they_came_from():
@@ -78,7 +78,7 @@ def test_a_generator_writes_from_failures_and_its_tasks_are_judged_by_where_they
     proposals = teacher.propose(5)
     assert {(p.task, p.origin) for p in proposals} == {("easier prompt 7", "edit")}
     teacher.observe([Outcome(p.id, p.task, [0.0] * 4) for p in proposals])
-    assert not edited(teacher)  # a neighbourhood where twenty-one episodes failed lies below the band
+    assert not find_edits(teacher)  # a neighbourhood where twenty-one episodes failed lies below the band
     copy = webrl(PROMPTS, generator=lambda task, rng: f"easier {task}", fresh=0.0)
     copy.load_state_dict(json.loads(json.dumps(teacher.state_dict())))
     assert copy.metrics() == teacher.metrics()

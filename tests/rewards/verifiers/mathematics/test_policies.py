@@ -30,17 +30,17 @@ FORGIVEN = {
 }
 
 
-def judged(answer: str, reference: str, **options: bool) -> bool:
+def judge(answer: str, reference: str, **options: bool) -> bool:
     return verify("math", answer, reference, **options).success
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_each_setting_forgives_its_own_and_nothing_else(setting: str):
     answer, reference, near_miss = ALONE[setting]
-    assert not judged(answer, reference)
-    assert judged(answer, reference, **{setting: True})
+    assert not judge(answer, reference)
+    assert judge(answer, reference, **{setting: True})
     others = {other: True for other in SETTINGS if other != setting}
-    assert not judged(answer, reference, **others)
+    assert not judge(answer, reference, **others)
     assert not verify("math", answer, reference, policy="dataset", **{setting: False}).success
     assert verify("math", answer, reference, policy="dataset").success
     assert not verify("math", near_miss, reference, policy="dataset").success
@@ -58,7 +58,7 @@ def test_a_wrong_answer_of_the_sheet_is_forgiven_only_where_one_setting_says_so(
     accepted = [row for row in rows if verify("math", row.answer, row.reference, policy="dataset").success]
     assert 20 < len(accepted) < 50
     for row in accepted:
-        settings = [name for name in SETTINGS if judged(row.answer, row.reference, **{name: True})]
+        settings = [name for name in SETTINGS if judge(row.answer, row.reference, **{name: True})]
         assert len(settings) == 1, row
         assert row.family in FORGIVEN.get(settings[0], ()), (settings, row)
 

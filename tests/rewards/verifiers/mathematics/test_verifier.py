@@ -309,7 +309,7 @@ SHEET: list[tuple[str, list[str], list[str], list[str]]] = [
 ]
 
 
-def judged(answer: str, reference: Any, **options: Any) -> Verdict:
+def judge(answer: str, reference: Any, **options: Any) -> Verdict:
     verdict = verify("math", answer, reference, deadline=20.0, **options)
     assert verdict.valid, (answer, reference, verdict)
     return verdict
@@ -318,12 +318,12 @@ def judged(answer: str, reference: Any, **options: Any) -> Verdict:
 @pytest.mark.parametrize(("reference", "right", "wrong", "malformed"), SHEET, ids=[row[0] for row in SHEET])
 def test_the_sheet(reference: str, right: list[str], wrong: list[str], malformed: list[str]):
     for answer in [reference, *right]:
-        assert judged(answer, reference).success, answer
+        assert judge(answer, reference).success, answer
     for answer in wrong:
-        verdict = judged(answer, reference)
+        verdict = judge(answer, reference)
         assert (verdict.score, verdict.success, verdict.malformed) == (0.0, False, False), answer
     for answer in malformed:
-        verdict = judged(answer, reference)
+        verdict = judge(answer, reference)
         assert (verdict.score, verdict.success, verdict.malformed) == (0.0, False, True), answer
 
 
@@ -333,7 +333,7 @@ def test_the_two_sides_of_the_sheet_may_be_exchanged(
 ):
     for answer, equal in [*((answer, True) for answer in right), *((answer, False) for answer in wrong)]:
         try:
-            assert judged(reference, answer).success == equal, answer
+            assert judge(reference, answer).success == equal, answer
         except InputError:
             assert not equal
 
@@ -372,7 +372,7 @@ def test_the_two_sides_of_the_sheet_may_be_exchanged(
     ],
 )
 def test_options(answer: str, reference: str, options: dict[str, Any], right: bool):
-    assert judged(answer, reference, **options).success == right
+    assert judge(answer, reference, **options).success == right
 
 
 @pytest.mark.parametrize(
@@ -421,16 +421,16 @@ def test_a_reference_that_cannot_be_read_is_the_callers_error(reference: Any):
 
 
 def test_the_reference_says_whether_order_counts():
-    assert judged("2, 3", "2 and 3").success
-    assert judged("3, 2", "2 and 3").success
-    assert judged("-3, 2", "x=2 or x=-3").success
-    assert not judged("2 and 3", "2, 3").success
-    assert not judged("2 and 3", "2 or 3").success
+    assert judge("2, 3", "2 and 3").success
+    assert judge("3, 2", "2 and 3").success
+    assert judge("-3, 2", "x=2 or x=-3").success
+    assert not judge("2 and 3", "2, 3").success
+    assert not judge("2 and 3", "2 or 3").success
 
 
 def test_what_may_be_a_point_is_no_inequality():
-    assert not judged("2 < x < 5", "(2, 5)").success
-    assert judged("(2, 5)", "2 < x < 5").success
+    assert not judge("2 < x < 5", "(2, 5)").success
+    assert judge("(2, 5)", "2 < x < 5").success
 
 
 def test_a_reference_may_be_an_exact_number():
@@ -454,10 +454,10 @@ def test_a_reference_may_be_an_exact_number():
     ],
 )
 def test_feedback_says_what_is_amiss(answer: str, reference: str, word: str):
-    assert word in judged(answer, reference).feedback
+    assert word in judge(answer, reference).feedback
 
 
 def test_feedback_never_holds_the_reference():
     for answer in ("7", "x", "(1,2)", "7 kg", "{7}", "y=7", "y<7", "seven", "", "1/0", r"\sin 7", "7)"):
         for reference in ("8642", "8642 cm", r"\{8642\}", "z=8642", "z<8642", "(0,8642]", r"\sin 8642"):
-            assert "8642" not in judged(answer, reference).feedback
+            assert "8642" not in judge(answer, reference).feedback

@@ -126,7 +126,7 @@ STRANGE = [
 ]
 
 
-def judged(answer: str, reference: str):
+def judge(answer: str, reference: str):
     """The verdict, which must come well within any patience; a deadline may pass, an exception may not."""
     began = time.monotonic()
     verdict = verify("math", answer, reference, deadline=2.0)
@@ -137,7 +137,7 @@ def judged(answer: str, reference: str):
 @pytest.mark.parametrize("answer", TOWERS)
 def test_towers_are_never_right_and_never_computed(answer: str):
     for reference in REFERENCES:
-        verdict = judged(answer, reference)
+        verdict = judge(answer, reference)
         assert verdict.valid
         assert not verdict.success
 
@@ -145,13 +145,13 @@ def test_towers_are_never_right_and_never_computed(answer: str):
 @pytest.mark.parametrize("answer", LARGE, ids=lambda answer: f"{answer[:20]}... {len(answer)}")
 def test_large_answers_are_judged_in_bounded_time(answer: str):
     for reference in ("7", r"\{1, \sqrt[3]{2}\}", r"2^x+\sin x"):
-        assert not judged(answer, reference).success
+        assert not judge(answer, reference).success
 
 
 @pytest.mark.parametrize("answer", STRANGE, ids=ascii)
 def test_strange_answers_are_judged_and_wrong(answer: str):
     for reference in ["7", *REFERENCES[1:]]:
-        verdict = judged(answer, reference)
+        verdict = judge(answer, reference)
         assert verdict.valid
         assert not verdict.success, (reference, verdict)
 
@@ -160,11 +160,11 @@ def test_strange_answers_are_judged_and_wrong(answer: str):
     "answer", ["5", "5;5", "5 and 5", r"\boxed{5} \boxed{5}", "x=5, x=5", "5, 5", "5 = 5", "{5, 5}"]
 )
 def test_only_one_statement_of_a_single_answer_is_right(answer: str):
-    assert judged(answer, "5").success == (answer == "5")
+    assert judge(answer, "5").success == (answer == "5")
 
 
 def canaries(folder: Path) -> list[str]:
-    """What would create a file or load a module if any part of it were evaluated."""
+    """Return texts that would create a file or load a module if any part of them were evaluated."""
     file = str(folder / "canary")
     create = f"open({file!r}, 'w').close()"
     loaded = "__import__('canary_module')"
@@ -226,7 +226,7 @@ def test_no_canary_is_ever_woken(tmp_path: Path):
 @untimed
 @given(st.text(max_size=60), st.sampled_from(REFERENCES))
 def test_any_text_gets_a_verdict(answer: str, reference: str):
-    verdict = judged(answer, reference)
+    verdict = judge(answer, reference)
     assert verdict.success <= (verdict.score == 1.0)
 
 
@@ -314,14 +314,14 @@ PIECES = st.sampled_from(
 @untimed
 @given(st.lists(PIECES, max_size=12).map("".join), st.sampled_from(REFERENCES))
 def test_any_mixture_of_tokens_gets_a_verdict_and_equals_itself(answer: str, reference: str):
-    judged(answer, reference)
+    judge(answer, reference)
     try:
         read(answer)
     except Malformed:
         return
     verdict = verify("math", answer, "5")
     # What cannot be a reference (1/0) has been refused as an answer too.
-    assert verdict.malformed or judged(answer, answer).success
+    assert verdict.malformed or judge(answer, answer).success
 
 
 fractions = st.builds(Fraction, st.integers(-(10**30), 10**30), st.integers(1, 10**30))
@@ -387,10 +387,10 @@ simple = st.sampled_from(
 @untimed
 @given(simple, simple)
 def test_equality_is_symmetric(a: str, b: str):
-    assert judged(a, b).success == judged(b, a).success
+    assert judge(a, b).success == judge(b, a).success
 
 
 def test_no_global_state_of_the_process_is_touched():
     before = (os.getcwd(), dict(os.environ), sys.getrecursionlimit(), sys.get_int_max_str_digits())
-    judged(r"\sin^2 x", r"1-\cos^2 x")
+    judge(r"\sin^2 x", r"1-\cos^2 x")
     assert (os.getcwd(), dict(os.environ), sys.getrecursionlimit(), sys.get_int_max_str_digits()) == before

@@ -11,7 +11,7 @@ from palaestra.rewards import Verdict, verify
 OPTIONAL = {"units": "optional"}
 
 
-def judged(answer: str, reference: Any, **options: Any) -> Verdict:
+def judge(answer: str, reference: Any, **options: Any) -> Verdict:
     verdict = verify("math", answer, reference, deadline=20.0, **options)
     assert verdict.valid, (answer, reference, verdict)
     return verdict
@@ -58,9 +58,9 @@ SHEET: list[tuple[str, list[str], list[str]]] = [
 @pytest.mark.parametrize(("reference", "right", "wrong"), SHEET, ids=[row[0] for row in SHEET])
 def test_the_sheet_of_notations(reference: str, right: list[str], wrong: list[str]):
     for answer in [reference, *right]:
-        assert judged(answer, reference).success, answer
+        assert judge(answer, reference).success, answer
     for answer in wrong:
-        assert not judged(answer, reference).success, answer
+        assert not judge(answer, reference).success, answer
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_the_sheet_of_notations(reference: str, right: list[str], wrong: list[st
     ],
 )
 def test_a_word_that_changes_the_number_is_no_unit_to_be_ignored(word: str):
-    assert not judged(f"5 {word}", "5", **OPTIONAL).success
+    assert not judge(f"5 {word}", "5", **OPTIONAL).success
 
 
 def test_a_counted_noun_may_be_ignored_where_units_are_optional():
-    assert judged("5 apples", "5", **OPTIONAL).success
-    assert judged("5 cm squared", r"5\text{ cm}^2", **OPTIONAL).success
+    assert judge("5 apples", "5", **OPTIONAL).success
+    assert judge("5 cm squared", r"5\text{ cm}^2", **OPTIONAL).success
 
 
 @pytest.mark.parametrize("options", [{"units": "bogus"}, {"deadline": -1}, {"log_base": 1}])
@@ -103,27 +103,27 @@ def test_options_are_checked_for_plain_numbers_too(options: dict[str, Any]):
     ],
 )
 def test_what_differs_late_or_far_away_is_wrong_and_decided(answer: str, reference: str):
-    assert not judged(answer, reference).success
-    assert not judged(reference, answer).success
+    assert not judge(answer, reference).success
+    assert not judge(reference, answer).success
 
 
 def test_points_far_away_do_not_refute_what_large_numbers_hide():
-    assert judged(r"\cosh^2 x-\sinh^2 x", "1").success
-    assert not judged(r"\cosh^2 x-\sinh^2 x", "1+10^{-30}").success
+    assert judge(r"\cosh^2 x-\sinh^2 x", "1").success
+    assert not judge(r"\cosh^2 x-\sinh^2 x", "1+10^{-30}").success
 
 
 @pytest.mark.parametrize("name", ["a", "y", "u", "N", "s", r"\phi", "a_n", "f", r"\mathrm{f}", r"\text{f}", "f^2"])
 @pytest.mark.parametrize("brackets", ["(%s)", r"\left(%s\right)"])
 def test_a_name_before_a_number_in_brackets_is_a_function_and_no_factor(name: str, brackets: str):
     at_two = name + brackets % 2 + "=3"
-    assert judged(at_two, at_two).success
+    assert judge(at_two, at_two).success
     for wrong in (name + brackets % 4 + "=6", name + brackets % 1 + "=1.5", f"{name}=1.5", f"2{name}=3"):
-        assert not judged(wrong, at_two).success, wrong
+        assert not judge(wrong, at_two).success, wrong
 
 
 def test_square_brackets_behind_a_function_are_no_factor_either():
-    assert judged("f[2]=3", "f(2)=3").success
-    assert not judged("f[4]=6", "f[2]=3").success
+    assert judge("f[2]=3", "f(2)=3").success
+    assert not judge("f[4]=6", "f[2]=3").success
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_square_brackets_behind_a_function_are_no_factor_either():
     [("x(x+1)", "x^2+x"), ("x(2y)", "2xy"), ("i(2)", "2i"), (r"\pi(2)", r"2\pi"), ("2(x)", "2x")],
 )
 def test_a_variable_before_an_expression_in_brackets_is_a_factor(answer: str, reference: str):
-    assert judged(answer, reference).success
+    assert judge(answer, reference).success
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_variable_before_an_expression_in_brackets_is_a_factor(answer: str, re
     ],
 )
 def test_small_values_are_told_apart(answer: str, reference: str, right: bool):
-    assert judged(answer, reference).success == right
+    assert judge(answer, reference).success == right
 
 
 @pytest.mark.parametrize(
@@ -160,15 +160,15 @@ def test_small_values_are_told_apart(answer: str, reference: str, right: bool):
     ],
 )
 def test_the_sign_of_an_irrational_factor_of_an_inequality_counts(answer: str, reference: str, right: bool):
-    assert judged(answer, reference).success == right
+    assert judge(answer, reference).success == right
 
 
 def test_a_number_before_an_exponent_with_a_variable_is_no_subscript():
-    assert judged(r"\frac{n2^n}{2}", r"n\cdot2^{n-1}").success
-    assert judged("n2^{n-1}", r"n\cdot2^{n-1}").success
-    assert not judged("n2^n", r"n\cdot2^{n-1}").success
+    assert judge(r"\frac{n2^n}{2}", r"n\cdot2^{n-1}").success
+    assert judge("n2^{n-1}", r"n\cdot2^{n-1}").success
+    assert not judge("n2^n", r"n\cdot2^{n-1}").success
     for answer in ("x2", "x2^2", r"\sin n2^n"):
-        assert judged(answer, "4x").malformed
+        assert judge(answer, "4x").malformed
 
 
 @pytest.mark.parametrize(
@@ -192,28 +192,28 @@ def test_a_number_before_an_exponent_with_a_variable_is_no_subscript():
     ],
 )
 def test_names_may_be_given_to_a_list_or_a_tuple(answer: str, reference: str, right: bool):
-    assert judged(answer, reference).success == right
+    assert judge(answer, reference).success == right
     if right:
-        assert not judged(answer, reference, assignment=False).success
+        assert not judge(answer, reference, assignment=False).success
 
 
 def test_bars_nest():
     for answer in ("||x|-1|", "|1-|x||", r"\left|\left|x\right|-1\right|"):
-        assert judged(answer, "||x|-1|").success, answer
+        assert judge(answer, "||x|-1|").success, answer
     for answer in ("|x-1|", "|x|-1", "|x+1|"):
-        assert not judged(answer, "||x|-1|").success, answer
-    assert judged("|x||y|", "|xy|").success
+        assert not judge(answer, "||x|-1|").success, answer
+    assert judge("|x||y|", "|xy|").success
 
 
 def test_what_differs_at_whole_numbers_only_is_wrong():
-    assert not judged(r"\lfloor x\rfloor+\lfloor-x\rfloor", "-1").success
-    assert not judged(r"2\lfloor x\rfloor+1", r"\lfloor x\rfloor+\lceil x\rceil").success
-    assert judged(r"\lfloor x+1\rfloor", r"\lfloor x\rfloor+1").success
+    assert not judge(r"\lfloor x\rfloor+\lfloor-x\rfloor", "-1").success
+    assert not judge(r"2\lfloor x\rfloor+1", r"\lfloor x\rfloor+\lceil x\rceil").success
+    assert judge(r"\lfloor x+1\rfloor", r"\lfloor x\rfloor+1").success
 
 
 def test_a_large_imaginary_exponent_has_a_value():
-    assert judged("e^{2ie^{12}}", r"\cos(2e^{12})+i\sin(2e^{12})").success
-    assert not judged("e^{2ie^{13}}", r"\cos(2e^{12})+i\sin(2e^{12})").success
+    assert judge("e^{2ie^{12}}", r"\cos(2e^{12})+i\sin(2e^{12})").success
+    assert not judge("e^{2ie^{13}}", r"\cos(2e^{12})+i\sin(2e^{12})").success
 
 
 def test_what_is_too_large_to_compute_is_left_open_and_not_wrong():
@@ -237,8 +237,8 @@ def test_what_is_too_large_to_compute_is_left_open_and_not_wrong():
     ],
 )
 def test_where_neither_side_is_real_nothing_is_compared(answer: str, reference: str, right: bool):
-    assert judged(answer, reference).success == right
-    assert judged(reference, answer).success == right
+    assert judge(answer, reference).success == right
+    assert judge(reference, answer).success == right
 
 
 def test_a_domain_that_cannot_be_shown_leaves_the_answer_open():
@@ -263,7 +263,7 @@ def test_a_domain_that_cannot_be_shown_leaves_the_answer_open():
     ],
 )
 def test_arctangents_and_logarithms_are_added_up(answer: str, reference: str, right: bool):
-    assert judged(answer, reference).success == right
+    assert judge(answer, reference).success == right
 
 
 def test_a_quarter_turn_more_is_not_the_same_angle():
@@ -302,12 +302,12 @@ def test_a_quarter_turn_more_is_not_the_same_angle():
     ],
 )
 def test_ways_of_writing(answer: str, reference: str, right: bool):
-    assert judged(answer, reference).success == right
+    assert judge(answer, reference).success == right
 
 
 def test_more_than_one_digit_behind_a_function_is_unclear():
-    assert judged(r"\sin^10 x", r"\sin^{10} x").malformed
-    assert judged(r"\sin^{10}x", r"(\sin x)^{10}").success
+    assert judge(r"\sin^10 x", r"\sin^{10} x").malformed
+    assert judge(r"\sin^{10}x", r"(\sin x)^{10}").success
 
 
 @pytest.mark.parametrize("name", ["tolerance", "absolute_tolerance", "decimals", "deadline", "log_base", "units"])
@@ -318,5 +318,5 @@ def test_an_option_of_the_wrong_type_is_the_callers_error(name: str, value: Any)
 
 
 def test_what_is_real_nowhere_is_compared_as_complex_numbers():
-    assert judged("-(-1)^n", "(-1)^{n+1}").success
-    assert not judged("(-1)^n", "(-1)^{n+1}").success
+    assert judge("-(-1)^n", "(-1)^{n+1}").success
+    assert not judge("(-1)^n", "(-1)^{n+1}").success
