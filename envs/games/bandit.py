@@ -95,7 +95,7 @@ class Bandit(Game):
         ``info["progress"]`` is the reward that "regret" has given so far. An answer that cannot be read uses up a turn
         and pulls nothing; truncated after twice the horizon. ``info`` also has ``regret``, the sum of what was lost,
         and of the last pull ``followed_ucb``, ``best_arm`` and ``greedy``, None where nothing was pulled. One arm all
-        the time succeeds where it happens to be the best, and two in turn where one of them is. The greedy player's
+        the time succeeds where it is the best by chance, and two in turn where one of them is. The greedy player's
         success does not fall much, as half of the games mislead it at every difficulty.
 
     Source:

@@ -16,6 +16,8 @@ from .pool import Pool
 from .protocol import Call, Job, Limits, Result, Sandbox, Value
 from .running import BACKENDS, pool, run, submit
 
+Judgement = ProgramJudgement  # the earlier name
+
 __all__ = [
     "BACKENDS",
     "Call",

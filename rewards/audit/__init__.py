@@ -28,6 +28,8 @@ from .overoptimisation import (
 )
 from .starc import canonical, starc_distance
 
+Pair, Rung = LabelledPair, RungReport  # the earlier names
+
 __all__ = [
     "FAMILIES",
     "METAMORPHIC",

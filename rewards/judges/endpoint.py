@@ -159,7 +159,7 @@ class EndpointJudge(Judge):
         with ThreadPoolExecutor(min(len(calls), self.concurrency)) as pool:
             return list(pool.map(lambda call: call(), calls))
 
-    def with_seed(self, seed: int) -> EndpointJudge:
+    def reseeded(self, seed: int) -> EndpointJudge:
         """Copy the judge with another seed; both share the connections, the cache and the bound on requests."""
         other = copy.copy(self)
         other.seed, other._line = check_count("seed", seed), self._line

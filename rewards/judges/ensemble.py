@@ -59,7 +59,7 @@ class Votes(Judge):
         calls = [partial(judge.grade, criteria, prompt, response, reference) for judge in self._judges()]
         return _mean_judgement(self.judge.gather(calls))
 
-    def with_seed(self, seed: int) -> Votes:
+    def reseeded(self, seed: int) -> Votes:
         """Copy the votes with other seeds, ``votes`` apart from each other, so that no pass is repeated."""
         return Votes(self.judge, self.votes, self.seed + self.votes * (1 + seed))
 
@@ -67,7 +67,7 @@ class Votes(Judge):
         return self.judge.gather(calls)
 
     def _judges(self) -> list[Judge]:
-        return [self.judge.with_seed(self.seed + vote) for vote in range(self.votes)]
+        return [self.judge.reseeded(self.seed + vote) for vote in range(self.votes)]
 
     def __repr__(self) -> str:
         return f"votes({self.judge!r}, {self.votes})"
@@ -118,8 +118,8 @@ class Aspects(Judge):
     def gather(self, calls: Sequence[Any]) -> list[Judgement]:
         return self.judge.gather(calls)
 
-    def with_seed(self, seed: int) -> Aspects:
-        return Aspects(self.weights, self.judge.with_seed(seed), self.mean)
+    def reseeded(self, seed: int) -> Aspects:
+        return Aspects(self.weights, self.judge.reseeded(seed), self.mean)
 
     def __repr__(self) -> str:
         return f"aspects({self.judge!r}, {', '.join(self.weights)})"

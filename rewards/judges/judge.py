@@ -85,7 +85,7 @@ class Judge:
         """Make several calls; a judge that waits for a network makes them at the same time."""
         return [call() for call in calls]
 
-    def with_seed(self, seed: int) -> Judge:
+    def reseeded(self, seed: int) -> Judge:
         """Return the judge with another seed, for votes; itself where it has no randomness."""
         return self
 

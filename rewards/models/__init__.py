@@ -49,7 +49,13 @@ __all__ = [
 ]
 
 
+_EARLIER_NAMES = {"HashedNgrams": "NgramEncoder", "cleaned": "correct_pairs"}
+
+
 def __getattr__(name: str) -> Any:
+    name = _EARLIER_NAMES.get(name, name)
+    if name in globals():
+        return globals()[name]
     if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return load_with_torch(name)

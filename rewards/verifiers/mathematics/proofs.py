@@ -141,7 +141,7 @@ def _logarithms_of_squares(expression: Any) -> Any:
     def is_logarithm_of_even_power(node: Any) -> bool:
         if not (isinstance(node, sympy.log) and node.args[0].is_Pow):
             return False
-        power = node.args[0]
+        power: Any = node.args[0]
         return bool(power.exp.is_Integer and power.exp % 2 == 0 and power.base.is_extended_real)
 
     return expression.replace(

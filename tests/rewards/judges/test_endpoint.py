@@ -372,7 +372,7 @@ def test_a_judge_survives_pickling_and_keeps_no_connection():
 def test_a_reseeded_judge_outlives_the_connection_of_the_first():
     with chat.serving(chat.by_length) as server:
         judge = judging(server)
-        other = judge.with_seed(3)
+        other = judge.reseeded(3)
         judge.score("long", "p", ["a"])
         judge.close()
         with other:

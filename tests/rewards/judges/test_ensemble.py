@@ -25,7 +25,7 @@ class Noisy(Judge):
         noise = np.random.default_rng(self.seed).normal(0, 0.1, len(responses))
         return Judgement(tuple(float(value) for value in np.clip(0.5 + noise, 0, 1)))
 
-    def with_seed(self, seed: int) -> Noisy:
+    def reseeded(self, seed: int) -> Noisy:
         return Noisy(seed)
 
 
@@ -38,7 +38,7 @@ class Mute(Judge):
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
         return Judgement.failed("silence") if self.seed % 2 else Judgement((0.25,) * len(responses))
 
-    def with_seed(self, seed: int) -> Mute:
+    def reseeded(self, seed: int) -> Mute:
         return Mute(seed)
 
 
@@ -77,7 +77,7 @@ def test_votes_of_votes_repeat_no_pass():
         return [vote.seed for vote in judge._judges()]  # type: ignore[attr-defined]
 
     first = Votes(Noisy(), 3)
-    assert len({*seeds(first), *seeds(first.with_seed(0)), *seeds(first.with_seed(1))}) == 9
+    assert len({*seeds(first), *seeds(first.reseeded(0)), *seeds(first.reseeded(1))}) == 9
 
 
 def test_votes_that_failed_are_left_out_while_half_of_them_answered():

@@ -24,7 +24,7 @@ class Noisy(Judge):
         noise = np.random.default_rng(self.seed).normal(0, 0.1, len(responses))
         return Judgement(tuple(float(value) for value in np.clip(0.5 + noise, 0, 1)))
 
-    def with_seed(self, seed: int) -> Noisy:
+    def reseeded(self, seed: int) -> Noisy:
         return Noisy(seed)
 
 
@@ -37,7 +37,7 @@ class Mute(Judge):
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
         return Judgement.failed("silence") if self.seed % 2 else Judgement((0.25,) * len(responses))
 
-    def with_seed(self, seed: int) -> Mute:
+    def reseeded(self, seed: int) -> Mute:
         return Mute(seed)
 
 
