@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import human, oracle, random_agent  # noqa: F401  (each registers its agent)
-from .agent import AGENTS, Agent, AgentError, CallableAgent, as_agent, make, register
+from .agent import AGENTS, Agent, AgentError, CallableAgent, EndEpisode, as_agent, make, register
 from .evaluation import Bin, Estimate, Report, evaluate
 from .language.language_agent import LanguageAgent
 
@@ -22,6 +22,7 @@ __all__ = [
     "AgentError",
     "Bin",
     "CallableAgent",
+    "EndEpisode",
     "Estimate",
     "LanguageAgent",
     "Report",

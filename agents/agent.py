@@ -9,6 +9,7 @@ through `as_agent`. The player (`palaestra.evaluate`, the learner) owns the envi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -30,6 +31,17 @@ class AgentError(RuntimeError):
     def __init__(self, message: str, slot: int | None = None):
         super().__init__(message)
         self.slot = slot
+
+
+@dataclass(frozen=True)
+class EndEpisode:
+    """What an agent returns in place of an action if it cannot go on; the episode ends there as truncated.
+
+    Attributes:
+        valid: False if nothing could be played, so that the episode says nothing about the agent.
+    """
+
+    valid: bool = True
 
 
 class Agent:
@@ -54,7 +66,7 @@ class Agent:
                 played in.
 
         Returns:
-            as many actions as there are observations.
+            as many actions as there are observations; an `EndEpisode` ends the slot's episode.
         """
         raise NotImplementedError(f"{type(self).__name__} must define act(observations, infos)")
 

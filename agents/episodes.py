@@ -17,7 +17,8 @@ import gymnasium as gym
 import numpy as np
 
 from ..errors import InputError, MissingExtra
-from .agent import Agent, AgentError
+from ..rewards import Recording, Step
+from .agent import Agent, AgentError, EndEpisode
 from .stepping import threads_for
 
 OnEpisode = Callable[[int, int], None]
@@ -41,6 +42,19 @@ class EpisodeRecord:
     valid: bool = True
     turns: list[dict[str, Any]] = field(default_factory=list)
     final_observation: Any = None
+
+    def finish(self, recording: Recording, keep_turns: bool) -> None:
+        """Enter the results of the recorded episode.
+
+        Args:
+            keep_turns: enter the turns and the last observation, too.
+        """
+        self.reward, self.length = recording.reward, len(recording.steps)
+        self.success, self.progress = recording.success, recording.progress
+        self.truncated, self.valid = recording.truncated, recording.valid
+        if keep_turns:
+            self.turns = [_turn(step) for step in recording.steps]
+            self.final_observation = copy.deepcopy(recording.observation)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -71,6 +85,7 @@ class EpisodePlan:
         difficulties: Sequence[float] | None,
         axes: Mapping[str, Any] | None,
     ):
+        self.env_id = env_id
         self.episodes = episodes
         self.seed = seed
         self.difficulties = difficulties
@@ -98,7 +113,6 @@ class EpisodePlan:
         record.difficulty = info.get("difficulty")
         if self.restricted is not None and record.params is not None:
             record.difficulty = self.restricted.difficulty(record.params)
-        record.valid = bool(info.get("reward_valid", True))
 
 
 def play_episodes(
@@ -107,6 +121,7 @@ def play_episodes(
     """Play every episode of the plan and return their records in the order of the plan."""
     records: list[EpisodeRecord] = []
     slots: list[EpisodeRecord | None] = [None] * len(envs)
+    recordings: dict[int, Recording] = {}
     observations: list[Any] = [None] * len(envs)
     infos: list[dict[str, Any]] = [{} for _ in envs]
     done = succeeded = 0
@@ -122,18 +137,22 @@ def play_episodes(
             records.append(record)
             with _naming_episode(record, "reset"):
                 observations[slot], info = envs[slot].reset(seed=record.seed, options=options)
+            recordings[slot] = Recording(observations[slot], info)
             plan.record_task(record, info)
-            infos[slot] = {**info, "episode_seed": record.seed}
+            infos[slot] = _hide_extras(info, record.seed)
             slots[slot] = record
             begun.append(slot)
         if begun:
             agent.reset(begun)
 
-    def step(slot: int, record: EpisodeRecord, action: Any) -> tuple[Any, ...]:
+    def step(slot: int, record: EpisodeRecord, action: Any) -> Any:
+        """Step an environment; return what the agent saw and the result, or None if the agent ends the episode."""
+        if isinstance(action, EndEpisode):
+            return None
         # Before the step, as some environments write into one array again and again.
         seen = copy.deepcopy(observations[slot]) if keep_turns else None
         with _naming_episode(record, "step"):
-            return seen, *envs[slot].step(action)
+            return seen, envs[slot].step(action)
 
     threads = threads_for(envs[0])
     refill(range(len(envs)))
@@ -142,19 +161,19 @@ def play_episodes(
         steps = [(slot, record, actions[slot]) for slot, record in playing]
         outcomes = threads.map(step, *zip(*steps)) if threads else itertools.starmap(step, steps)
         ended = []
-        for (slot, record), (seen, observation, reward, terminated, truncated, info) in zip(playing, outcomes):
-            if keep_turns:
-                record.turns.append(_turn(seen, actions[slot], float(reward), info))
-            record.reward += float(reward)
-            record.length += 1
-            record.valid = record.valid and bool(info.get("reward_valid", True))
-            observations[slot], infos[slot] = observation, {**info, "episode_seed": record.seed}
-            if terminated or truncated:
-                # Success is what the environment says, never inferred from a positive reward.
-                record.success = bool(info["is_success"]) if "is_success" in info else None
-                record.progress = float(info["progress"]) if "progress" in info else None
-                record.truncated = bool(truncated)
-                record.final_observation = copy.deepcopy(observation) if keep_turns else None
+        for (slot, record), outcome in zip(playing, outcomes):
+            recording = recordings[slot]
+            if outcome is None:
+                recording.truncated, recording.valid = True, recording.valid and actions[slot].valid
+                if plan.space is not None:
+                    recording.success, recording.progress = False, recording.progress or 0.0
+            else:
+                seen, result = outcome
+                recording.add(actions[slot], result, seen=seen)
+                record.length += 1
+                observations[slot], infos[slot] = result[0], _hide_extras(result[4], record.seed)
+            if recording.over:
+                record.finish(recording, keep_turns)
                 done, succeeded = done + 1, succeeded + bool(record.success)
                 if on_episode:
                     on_episode(done, succeeded)
@@ -204,11 +223,16 @@ def _naming_episode(record: EpisodeRecord, call: str) -> Iterator[None]:
         raise
 
 
-def _turn(observation: Any, action: Any, reward: float, info: Mapping[str, Any]) -> dict[str, Any]:
+def _hide_extras(info: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Return what an agent gets of ``info``: all but the extras, among which are the reference and its solution."""
+    return {**{name: value for name, value in info.items() if name != "extras"}, "episode_seed": seed}
+
+
+def _turn(step: Step) -> dict[str, Any]:
     return {
-        "observation": observation,
-        "action": action,
-        "reward": reward,
-        "reward_terms": dict(info.get("reward_terms", {})),
-        "action_error": info.get("action_error"),
+        "observation": step.observation,
+        "action": step.action,
+        "reward": step.reward,
+        "reward_terms": dict(step.terms),
+        "action_error": step.action_error,
     }

@@ -113,7 +113,7 @@ def evaluate(
             for sample, record in enumerate(task)
         )
         write_atomically(out, (json.dumps(row, default=_to_plain_data) + "\n" for row in rows))
-    return _report(passes, env_id, player.name, used_split, seed, None if difficulties is not None else bins)
+    return make_report(passes, env_id, player.name, used_split, seed, None if difficulties is not None else bins)
 
 
 class _ReseededAgent(Agent):
@@ -186,14 +186,20 @@ def _make_envs(env_id: str, count: int, split: str, kwargs: dict[str, Any]) -> t
     return [make(split=split) for _ in range(count)], split
 
 
-def _report(
+def make_report(
     passes: Sequence[Sequence[EpisodeRecord]],
     env_id: str,
     agent: str,
     split: str | None,
     seed: int,
-    bins: int | None,
+    bins: int | None = 5,
 ) -> Report:
+    """Make the report of finished episodes.
+
+    Args:
+        passes: for each sample of the tasks, the records of all tasks in the same order.
+        bins: number of difficulty bins; None makes a row of each difficulty that was requested.
+    """
     tasks = [[record for record in task if record.valid] for task in zip(*passes, strict=True)]
     valid = [record for task in tasks for record in task]
     groups: dict[tuple[float, float], list[list[EpisodeRecord]]] = {}

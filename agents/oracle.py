@@ -1,5 +1,5 @@
-"""The agent that plays the environment's own solution: the upper bound of every table, and a source of
-demonstrations to warm a model up on."""
+"""The environment's own solution: the agent that plays it, the upper bound of every table, and the worked solutions
+that demonstrations and hints are made of."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 import gymnasium as gym
 
+from ..envs.mixture import Mixture
+from ..envs.question import Question
 from ..errors import InputError
 from .agent import Agent, register
 
@@ -43,3 +45,80 @@ class OracleAgent(Agent):
             None if info.get("idle") else env.unwrapped.oracle()  # pyright: ignore[reportAttributeAccessIssue]
             for env, info in zip(self._envs, infos)
         ]
+
+
+def oracle_action(env: gym.Env[Any, Any]) -> str:
+    """The next action of the environment's scripted solver.
+
+    Raises:
+        InputError: the environment has no solver.
+    """
+    inner: Any = env.unwrapped
+    try:
+        return str(inner.oracle())
+    except (AttributeError, NotImplementedError):
+        raise InputError(
+            f"{type(inner).__name__} has no oracle(); strategies that show solutions need one, choose another rollout."
+        ) from None
+
+
+def worked_steps(info: Mapping[str, Any]) -> tuple[str, ...]:
+    """Read the worked solution of the task that a reset began: its steps in order, the last one being the answer.
+
+    Returns:
+        ``info["extras"]["solution_steps"]``, without blank steps; () where the environment tells no solution.
+    """
+    try:
+        steps = (info.get("extras") or {}).get("solution_steps") or ()
+    except NotImplementedError:  # a family without a solver has no solution to tell
+        return ()
+    return tuple(str(step) for step in steps if str(step).strip())
+
+
+def worked_action(env: gym.Env[Any, Any], info: Mapping[str, Any]) -> str:
+    """Write the solver's next action as a model would: the steps of the worked solution, one a line, then the answer.
+
+    The answer stands behind a blank line, or the steps between the tags of a thought, where the environment would not
+    read it otherwise. Actions of games, and answers without steps, are those of `oracle_action`.
+
+    Args:
+        env: the environment, before the action.
+        info: ``info`` of its reset.
+
+    Raises:
+        InputError: the environment has neither a solver nor steps.
+    """
+    steps = worked_steps(info)
+    if not callable(getattr(env.unwrapped, "oracle", None)) and steps:
+        return "\n".join(steps)
+    if not isinstance(_in_play(env), Question) or len(steps) < 2:
+        return oracle_action(env)
+    return write_solution(env, "\n".join(steps[:-1]))
+
+
+def write_solution(env: gym.Env[Any, Any], working: str) -> str:
+    """Write some working and the answer to the current question as one action from which the answer is read.
+
+    Args:
+        env: a question, before the action; any other environment gets the working and the solver's action, line by
+            line.
+        working: the way to the answer.
+    """
+    inner = _in_play(env)
+    answer = oracle_action(env)
+    if not isinstance(inner, Question):
+        return f"{working}\n{answer}"
+    form = inner.form_of(inner.here())
+    wanted = inner.read_action(answer, form)[0][:1]
+    for text in (f"{working}\n{answer}", f"{working}\n\n{answer}"):
+        if inner.read_action(text, form)[0][:1] == wanted:
+            return text
+    tag = inner.thoughts[0] if inner.thoughts else "think"
+    opening, closing = (tag, tag.replace("[", "[/", 1)) if tag.startswith("[") else (f"<{tag}>", f"</{tag}>")
+    return f"{opening}\n{working}\n{closing}\n{answer}"
+
+
+def _in_play(env: gym.Env[Any, Any]) -> Any:
+    """The environment itself, or the one of a mixture that the episode belongs to."""
+    inner = env.unwrapped
+    return inner.part if isinstance(inner, Mixture) else inner

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import code, datasets, gameable, games, grids, induction, math, puzzles, transforms
+from . import code, datasets, gameable, games, grids, induction, math, mixture, puzzles, transforms
 from .game import Game, Transition
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from .question import Question, Task
@@ -30,6 +30,7 @@ __all__ = [
     "ids",
     "induction",
     "math",
+    "mixture",
     "puzzles",
     "register",
     "transforms",

@@ -212,15 +212,17 @@ class ChoiceAxis:
     Args:
         name: the parameter's name.
         choices: at least one value (str, int or float); kept as a tuple.
-        harder: the direction along the list in which tasks get harder.
+        harder: the direction along the list in which tasks get harder; None where no choice is harder than another, so
+            that a difficulty leaves the choice open.
     """
 
     name: str
     choices: tuple[Any, ...]
-    harder: Direction = "up"
+    harder: Direction | None = "up"
 
     def __post_init__(self) -> None:
-        _check_direction(self.name, self.harder)
+        if self.harder is not None:
+            _check_direction(self.name, self.harder)
         object.__setattr__(self, "choices", tuple(self.choices))
         if not self.choices or len(set(self.choices)) < len(self.choices):
             raise InputError(f"axis {self.name!r} needs choices, none of them twice, not {list(self.choices)!r}.")

@@ -24,7 +24,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -50,6 +50,7 @@ class Transition:
         action_error: None, or one sentence that says why the action had no effect and what would be valid.
         valid: False when the machinery behind the game failed.
         extras: further data on the state after the action for rewards; see ``supplies`` of `TaskEnv`.
+        feedback: the result of the action in words, where there is more to say than ``action_error``.
     """
 
     state: Any
@@ -60,12 +61,18 @@ class Transition:
     action_error: str | None = None
     valid: bool = True
     extras: Mapping[str, Any] = field(default_factory=dict)
+    feedback: str = ""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.progress <= 1.0:
             raise InputError(f"a transition's progress must lie in [0, 1], not {self.progress!r}.")
         if self.success and not self.done:
             raise InputError("a transition can only be a success when it is done.")
+
+
+Past = tuple[list[float], list[Any], int]
+"""The episode up to one of its steps, of which a game computes extras: the progress after each step; the states from
+the start on, where the family ``keeps_states``; and the number of steps. The lists may go on with later steps."""
 
 
 class Game(TaskEnv):
@@ -75,9 +82,14 @@ class Game(TaskEnv):
     state its move in words and in any case ("I choose column 4."): the first of its readings that is a legal move
     counts. An action that cannot be read uses up the turn: the state stays, the reward is 0, and the ``action_error``
     also heads the next observation. After `turn_limit` turns the episode is truncated.
+
+    Among the extras, ``completion`` is the progress after each step so far. A family whose extras depend on the states
+    passed sets ``keeps_states`` and implements `measure_states`; it must not change its states in place.
     """
 
     max_turns: ClassVar[int] = 50
+    supplies = frozenset({"completion"})
+    keeps_states: ClassVar[bool] = False
     max_observation: ClassVar[int] = 65_536
     answer_form = "move"
 
@@ -90,6 +102,9 @@ class Game(TaskEnv):
         self._turn = 0
         self._limit = 0
         self._progress = 0.0
+        # Each only grows during an episode, as infos of earlier steps refer to it.
+        self._completion: list[float] = []
+        self._states: list[Any] = []
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Any:
         """Draw a fresh state: any picklable value. All randomness of the episode is drawn here."""
@@ -103,6 +118,11 @@ class Game(TaskEnv):
         """Apply ``action``. Must not change ``state`` in place when it returns an error, and must never raise."""
         raise NotImplementedError(f"{type(self).__name__} must implement act(state, action) -> Transition.")
 
+    def measure_states(self, states: Sequence[Any], name: str) -> Any:
+        """Compute one of the names in ``supplies`` from the states 0 to K that an episode has passed; None where it is
+        not known. Only called where ``keeps_states`` is True."""
+        return None
+
     def turn_limit(self, state: Any) -> int:
         """Number of turns after which the episode is truncated, given its start state; ``max_turns`` unless
         overridden."""
@@ -113,7 +133,9 @@ class Game(TaskEnv):
         self._turn = 0
         self._limit = self.turn_limit(self._state)
         self._progress = 0.0
-        return self.observe(self._state) + self._request, self.task_info()
+        self._completion = []
+        self._states = [self._state] if self.keeps_states else []
+        return self.observe(self._state) + self._request, self.task_info((self._completion, self._states, 0))
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self.require_running()
@@ -121,6 +143,9 @@ class Game(TaskEnv):
         self._state = result.state
         self._progress = float(result.progress)
         self._turn += 1
+        self._completion.append(self._progress)
+        if self.keeps_states:
+            self._states.append(result.state)
         truncated = not result.done and self._turn >= self._limit
         self._ended = result.done or truncated
         terms = {name: float(value) for name, value in result.terms.items()}
@@ -129,15 +154,25 @@ class Game(TaskEnv):
         observation = self.observe(result.state)
         if result.action_error:
             observation = f"{result.action_error}\n{observation}"[: self.max_observation]
-        info = self.task_info()
-        info["reward_terms"] = terms
-        info["reward_valid"] = result.valid
-        info["action_error"] = result.action_error
-        info["feedback"] = result.action_error or ""
-        info["is_success"] = result.success
-        info["progress"] = self._progress
-        info["extras"] = {**dict.fromkeys(self.supplies), **result.extras}
+        info = self.step_info(
+            (self._completion, self._states, self._turn),
+            terms,
+            success=result.success,
+            progress=self._progress,
+            valid=result.valid,
+            error=result.action_error,
+            feedback=result.feedback or result.action_error or "",
+            extras=result.extras,
+        )
         return observation, sum(terms.values()), result.done, truncated, info
+
+    def compute_extra(self, subject: Past, name: str) -> Any:
+        completion, states, turns = subject
+        if name == "completion":
+            return completion[:turns]
+        if self.keeps_states and name != "feedback":
+            return self.measure_states(states[: turns + 1], name)
+        return super().compute_extra(subject, name)
 
     def _act_on_reply(self, action: Any) -> Transition:
         """Apply the first reading of a reply that is a legal move, or the plainest reading where none is legal."""
@@ -182,7 +217,8 @@ class Game(TaskEnv):
 
     def get_state(self) -> dict[str, Any]:
         episode = {"state": copy.deepcopy(self.here()), "turn": self._turn, "limit": self._limit}
-        return {**super().get_state(), **episode, "progress": self._progress}
+        past = {"completion": list(self._completion), "states": list(self._states)}
+        return {**super().get_state(), **episode, "progress": self._progress, **past}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         super().set_state(state)
@@ -190,3 +226,4 @@ class Game(TaskEnv):
         self._turn = state["turn"]
         self._limit = state["limit"]
         self._progress = state["progress"]
+        self._completion, self._states = list(state["completion"]), list(state["states"])

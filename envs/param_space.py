@@ -37,8 +37,10 @@ class ParamSpace:
         if len(self._by_name) < len(self.axes):
             raise InputError(f"axis names must differ, but {list(self.names)} has one twice.")
         self._free: tuple[Any, ...] = tuple(axis for axis in self.axes if not axis.is_constant)
+        # A choice that has no harder side is left open by a difficulty.
+        self._graded = tuple(axis for axis in self.axes if axis.harder is not None or axis.is_constant)
         self._lowest: dict[str, Any] = {axis.name: axis.from_unit(0.0) for axis in self.axes}
-        stepped = [axis for axis in self._free if axis.steps]
+        stepped = [axis for axis in self._free if axis.steps and axis.harder is not None]
         # Shift the axes by up to half a step, the first one ahead and the last one behind, so that they take turns.
         self._stagger = {
             axis.name: (0.5 - (index + 0.5) / len(stepped)) / axis.steps for index, axis in enumerate(stepped)
@@ -79,7 +81,8 @@ class ParamSpace:
     def at(self, difficulty: float) -> dict[str, Any]:
         """Return the parameters at a difficulty; no axis ever gets easier as the difficulty grows.
 
-        Axes with steps take them in turn rather than all at once, so that two axes of two values make three levels.
+        Axes with steps take them in turn rather than all at once, so that two axes of two values make three levels. An
+        axis without a harder side is left out.
 
         Args:
             difficulty: from 0 (easiest) to 1 (hardest within the ranges). Above 1, up to `max_difficulty`, open axes go
@@ -90,10 +93,23 @@ class ParamSpace:
         """
         hardness = self.check_difficulty(difficulty)
         if hardness > 1.0:
-            return {axis.name: axis.at(hardness) for axis in self.axes}
+            return {axis.name: axis.at(hardness) for axis in self._graded}
         return {
-            axis.name: axis.at(min(max(hardness + self._stagger.get(axis.name, 0.0), 0.0), 1.0)) for axis in self.axes
+            axis.name: axis.at(min(max(hardness + self._stagger.get(axis.name, 0.0), 0.0), 1.0))
+            for axis in self._graded
         }
+
+    def complete(
+        self, params: Mapping[str, Any], rng: np.random.Generator, difficulty: float | None = None
+    ) -> dict[str, Any]:
+        """Return ``params`` with the missing axes at ``difficulty``, or drawn where that is None or leaves them
+        open."""
+        if len(params) == len(self):
+            return dict(params)
+        chosen = {} if difficulty is None else self.at(difficulty)
+        if len(chosen) < len(self):
+            chosen = {**self.sample(rng), **chosen}
+        return {**chosen, **params}
 
     def check_difficulty(self, difficulty: Any) -> float:
         """Return ``difficulty`` as a float from 0 to `max_difficulty`. Raise InputError otherwise."""
@@ -118,7 +134,7 @@ class ParamSpace:
         """
         total, count = 0.0, 0
         for axis in self._free:
-            if axis.name in params:
+            if axis.name in params and axis.harder is not None:
                 unit = axis.to_unit(params[axis.name])
                 total += unit if axis.harder == "up" else 1.0 - unit
                 count += 1

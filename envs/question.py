@@ -21,6 +21,7 @@ import numpy as np
 
 from ..rewards import Verdict, verify
 from ..rewards.answers import REQUESTS, Form
+from .criteria import criteria_of_solution
 from .task_env import TaskEnv
 from .unicode import Unicode
 
@@ -50,10 +51,13 @@ class Question(TaskEnv):
     """Base of single-answer families.
 
     A subclass sets ``param_space`` and ``verifier`` (a name of `palaestra.rewards.verify`) and implements `generate`;
-    it may override `verify` and `oracle`. Reward: the verdict's. ``info["progress"]`` is the verdict's score.
+    it may override `verify`, `oracle` and `solution_steps`. Reward: the verdict's. ``info["progress"]`` is the
+    verdict's score. Among the extras, ``reference`` is a right answer, ``solution_steps`` the worked solution,
+    ``criteria`` what a good solution meets, and ``rubric`` gives points for the results in the worked solution.
     """
 
     verifier: ClassVar[str] = "text"
+    supplies = frozenset({"reference", "solution_steps", "criteria", "rubric"})
     max_observation: ClassVar[int] = 65_536
 
     def __init__(self, **kwargs: Any):
@@ -99,27 +103,52 @@ class Question(TaskEnv):
         rehearsal. A family without a worked solution returns the answer alone."""
         return [self.oracle(task)]
 
+    def read_elements(self, answer: str) -> list[str] | None:
+        """Return the elements of an answer that is a collection without order, equal ones as often as they occur, each
+        in one spelling; None where the family has no such answers, or this is none."""
+        return None
+
+    def criteria(self, task: Task) -> list[str]:
+        """List what a good solution meets, without the answer; empty where nothing can be said. Unless overridden these
+        are the operations of the worked solution, or else those of its steps in which the answer does not stand."""
+        return criteria_of_solution(self.solution_steps(task))
+
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        if name == "reference":
+            return self.oracle(subject)
+        if name == "solution_steps":
+            return self.solution_steps(subject)
+        if name == "criteria":
+            return self.criteria(subject) or None
+        if name == "rubric":
+            from ..rewards.judges.rubric import rubric_of_solution
+
+            return rubric_of_solution(self.solution_steps(subject))
+        return super().compute_extra(subject, name)
+
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
         """Return the right answer to another question with the same parameters."""
         return self.oracle(self.generate(rng, dict(self._params)))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         self._task = task = self.begin(seed, options)
-        return task.prompt + self._request, self.task_info()
+        return task.prompt + self._request, self.task_info(task)
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self.require_running()
-        verdict, error = self.judge(self.here(), action)
-        terms = dict(verdict.terms) or {"answer": float(verdict.score)}
+        task = self.here()
+        verdict, error = self.judge(task, action)
         self._ended = True
-        info = self.task_info()
-        info["reward_terms"] = terms
-        info["reward_valid"] = verdict.valid
-        info["action_error"] = error
-        info["feedback"] = verdict.feedback
-        info["is_success"] = verdict.success
-        info["progress"] = float(verdict.score)
-        info["extras"] = {**dict.fromkeys(self.supplies), **verdict.extras}
+        info = self.step_info(
+            task,
+            dict(verdict.terms) or {"answer": float(verdict.score)},
+            success=verdict.success,
+            progress=float(verdict.score),
+            valid=verdict.valid,
+            error=error,
+            feedback=verdict.feedback,
+            extras=verdict.extras,
+        )
         return "", verdict.reward, True, False, info
 
     def render(self) -> str | np.ndarray | None:  # type: ignore[override]

@@ -4,11 +4,12 @@
 axes, split, reset options) into parameters, draws tasks until one belongs to the split, and keeps the ``info``
 contract:
 
-* always ``task_id``, ``params``, ``difficulty``;
+* always ``task_id``, ``params``, ``difficulty`` and ``extras``, further data for rewards and guidance (the reference,
+  the worked solution, ...) under the names in ``supplies``, computed when somebody reads them; an agent must not see
+  them;
 * at each step also ``reward_terms`` (summing to the reward), ``reward_valid``, ``action_error``, ``feedback``,
-  ``is_success``, ``progress`` and ``extras``. Before the end of the episode ``is_success`` is False and ``progress`` is
-  the progress so far, so that a time-limit wrapper that cuts the episode can read both. The extras are further data
-  for rewards; a family lists the names of its own in ``supplies``.
+  ``is_success`` and ``progress``. Before the end of the episode ``is_success`` is False and ``progress`` is the
+  progress so far, so that a time-limit wrapper that cuts the episode can read both.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 from ..errors import InputError, unknown_name
 from ..rewards.answers import THOUGHTS, Form, check_format, check_thoughts, present
 from ..rewards.answers.readings import readings_up_to
+from .extras import Extras
 from .param_space import ParamSpace
 from .splits import check_split, split_of
 
@@ -53,7 +55,8 @@ class TaskEnv(gym.Env[Any, Any]):
         max_answer: the most characters that an answer may have; the text around it in a reply does not count.
         strips_marks: whether Markdown marks, a full stop and words such as "The answer is" are removed from a reply,
             as `rewards.answers.bare` does; False where they may belong to an answer.
-        supplies: the names in ``info["extras"]``, whose values are None until they are known.
+        supplies: the names in ``info["extras"]``, whose values are None until they are known. A subclass lists the
+            names that it adds to those of its bases.
 
     Args:
         difficulty: from 0 (easiest) to 1 (hardest), or beyond, up to ``param_space.max_difficulty``; with None the
@@ -82,12 +85,13 @@ class TaskEnv(gym.Env[Any, Any]):
     answer_form: Form = "line"
     max_answer: ClassVar[int] = 4096
     strips_marks: ClassVar[bool] = True
-    supplies: frozenset[str] = frozenset()
+    supplies: frozenset[str] = frozenset({"feedback"})
 
     def __init_subclass__(cls, **kwargs: Any):
         """Let ``oracle()`` without argument use the current episode where a family implements ``oracle(self, task)``,
-        and add the render mode "rgb_array" to a family that implements ``draw``."""
+        add the render mode "rgb_array" to a family that implements ``draw``, and the bases' names to ``supplies``."""
         super().__init_subclass__(**kwargs)
+        cls.supplies = frozenset().union(*(getattr(base, "supplies", ()) for base in cls.__mro__))
         if "draw" in cls.__dict__ and "rgb_array" not in cls.metadata["render_modes"]:
             cls.metadata = {**cls.metadata, "render_modes": [*cls.metadata["render_modes"], "rgb_array"]}
         solver = cls.__dict__.get("oracle")
@@ -222,16 +226,52 @@ class TaskEnv(gym.Env[Any, Any]):
                 given = self.param_space.ask(options["params"])
             if options.get("difficulty") is not None:
                 difficulty = options["difficulty"]
-        if len(given) == len(self.param_space):
-            return given
-        chosen = self.param_space.sample(rng) if difficulty is None else self.param_space.at(difficulty)
-        return {**chosen, **given}
+        return self.param_space.complete(given, rng, difficulty)
 
-    # The common part of info.
+    # The info of resets and steps.
 
-    def task_info(self) -> dict[str, Any]:
-        """Return the part of ``info`` that is always there, in new objects at each call."""
-        return {"task_id": self._task_id, "params": dict(self._params), "difficulty": self._task_difficulty}
+    def task_info(self, subject: Any = None, extras: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the part of ``info`` that is always there, in new objects at each call.
+
+        Args:
+            subject: the first argument of `compute_extra`: the task, or what a game keeps of the episode so far.
+            extras: the values that are known at once.
+        """
+        return {
+            "task_id": self._task_id,
+            "params": dict(self._params),
+            "difficulty": self._task_difficulty,
+            "extras": Extras(self.supplies, extras, self.compute_extra, subject),
+        }
+
+    def step_info(
+        self,
+        subject: Any,
+        terms: Mapping[str, float],
+        *,
+        success: bool,
+        progress: float,
+        valid: bool = True,
+        error: str | None = None,
+        feedback: str = "",
+        extras: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return the ``info`` of a step; ``subject`` and ``extras`` as in `task_info`."""
+        info = self.task_info(subject, {"feedback": feedback, **extras} if extras else {"feedback": feedback})
+        info["reward_terms"] = terms
+        info["reward_valid"] = valid
+        info["action_error"] = error
+        info["feedback"] = feedback
+        info["is_success"] = success
+        info["progress"] = progress
+        return info
+
+    def compute_extra(self, subject: Any, name: str) -> Any:
+        """Compute the value of one of the names in ``supplies``; None where it is not known.
+
+        It may be called after the episode has ended and from another thread, and so depends on its arguments alone.
+        """
+        return None
 
     # Actions in text.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import verifiers
 from .episode import Episode, Step
+from .recording import Recording
 from .reward import REWARDS, BatchReward, GroupReward, PooledReward, Reward, StepReward, build, make, register
 from .verdict import Verdict
 from .verifiers import VERIFIERS, verify
@@ -23,6 +24,7 @@ __all__ = [
     "Episode",
     "GroupReward",
     "PooledReward",
+    "Recording",
     "References",
     "Reward",
     "RewardWrapper",

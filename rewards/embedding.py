@@ -2,7 +2,8 @@
 
 Novelty and similarity rewards take any `Embedder`: a callable from N texts to an array of N rows. `HashedNgrams` needs
 no weights and no network and gives the same numbers in every process; texts without a common word are orthogonal. A
-sentence encoder in its place compares meaning beyond shared words.
+sentence encoder in its place compares meaning beyond shared words; so do the hidden states of a model in training,
+which a learner measures where the embedder is "policy" or "reference".
 """
 
 from __future__ import annotations
@@ -10,16 +11,21 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from ..checks import check_choice
 from ..errors import InputError
 from .episode import Episode
 
 Embedder = Callable[[Sequence[str]], np.ndarray]
 """N texts to an array of shape [N, D]."""
+
+MODELS = ("policy", "reference")
+"""Names in the place of an embedder: hidden states of that model, which the learner measures."""
 
 MAX_CHARACTERS = 100_000
 """Only the first characters of a text are read, up to this number, to bound the cost of answers of megabytes."""
@@ -102,23 +108,64 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> np.ndarray | None:
     return rows if np.isfinite(rows).all() else None
 
 
+@dataclass(frozen=True)
+class EmbeddingSource:
+    """Where a reward's vectors come from.
+
+    Attributes:
+        embedder: maps texts to vectors; None where they are measured.
+        needs: the measures that are then read.
+        options: of their producers, by measure.
+    """
+
+    embedder: Embedder | None
+    needs: frozenset[str] = frozenset()
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, embedder: Embedder | str | None, *measures: str) -> EmbeddingSource:
+        """Read the argument ``embedder`` of a reward.
+
+        Args:
+            embedder: a callable, or a name in `MODELS`; None reads the measures, whoever supplies them.
+            measures: what is read of an episode in the place of an embedding.
+
+        Raises:
+            InputError: a text that is no name in `MODELS`, or something that cannot be called.
+        """
+        if isinstance(embedder, str):
+            check_choice("embedder", embedder, MODELS)
+            return cls(None, frozenset(measures), {name: {"model": embedder} for name in measures})
+        if embedder is not None and not callable(embedder):
+            raise InputError(
+                f"an embedder must be a callable from texts to vectors, or one of {MODELS}, not {embedder!r}."
+            )
+        return cls(embedder) if embedder is not None else cls(None, frozenset(measures))
+
+
 def collect_features(
-    episodes: Sequence[Episode], embedder: Embedder | None, text: Callable[[Episode], str] = lambda e: e.response
+    episodes: Sequence[Episode],
+    embedder: Embedder | None,
+    text: Callable[[Episode], str] = lambda e: e.response,
+    name: str = "features",
 ) -> np.ndarray | None:
-    """One row an episode: the embedding of its text, or the extra "features" where ``embedder`` is None.
+    """One row an episode: the embedding of its text, or the extra ``name`` where ``embedder`` is None.
 
     Returns:
-        An array [N, D], or None if an entry is not finite.
+        An array [N, D], or None if an entry is missing or not finite.
 
     Raises:
         InputError: the extras are missing, or are not vectors of one length.
     """
     if embedder is not None:
         return embed(embedder, [text(episode) for episode in episodes])
-    vectors = [np.asarray(episode.extra("features"), dtype=np.float64) for episode in episodes]
+    values = [episode.extra(name) for episode in episodes]
+    if any(value is None for value in values):
+        return None
+    vectors = [np.asarray(value, dtype=np.float64) for value in values]
     if any(vector.ndim != 1 or vector.shape != vectors[0].shape for vector in vectors):
         shapes = sorted({vector.shape for vector in vectors})
-        raise InputError(f"the extra 'features' must be a vector, equally long in a group, not of shapes {shapes}.")
+        raise InputError(f"the extra {name!r} must be a vector, equally long in a group, not of shapes {shapes}.")
     rows = np.stack(vectors)
     return rows if np.isfinite(rows).all() else None
 

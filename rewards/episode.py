@@ -25,6 +25,9 @@ class Step:
         terms: the environment's named reward terms, summing to ``reward``.
         tokens: length of the action in tokens.
         logps: log-probability of each sampled token of the action, nats; None where they were not recorded.
+        action_error: why the environment could not use the action; None where it could.
+        feedback: the environment's words on the action.
+        extras: what the environment told about the state after the action, by the names of its ``supplies``.
     """
 
     observation: Any
@@ -33,6 +36,9 @@ class Step:
     terms: Mapping[str, float]
     tokens: int
     logps: tuple[float, ...] | None = None
+    action_error: str | None = None
+    feedback: str = ""
+    extras: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.reward):

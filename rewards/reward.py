@@ -8,7 +8,7 @@ Most rewards derive from one of five bases and implement one method:
 base            method                     judges
 ==============  =========================  =============================================================
 `Reward`        ``value(episode)``         one episode
-`StepReward`    ``values(episode)``        one episode by one number a step, whose sum is the value
+`StepReward`    ``values(episode)``        one episode by one number a step; they are the verdict's ``steps``
 `PooledReward`  ``values(episodes)``       each episode alone, but many in one call
 `GroupReward`   ``values(episodes)``       the valid episodes of one task
 `BatchReward`   ``values(groups)``         the valid episodes of all tasks of a training step
@@ -23,6 +23,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 from ..errors import InputError
@@ -40,6 +42,9 @@ class Reward:
         name: the registered name, which is also the name of its term.
         paper: its source, with section or equation; empty for our own.
         needs: names of the entries of ``Episode.extras`` that it reads.
+        measure_options: by the name of a measure that it needs, options of what a learner measures it with.
+        learns_from: measures of a training batch that a learner hands to its method ``update``.
+        brings: what only the caller can bring, in words; "" where the learner or a shipped environment supplies all.
         complete: True if its value is the reward of the whole episode, in place of the environment's own; False if it
             is added to that.
         ranks_success: True if, within a group, no failed episode gets more than a successful one; tested for every
@@ -49,6 +54,9 @@ class Reward:
     name: ClassVar[str] = "reward"
     paper: ClassVar[str] = ""
     needs: frozenset[str] = frozenset()
+    measure_options: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    learns_from: frozenset[str] = frozenset()
+    brings: ClassVar[str] = ""
     complete: bool = False
     ranks_success: bool = False
 
@@ -86,12 +94,23 @@ class Reward:
             score=min(max(score, 0.0), 1.0), success=episode.success, valid=True, terms={self.name: float(value)}
         )
 
+    def report(self, verdict: Verdict) -> Mapping[str, Any]:
+        """Return what a learner is to keep of a verdict among the episode's extras, by the names of measures."""
+        return {}
+
     # Training progress and saving.
 
     @property
     def children(self) -> Mapping[str, Reward]:
-        """The rewards that this one is made of, by name."""
-        return {}
+        """The rewards that this one is made of, or takes scores from, by name."""
+        sources = {name: getattr(value, "reward", None) for name, value in vars(self).items()}
+        return {name: part for name, part in sources.items() if isinstance(part, Reward)}
+
+    def walk(self) -> Iterator[Reward]:
+        """This reward and all that it is made of."""
+        yield self
+        for child in self.children.values():
+            yield from child.walk()
 
     def advance(self, step: int, steps: int) -> None:
         """Report that training has reached update ``step`` of ``steps``, for rewards that change during training."""
@@ -133,7 +152,7 @@ class Reward:
 
 
 class StepReward(Reward):
-    """A reward with one number a step; its value is their sum. Learners with credit per turn read `values`."""
+    """A reward with one number a step; its value is their sum. Learners read them from `Verdict.steps`."""
 
     def values(self, episode: Episode) -> Sequence[float] | None:
         """Rewards of the steps of a valid episode; None where they could not be determined."""
@@ -152,6 +171,16 @@ class StepReward(Reward):
     def value(self, episode: Episode) -> float | None:
         values = self.values(episode)
         return None if values is None else float(sum(values))
+
+    def __call__(self, episode: Episode) -> Verdict:
+        return self.verdict_of_steps(episode, self.values(episode) if episode.valid else None)
+
+    def verdict_of_steps(self, episode: Episode, values: Sequence[float] | None) -> Verdict:
+        """Build a verdict from the rewards of the steps; it is invalid if ``values`` is None."""
+        if values is None:
+            return self.verdict(episode, None)
+        verdict = self.verdict(episode, float(sum(values)))
+        return replace(verdict, steps={self.name: tuple(map(float, values))}) if verdict.valid else verdict
 
 
 class PooledReward(Reward):
@@ -250,9 +279,12 @@ def build(data: Mapping[str, Any]) -> Reward:
 
 
 def _build_rewards(value: Any) -> Any:
-    """Replace every mapping with a "name" by the reward that it describes, also inside other mappings."""
+    """Replace every mapping with the "name" of a reward by the reward that it describes, also inside other mappings.
+
+    Other names are those of judges and verifiers, which whoever takes scores makes (see `terms.scores.as_scorer`).
+    """
     if isinstance(value, Mapping) and "name" in value:
-        return build(value)
+        return build(value) if value["name"] in REWARDS else value
     if isinstance(value, Mapping):
         return {key: _build_rewards(inner) for key, inner in value.items()}
     return value

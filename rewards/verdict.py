@@ -16,6 +16,26 @@ from ..errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
+class RewardSpan:
+    """The reward of a part of an action, such as one thought.
+
+    Args:
+        turn: index of the turn.
+        start, stop: positions of the part's characters in the action.
+        reward: contained in what the turn gets in `Verdict.steps`, or in the verdict's reward where there are no steps.
+    """
+
+    turn: int
+    start: int
+    stop: int
+    reward: float
+
+    def __post_init__(self) -> None:
+        if not (self.turn >= 0 and 0 <= self.start <= self.stop and math.isfinite(self.reward)):
+            raise InputError(f"a part of an action needs a turn, 0 <= start <= stop and a finite reward, not {self}.")
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The judgement of one answer or one episode.
 
@@ -27,9 +47,12 @@ class Verdict:
         feedback: one sentence on the result, suitable for the agent.
         malformed: True if the answer does not have the required form at all; ``feedback`` then names the fault.
         extras: further results of the judging as plain data, by the names in the ``needs`` of rewards.
+        steps: for each term that is made of rewards of turns, the reward of every turn; they sum to the term.
+        spans: rewards of parts of actions, where a reward is finer than a turn.
 
     Raises:
-        InputError: score outside [0, 1], a term that is not finite, or success claimed by an invalid verdict.
+        InputError: score outside [0, 1], a term that is not finite, steps that do not sum to a term of their name, or
+            success claimed by an invalid verdict.
     """
 
     score: float
@@ -39,6 +62,8 @@ class Verdict:
     feedback: str = ""
     malformed: bool = False
     extras: Mapping[str, Any] = field(default_factory=dict)
+    steps: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    spans: tuple[RewardSpan, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:  # also refuses NaN
@@ -48,8 +73,20 @@ class Verdict:
         for name, value in self.terms.items():
             if not math.isfinite(value):
                 raise InputError(f"the reward term {name!r} must be finite, not {value!r}.")
+        for name, values in self.steps.items():
+            total = math.fsum(values)
+            if name not in self.terms or not math.isclose(total, self.terms[name], rel_tol=1e-6, abs_tol=1e-9):
+                raise InputError(
+                    f"the rewards of turns of {name!r} sum to {total:g}, but its term is {self.terms.get(name)!r}; "
+                    "name them after the term that they sum to."
+                )
 
     @property
     def reward(self) -> float:
         """The sum of the terms where there are any, the score otherwise."""
         return float(sum(self.terms.values())) if self.terms else float(self.score)
+
+    @property
+    def by_turn(self) -> tuple[float, ...]:
+        """The reward of every turn over all terms that have steps; () if none has."""
+        return tuple(map(sum, zip(*self.steps.values(), strict=True)))

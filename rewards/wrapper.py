@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium as gym
 
 from ..errors import InputError
-from .episode import Episode, Step
+from .recording import Recording
 from .reward import GroupReward, Reward, StepReward
-from .verdict import Verdict
 
 
 class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
@@ -43,60 +42,35 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
                 f"reward {reward.name!r} needs {missing} of every episode, but this environment supplies "
                 f"{sorted(supplied) or 'nothing'}."
             )
-        if siblings := sorted({part.name for part in _parts(reward) if isinstance(part, GroupReward)}):
+        if siblings := sorted({part.name for part in reward.walk() if isinstance(part, GroupReward)}):
             raise InputError(f"{siblings} compare several episodes of one task, but a wrapper sees one at a time.")
         super().__init__(env)
         self.reward = reward
         self._count = _count_characters if count is None else count
-        self._steps: list[Step] = []
-        self._valid = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(seed=seed, options=options)
-        self._steps, self._valid = [], True
-        self._observation, self._start = observation, info
+        self._recording = Recording(observation, info)
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        observation, env_reward, terminated, truncated, info = self.env.step(action)
-        env_terms = dict(info.get("reward_terms") or {"env": float(env_reward)})
-        self._valid &= bool(info.get("reward_valid", True))
-        self._steps.append(Step(self._observation, action, float(env_reward), env_terms, self._count(action)))
-        self._observation = observation
-        terms: dict[str, float] = {} if self.reward.complete else dict(env_terms)
+        result = self.env.step(action)
+        observation, _, terminated, truncated, info = result
+        recording = self._recording
+        last = recording.add(action, result, tokens=self._count(action))
+        terms: dict[str, float] = {} if self.reward.complete else dict(last.terms)
         at_once = None
         if isinstance(self.reward, StepReward):
-            at_once = self.reward.at_once(self._steps[-1], observation, terminated)
-        valid = self._valid
+            at_once = self.reward.at_once(last, observation, terminated)
+        valid = recording.valid
         if at_once is not None:
             _add_terms(terms, {self.reward.name: at_once})
-        elif terminated or truncated:
-            verdict = self._judge_episode(info, truncated and not terminated)
-            valid &= verdict.valid
+        elif recording.over:
+            verdict = self.reward(recording.episode())
+            valid = valid and verdict.valid
             _add_terms(terms, verdict.terms or {self.reward.name: verdict.reward})
         info = {**info, "reward_terms": terms, "reward_valid": valid}
         return observation, float(sum(terms.values())), terminated, truncated, info
-
-    def _judge_episode(self, info: dict[str, Any], truncated: bool) -> Verdict:
-        return self.reward(
-            Episode(
-                task_id=str(self._start.get("task_id", "")),
-                params=dict(self._start.get("params", {})),
-                steps=tuple(self._steps),
-                success=bool(info.get("is_success", False)),
-                progress=min(max(float(info.get("progress", 0.0)), 0.0), 1.0),
-                valid=self._valid,
-                truncated=truncated,
-                max_tokens=None,
-                extras=dict(info.get("extras", {})),
-            )
-        )
-
-
-def _parts(reward: Reward) -> Iterator[Reward]:
-    yield reward
-    for child in reward.children.values():
-        yield from _parts(child)
 
 
 def _count_characters(action: Any) -> int:

@@ -162,7 +162,8 @@ def _train(title: str, folder: Path, config: TrainConfig, messages: Any) -> None
 
     try:
         learner = Learner.start(folder, config)
-        learner.run(tell)
+        # The terminal is the parent's; what a person should know is in the report.
+        learner.run(tell, lambda sentence: None)
         if config.steps:
             from .report import write_report
 

@@ -7,36 +7,42 @@ examples:
   palaestra eval palaestra/Countdown-v0 --agent my_module:my_function --json scores.json
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --out trajectories.jsonl
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --episodes 50 --samples 8
+  palaestra eval runs/first --checkpoint best --greedy
+  palaestra eval palaestra/GSM8K-v0 --agent Qwen/Qwen2.5-0.5B-Instruct --env-option source=my.jsonl --max-new-tokens 512
 """
 
 from __future__ import annotations
 
-import importlib
 import json
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import gymnasium as gym
 import tyro
 
-from ..agents import AGENTS, Agent, as_agent, make
+from ..agents import AGENTS, Agent, LanguageAgent
 from ..agents.atomic import write_atomically
 from ..agents.evaluation import environment_spec, evaluate
-from ..errors import InputError, MissingExtra, unknown_name
+from ..agents.grpo.config import TrainConfig
+from ..agents.grpo.run.blend import environment_of
+from ..agents.language.language_agent import read_run_settings
+from ..agents.lookup import find_agent
+from ..errors import InputError
 from .axes import parse_axes
+from .options import parse_options
 
 
 @dataclass(frozen=True)
 class EvalOptions:
     env: tyro.conf.Positional[str]
-    """Environment id; "module:id" imports the module first."""
-    agent: str = "random"
+    """Environment id; "module:id" imports the module first. The folder of a run stands for what it was trained on:
+    environment, axes and options, with the run as the agent."""
+    agent: str | None = None
     """A registered agent, module:attribute (an agent or any callable observation -> action), the folder of a run or of
-    a model, or a hub id."""
+    a model, or a hub id; by default random."""
     episodes: int = 100
     """How many to play."""
     seed: int = 0
@@ -47,6 +53,18 @@ class EvalOptions:
     """Difficulties dealt out in turn, each from 0 to 1; by default spread evenly."""
     axis: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Restrict axes: name=value, name=low:high or name=choice,choice."""
+    env_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
+    """Further arguments of the environment: name=value, such as source=questions.jsonl; a value may be JSON."""
+    checkpoint: str | None = None
+    """Of a run: newest (the default), best (of its evaluations), or a step."""
+    greedy: bool = False
+    """A model takes its likeliest tokens, in place of sampling at the temperature of its training."""
+    max_new_tokens: int | None = None
+    """A model's longest action in tokens; by default as a run was trained, or 64."""
+    max_episode_tokens: int | None = None
+    """A model's most action tokens in an episode; by default as a run was trained, or without limit."""
+    context: int | None = None
+    """A model's longest conversation in tokens; by default as a run was trained, or 1024."""
     bins: int = 5
     """Difficulty bins in the table."""
     samples: int = 1
@@ -67,15 +85,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     if config.json is not None and config.json.is_dir():
         raise InputError(f"--json must be a file, but {str(config.json)!r} is a folder.")
     texts = [text for group in config.axis for text in group]
-    axes = _parse_axes(config.env, texts) if texts else None
+    env_id, agent, axes, options = config.env, config.agent, None, {}
+    if Path(env_id).is_dir():
+        own = read_run_settings(env_id)
+        if "env" not in own:
+            raise InputError(f"{env_id!r} is a folder without a run; give an environment id or the folder of a run.")
+        agent = agent or env_id
+        trained = {name: own[name] for name in ("env", "axes", "env_options", "env_weights") if name in own}
+        env_id, options = environment_of(TrainConfig(**trained))
+        axes = options.pop("axes", None)
+    options = options | parse_options((text for group in config.env_option for text in group), "an environment")
+    axes = _parse_axes(env_id, options, texts) if texts else axes
     report = evaluate(
-        find_agent(config.agent),
-        config.env,
+        _find_agent(agent or "random", config),
+        env_id,
         episodes=config.episodes,
         seed=config.seed,
         split=config.split,
         difficulties=config.difficulty or None,
-        axes=axes,
+        axes=axes or None,
+        env_kwargs=options,
         num_envs=config.num_envs,
         out=config.out,
         progress=True,
@@ -88,50 +117,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def find_agent(text: str) -> Agent:
-    """Find the agent that a command line names: registered, in a folder (a run's or a model's), ``module:attribute``,
-    or a hub id.
-
-    Raises:
-        InputError: it is none of these.
-        MissingExtra: it is a model, and torch or transformers is absent.
-    """
-    if text in AGENTS:
-        return make(text)
-    if Path(text).is_dir():
-        return _load_model(text)
-    module, colon, attribute = text.rpartition(":")
-    if not colon or os.sep in text:
-        # One slash has the form of a hub id. If the part before it is a folder here, the rest is mistyped, and a
-        # request to the hub would only cost time.
-        if text.count("/") == 1 and not (Path(text).parent.is_dir() or text[0] in "./"):
-            return _load_model(text)
-        if os.sep in text or text.startswith("."):
-            raise InputError(f"the agent {text!r} is no folder; give the folder of a run or of a model.")
-        raise unknown_name("agent", text, AGENTS)
-    try:
-        value = importlib.import_module(module)
-    except ImportError as error:
-        raise InputError(f"the module {module!r} of agent {text!r} cannot be imported: {error}.") from error
-    for part in attribute.split("."):
-        if not hasattr(value, part):
-            raise unknown_name(f"attribute of {module}", part, [name for name in dir(value) if name[0] != "_"])
-        value = getattr(value, part)
-    return as_agent(value)
+def _find_agent(text: str, config: EvalOptions) -> Agent:
+    """Find the agent, with the settings of a model if any are given."""
+    names = ("checkpoint", "max_new_tokens", "max_episode_tokens", "context")
+    settings = {name: value for name in names if (value := getattr(config, name)) is not None}
+    if config.greedy:
+        settings["temperature"] = 0.0
+    if not settings:
+        return find_agent(text)
+    if text in AGENTS or ":" in text:
+        raise InputError(
+            f"the agent {text!r} is no model, so that it takes no --{next(iter(settings)).replace('_', '-')}; leave it "
+            "out, or give the folder of a run or of a model."
+        )
+    return LanguageAgent.load(text, **settings)
 
 
-def _load_model(source: str) -> Agent:
-    try:
-        from ..agents.language.language_agent import LanguageAgent
-    except ModuleNotFoundError as error:
-        if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("a language model", "train") from error
-        raise
-    return LanguageAgent.load(source)
-
-
-def _parse_axes(env_id: str, texts: Sequence[str]) -> dict[str, object]:
-    env = gym.make(environment_spec(env_id), disable_env_checker=True)
+def _parse_axes(env_id: str, options: Mapping[str, Any], texts: Sequence[str]) -> dict[str, object]:
+    env = gym.make(environment_spec(env_id), disable_env_checker=True, **options)
     space = getattr(env.unwrapped, "param_space", None)
     env.close()
     if space is None:

@@ -6,6 +6,7 @@ examples:
   palaestra list recipes dapo gspo          every stage of the named recipes
   palaestra list components                 what recipes are made of, stage by stage
   palaestra list components surrogate kl_k3 one stage, and one component in full
+  palaestra list measures                   what rewards, teachers and components read, and what supplies it
   palaestra list --json
   palaestra list envs --html > gallery.html  every environment with worked examples, as a page
   palaestra list --update-readmes .          in a checkout: the tables in the READMEs of its packages
@@ -33,8 +34,10 @@ from ..registry import Registry
 from ..rewards import REWARDS, VERIFIERS, BatchReward, GroupReward, StepReward
 from ..rewards.algebra import Composite
 from ..teachers import TEACHERS
+from ..teachers.requests import REQUESTS
 from .axes import format_axis
 from .docstrings import paper, summary
+from .list_measures import measure_rows, measures
 from .list_stages import Row, component_rows, components, recipe_rows, recipes, stage_rows
 
 BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
@@ -43,8 +46,8 @@ BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
 @dataclass(frozen=True)
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Which tables: envs, agents, teachers, recipes, rewards, verifiers, all of these by default; or components. After
-    recipes or components, names of what to show whole."""
+    """Which tables: envs, agents, teachers, requests, recipes, rewards, verifiers, all of these by default; or
+    components or measures. After recipes, components or measures, names of what to show."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -76,20 +79,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(page(ids()))
         return 0
     if names:
-        rows = recipe_rows(names) if kinds == ["recipes"] else component_rows(names)
+        rows = {"recipes": recipe_rows, "components": component_rows, "measures": measure_rows}[kinds[0]](names)
         return _print_or_dump({kinds[0]: rows}, _in_full(kinds[0], rows), options)
-    tables = {kind: (TABLES | {"components": components})[kind]() for kind in kinds}
+    tables = {kind: (TABLES | _ON_REQUEST)[kind]() for kind in kinds}
     return _print_or_dump(tables, tables, options)
 
 
 def _parse_request(options: ListOptions) -> tuple[list[str], list[str]]:
     """Return the tables asked for, and the names within one of them."""
-    known = [*TABLES, "components"]
+    known = [*TABLES, *_ON_REQUEST]
     kinds = [word for word in options.what if word in known]
     names = [*(word for word in options.what if word not in known), *options.show]
     if names and not kinds and options.show:
         kinds = ["recipes"]
-    if names and kinds not in (["recipes"], ["components"]):
+    if names and kinds not in (["recipes"], ["components"], ["measures"]):
         raise unknown_name("table", names[0], known)
     return kinds or list(TABLES), names
 
@@ -98,6 +101,8 @@ def _in_full(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Return named recipes or components in full, as tables with a title each."""
     if kind == "recipes":
         return {f"{row['name']}: {row['summary']} ({row['paper']})": stage_rows(row) for row in rows}
+    if kind == "measures":
+        return {kind: list(rows)}
     tables: dict[str, list[Row]] = {}
     for row in rows:
         shown = {name: value for name, value in row.items() if name not in ("stage", "docstring")}
@@ -140,6 +145,20 @@ def teachers() -> list[Row]:
     ]
 
 
+def requests() -> list[Row]:
+    """Every request that a proposal can make of the learner: key of its meta, value, effect, and who makes it."""
+    made = {name: getattr(value, "asks", ()) for name, value, _ in _entries(TEACHERS)}
+    return [
+        {
+            "name": name,
+            "value": request.value,
+            "summary": request.effect,
+            "teachers": ", ".join(teacher for teacher, asks in made.items() if name in asks),
+        }
+        for name, request in REQUESTS.items()
+    ]
+
+
 def verifiers() -> list[Row]:
     """Every verifier of `palaestra.rewards.verify`: kind, what it is, paper."""
     return [{"name": name, "summary": text, "paper": paper(value)} for name, value, text in _entries(VERIFIERS)]
@@ -151,6 +170,8 @@ def rewards() -> list[Row]:
     for name, value, text in _entries(REWARDS):
         sees = next((word for base, word in _SEES if value is not None and issubclass(value, base)), "an episode")
         needs = ", ".join(sorted(getattr(value, "needs", ())))
+        if brings := getattr(value, "brings", ""):
+            needs = f"{needs}; bring {brings}".removeprefix("; ")
         rows.append({"name": name, "summary": text, "sees": sees, "needs": needs, "paper": paper(value)})
     return rows
 
@@ -172,10 +193,15 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     "envs": envs,
     "agents": agents,
     "teachers": teachers,
+    "requests": requests,
     "recipes": recipes,
     "rewards": rewards,
     "verifiers": verifiers,
 }
+
+
+_ON_REQUEST: dict[str, Callable[[], list[Row]]] = {"components": components, "measures": measures}
+"""Tables that need torch, which are printed only when they are asked for."""
 
 
 def _entries(registry: Registry[Any]) -> Iterator[tuple[str, Any, str]]:
@@ -214,7 +240,7 @@ def _cell(column: str, text: str) -> str:
 
 README_TABLES = {
     "envs/README.md": ("envs",),
-    "teachers/README.md": ("teachers",),
+    "teachers/README.md": ("teachers", "requests"),
     "rewards/README.md": ("verifiers", "rewards"),
     "agents/README.md": ("agents", "recipes"),
 }

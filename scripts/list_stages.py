@@ -98,11 +98,11 @@ def components() -> list[Row]:
         {
             "stage": stage,
             "name": name,
-            "summary": _without_papers(summary(value)),
+            "summary": _without_papers(summary(value)) + _brings(value),
             "parameters": parameters(value),
             "paper": find_citation(value.__doc__),
         }
-        for stage, registry in _stages().items()
+        for stage, registry in stages().items()
         for name, value in registry.items()
     ]
 
@@ -115,15 +115,15 @@ def component_rows(names: Sequence[str]) -> list[Row]:
         MissingExtra: torch is absent.
     """
     rows = components()
-    stages = _stages()
+    registries = stages()
     for name in names:
-        if name not in stages and not any(row["name"] == name for row in rows):
-            raise unknown_name("stage or component", name, {*stages, *(row["name"] for row in rows)})
+        if name not in registries and not any(row["name"] == name for row in rows):
+            raise unknown_name("stage or component", name, {*registries, *(row["name"] for row in rows)})
     found = []
     for row in rows:
         if row["name"] in names:
-            text = inspect.cleandoc(stages[row["stage"]][row["name"]].__doc__ or "")
-            found.append({**row, "docstring": text})
+            value = registries[row["stage"]][row["name"]]
+            found.append({**row, "docstring": inspect.cleandoc(value.__doc__ or "") + _brings(value)})
         elif row["stage"] in names:
             found.append(row)
     return found
@@ -141,18 +141,28 @@ def parameters(component: Any) -> str:
     return ", ".join(shown)
 
 
+def _brings(component: Any) -> str:
+    """What only the caller can bring, as an end of a summary."""
+    return f" (bring {brings})" if (brings := getattr(component, "brings", "")) else ""
+
+
 def _without_papers(text: str) -> str:
     """A summary without citations in brackets, as the paper has a column of its own."""
     return re.sub(r"\s*\([^()]*arXiv[^()]*\)", "", text)
 
 
-def _stages() -> dict[str, Registry[Any]]:
+def stages() -> dict[str, Registry[Any]]:
+    """The stages of the learner with their components loaded.
+
+    Raises:
+        MissingExtra: torch is absent.
+    """
     try:
-        stages = importlib.import_module("..agents.grpo.recipes.stages", __package__).STAGES
-        for stage in stages.values():
+        found = importlib.import_module("..agents.grpo.recipes.stages", __package__).STAGES
+        for stage in found.values():
             len(stage)  # asking a stage imports its components
     except ImportError as error:
         if error.name in ("torch", "transformers", "safetensors"):
             raise MissingExtra("listing components", "train") from None
         raise
-    return stages
+    return found

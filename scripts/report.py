@@ -62,12 +62,14 @@ def write_report(run: Path) -> Path:
     evaluations = by_step(read_rows(run / "evaluations.jsonl"))
     proposals = read_rows(run / "proposals.jsonl")
     timings = by_step(read_rows(run / "timings.jsonl"))
+    notices = read_rows(run / "notices.jsonl")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"number": format_number, "percent": format_percent}
     page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         name=run.resolve().name,
         config=config,
         all_config=json.dumps(config, indent=2, ensure_ascii=False),
+        notices=notices,
         tiles=tiles(metrics, evaluations, timings),
         evaluation_lines=plots.evaluation_lines(evaluations),
         training_heat=plots.training_heat(proposals),
@@ -130,6 +132,8 @@ def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[
         first, last = evaluations[0], evaluations[-1]
         for name, row in [("last", last), ("first", first)][: len(evaluations)]:
             on = f"step {row.get('step')}, {format_interval(row)}"
+            if is_finite_number(row.get("greedy_success")):
+                on += f"; greedy {format_percent(row['greedy_success'])}"
             found.append((f"success, {name} evaluation", format_percent(row.get("success")), on))
     if metrics:
         last = metrics[-1]
@@ -137,6 +141,8 @@ def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[
         episodes = sum(row.get("episodes") or 0 for row in metrics)
         tokens = sum(row.get("tokens") or 0 for row in metrics)
         found.append(("episodes played", f"{episodes:,.0f}", f"{tokens:,.0f} tokens, {len(metrics)} steps"))
+        if overlong := sum(row.get("overlong_prompts") or 0 for row in metrics):
+            found.append(("prompts left out", f"{overlong:,.0f}", "longer than the context allows"))
     if timings:
         seconds = sum(row.get("seconds") or 0.0 for row in timings)
         speeds = sorted(row["tokens_per_s"] for row in timings if row.get("tokens_per_s") is not None)
@@ -151,10 +157,12 @@ def evaluation_table(evaluations: Sequence[Row]) -> dict[str, Any]:
     """
     everything = [row for evaluation in evaluations for row in evaluation.get("by_difficulty", ())]
     bins = sorted({(row["low"], row["high"]) for row in everything})
+    names = list(dict.fromkeys(name for evaluation in evaluations for name in evaluation.get("environments", {})))
     rows = []
     for evaluation in pick_evenly(evaluations, TABLE_ROWS):
         found = {(row["low"], row["high"]): row for row in evaluation.get("by_difficulty", ())}
-        cells = [evaluation, *(found.get(edges) for edges in bins)]
+        cells = [evaluation, *(evaluation.get("environments", {}).get(name) for name in names)]
+        cells += [found.get(edges) for edges in bins]
         rows.append(
             {
                 "step": evaluation.get("step"),
@@ -165,7 +173,8 @@ def evaluation_table(evaluations: Sequence[Row]) -> dict[str, Any]:
                 ],
             }
         )
-    return {"bins": [f"{low:.2f}" if low == high else f"{low:.2f}–{high:.2f}" for low, high in bins], "rows": rows}
+    difficulties = [f"{low:.2f}" if low == high else f"{low:.2f}–{high:.2f}" for low, high in bins]
+    return {"bins": [*names, *difficulties], "rows": rows}
 
 
 def sample_episodes(trajectories: Sequence[Row], count: int = EPISODES) -> list[Row]:

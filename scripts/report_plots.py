@@ -59,7 +59,7 @@ LINES = (ACCENT, "#c8702a", "#7a5aa6")
 
 def evaluation_lines(evaluations: Sequence[Row]) -> str:
     """Success on held-out tasks over the steps: all of them with the confidence band, and a line for each difficulty
-    bin.
+    bin, or for each of several environments.
     """
     rows = [row for row in evaluations if _is_finite(row.get("success"))]
     if not rows:
@@ -68,7 +68,14 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         steps = [row["step"] for row in rows]
-        bins = sorted({(b["low"], b["high"]) for row in rows for b in row.get("by_difficulty", ())})
+        # Of several environments, a line for each takes the place of those by difficulty.
+        names = list(dict.fromkeys(name for row in rows for name in row.get("environments", ())))
+        for name, colour in zip(names, mpl.color_sequences["tab10"] * math.ceil(len(names) / 10)):
+            parts = [(row["step"], row.get("environments", {}).get(name, {}).get("success")) for row in rows]
+            own = [part for part in parts if _is_finite(part[1])] or [(rows[0]["step"], math.nan)]
+            axes.plot(*zip(*own), color=colour, linewidth=1.3, marker="o", markersize=2.5, label=name)
+        found_bins = {(b["low"], b["high"]) for row in rows for b in row.get("by_difficulty", ())}
+        bins = [] if names else sorted(found_bins)
         colours = mpl.colormaps["viridis_r"](np.linspace(0.15, 0.95, max(len(bins), 1)))
         for (low, high), colour in zip(bins, colours):
             found = [
@@ -81,6 +88,8 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
             axes.plot(*zip(*found), color=colour, linewidth=1.3, marker="o", markersize=2.5, label=label)
         means = [row["success"] for row in rows]
         axes.plot(steps, means, color=INK, linewidth=2.2, marker="o", markersize=4, label="all")
+        if greedy := [(row["step"], row["greedy_success"]) for row in rows if _is_finite(row.get("greedy_success"))]:
+            axes.plot(*zip(*greedy), color=INK, linewidth=1.3, linestyle="--", label="all, greedy")
         bands = [(row["step"], *row["ci"]) for row in rows if all(map(_is_finite, row.get("ci") or (None,)))]
         if bands:
             at, low, high = zip(*bands)
@@ -124,25 +133,26 @@ def sampled_heats(proposals: Sequence[Row]) -> str:
     edges = _windows(rows)
     columns = np.array([_window(edges, row["step"]) for row in rows])
     weight = np.array([float(row.get("n") or 1) for row in rows])
-    panels: list[tuple[str, np.ndarray, list[str]]] = []
+    panels: list[tuple[str, np.ndarray, np.ndarray, list[str]]] = []
     if all(_is_finite(row.get("difficulty")) for row in rows):
         levels = np.array([_level(row["difficulty"]) for row in rows])
-        panels.append(("difficulty", levels, []))
+        panels.append(("difficulty", np.arange(len(rows)), levels, []))
     # An axis that never varies says nothing about the teacher.
-    for position, name in enumerate(rows[0]["params"]):
-        if all(name in row["params"] for row in rows):
-            levels, labels = _axis_levels(rows, name, position)
-            if len(labels) > 1:
-                panels.append((name, levels, labels))
+    # Of several environments, each has its own axes.
+    for name in dict.fromkeys(name for row in rows for name in row["params"]):
+        own = np.flatnonzero([name in row["params"] for row in rows])
+        levels, labels = _axis_levels([rows[i] for i in own], name)
+        if len(labels) > 1:
+            panels.append((name, own, levels, labels))
     if not panels:
         return ""
 
     def draw(figure: Figure) -> None:
         grid = figure.subplots(math.ceil(len(panels) / 2), 2 if len(panels) > 1 else 1, squeeze=False).ravel()
-        for axes, (name, levels, labels) in zip(grid, panels):
+        for axes, (name, own, levels, labels) in zip(grid, panels):
             height = len(labels) or LEVELS
             count = np.zeros((height, len(edges) - 1))
-            np.add.at(count, (levels, columns), weight)
+            np.add.at(count, (levels, columns[own]), weight[own])
             total = count.sum(axis=0, keepdims=True)
             share = np.divide(count, total, out=np.full_like(count, math.nan), where=total > 0)
             _heat(figure, axes, share, edges, "GnBu", "")
@@ -271,7 +281,7 @@ def _level(share: float) -> int:
     return min(int(share * LEVELS + 1e-9), LEVELS - 1)
 
 
-def _axis_levels(rows: Sequence[Row], name: str, position: int) -> tuple[np.ndarray, list[str]]:
+def _axis_levels(rows: Sequence[Row], name: str) -> tuple[np.ndarray, list[str]]:
     """The row of the map for each proposal's value on one axis [proposals], and the labels of the rows from below."""
     values = [row["params"][name] for row in rows]
     distinct = set(values)
@@ -284,9 +294,7 @@ def _axis_levels(rows: Sequence[Row], name: str, position: int) -> tuple[np.ndar
             levels = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, LEVELS - 1)
             return levels, [f"{a:.3g}–{b:.3g}" for a, b in itertools.pairwise(edges)]
     # The order of choices on the axis follows from their coordinate in the unit cube.
-    place = {
-        row["params"][name]: row["unit"][position] if position < len(row.get("unit") or ()) else 0.0 for row in rows
-    }
+    place = {row["params"][name]: dict(zip(row["params"], row.get("unit") or ())).get(name, 0.0) for row in rows}
     order = sorted(distinct, key=lambda value: (place[value], str(value)))
     return np.array([order.index(value) for value in values]), [str(value) for value in order]
 

@@ -2,29 +2,33 @@
 
 examples:
   palaestra train palaestra/Arithmetic-v0 --axis digits=1 terms=2:4 --out runs/first
+  palaestra train palaestra/Arithmetic-v0 palaestra/GSM8K-v0 --env-weight 1 2 --axis Arithmetic.digits=1:2
   palaestra train palaestra/Countdown-v0 --teacher sec --recipe dapo --steps 500 --seed 3
-  palaestra train palaestra/GuessNumber-v0 --model Qwen/Qwen2.5-0.5B-Instruct --max-new-tokens 64 --lr 1e-6
+  palaestra train palaestra/GuessNumber-v0 --model Qwen/Qwen2.5-0.5B-Instruct --lora 16 --max-new-tokens 64
+  palaestra train palaestra/GSM8K-v0 --env-option source=questions.jsonl --lr-schedule cosine --lr-end 0.1
   palaestra train --resume runs/first
 """
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from ..agents.evaluation import environment_spec
 from ..agents.grpo.config import TrainConfig
 from ..errors import InputError, MissingExtra
 from .axes import parse_axes
+from .option_groups import make_form, read_form
+from .options import parse_options
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -32,23 +36,55 @@ if TYPE_CHECKING:
     from ..agents.grpo.learner import Learner, TrainingProgress
 
 
+Texts = tuple[tuple[str, ...], ...]
+_OWN: dict[str, tuple[Any, Any, str]] = {
+    "axis": (
+        tyro.conf.UseAppendAction[Texts],
+        (),
+        "Restrict axes: name=value, name=low:high or name=choice,choice. Of several environments, those of each "
+        "bear its name: Arithmetic.digits=1:2.",
+    ),
+    "env_weight": (
+        tuple[str, ...],
+        (),
+        "Of several environments, how often each is drawn: a number, start:end for a straight line over the run, or a "
+        "schedule as JSON.",
+    ),
+    "env_option": (
+        tyro.conf.UseAppendAction[Texts],
+        (),
+        "Further arguments of the environment: name=value, such as source=questions.jsonl; a value may be JSON. Of "
+        "several environments, those of one bear its name: GSM8K.source=questions.jsonl.",
+    ),
+    "teacher_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the teacher: name=value."),
+    "out": (Path | None, None, "Folder for the run, new or empty; by default runs/ENV-TEACHER-RECIPE-SEED."),
+    "resume": (
+        Path | None,
+        None,
+        "Continue the run in this folder from its newest checkpoint. Only --steps may be given with it, to go further, "
+        "and --patience.",
+    ),
+}
+"""Options beside those of the configuration: name -> (type, default, help)."""
+
+
 @dataclass(frozen=True)
 class TrainOptions:
-    axis: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
-    """Restrict axes: name=value, name=low:high or name=choice,choice."""
-    teacher_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
-    """Arguments of the teacher: name=value."""
-    out: Path | None = None
-    """Folder for the run, new or empty; by default runs/ENV-TEACHER-RECIPE-SEED."""
-    resume: Path | None = None
-    """Continue the run in this folder from its newest checkpoint. Only --steps may be given with it, to go further."""
-    config: Annotated[TrainConfig, tyro.conf.arg(name="")] = field(default_factory=TrainConfig)
+    """A parsed command line."""
+
+    axis: Texts
+    env_weight: tuple[str, ...]
+    env_option: Texts
+    teacher_option: Texts
+    out: Path | None
+    resume: Path | None
+    config: TrainConfig
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    options = _parse(arguments, TrainConfig())
+    options = _parse_new(arguments)
     if options.resume is not None:
         if options.out is not None:
             raise InputError(
@@ -66,19 +102,47 @@ def main(argv: Sequence[str] | None = None) -> int:
     return train(learner)
 
 
+def read_config(arguments: Sequence[str]) -> TrainConfig:
+    """The configuration of a new run that a command line describes."""
+    return _build_config(_parse_new(arguments))
+
+
+def _parse_new(arguments: Sequence[str]) -> TrainOptions:
+    """Parse a command line, with defaults that follow the model."""
+    options = _parse(arguments, TrainConfig())
+    if options.resume is not None or options.config.model == "tiny":
+        return options
+    chosen = _learner_module("run.defaults").choose_defaults(
+        options.config.model, options.config.lora, options.config.device
+    )
+    return _parse(arguments, dataclasses.replace(TrainConfig(), **chosen.values))
+
+
 def train(learner: Learner) -> int:
-    """Run to the end with progress on the terminal, then write the report; return 0, or 130 if Ctrl-C stopped it."""
+    """Run to the end with progress on the terminal, then write the report.
+
+    Returns:
+        0; 1 if the run ended as it could not learn; 130 if Ctrl-C stopped it.
+    """
     from rich.console import Console
 
     console = Console(stderr=True)
     folder = learner.folder.path
-    console.print(
-        f"{learner.config.env} · teacher {learner.config.teacher} · recipe {learner.config.recipe} · {folder}"
-    )
-    with _stop_on_interrupt(learner, console), _bars(console) as bars:
-        finished = learner.run(_Watcher(bars))
+    envs = " + ".join(learner.config.envs)
+    console.print(f"{envs} · teacher {learner.config.teacher} · recipe {learner.config.recipe} · {folder}")
+    from ..agents.grpo.run.health import DeadRun
     from .report import write_report
 
+    try:
+        with _stop_on_interrupt(learner, console), _bars(console) as bars:
+            finished = learner.run(_Watcher(bars), lambda sentence: bars.console.print(sentence, highlight=False))
+    except DeadRun:
+        report = write_report(folder)
+        console.print(
+            f"ended at step {learner.step} of {learner.config.steps}, as the run could not learn; report in {report}",
+            soft_wrap=True,
+        )
+        return 1
     report = write_report(folder)
     if not finished:
         # Never wrapped: the command is there to be copied.
@@ -150,54 +214,64 @@ def _stop_on_interrupt(learner: Learner, console: Any) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _learner_module() -> Any:
+def _learner_module(name: str = "learner") -> Any:
+    """Import a module of the learner; raises MissingExtra where torch or transformers is absent."""
     try:
-        from ..agents.grpo import learner
+        return importlib.import_module(f"..agents.grpo.{name}", __package__)
     except ImportError as error:
         if error.name in ("torch", "transformers", "safetensors"):
             raise MissingExtra("training", "train") from None
         raise
-    return learner
 
 
 def _parse(arguments: Sequence[str], config: TrainConfig) -> TrainOptions:
-    return tyro.cli(
-        TrainOptions, args=arguments, prog="palaestra train", description=__doc__, default=TrainOptions(config=config)
-    )
+    form = tyro.cli(make_form(config, _OWN), args=arguments, prog="palaestra train", description=__doc__)
+    return TrainOptions(**{name: getattr(form, name) for name in _OWN}, config=read_form(form, config))
 
 
 def _build_config(options: TrainOptions) -> TrainConfig:
     """Apply the options outside the configuration (axes, teacher options) to it."""
     config = options.config
     changes: dict[str, Any] = {}
+    if options.env_weight:
+        config = dataclasses.replace(config, env_weights=tuple(map(_parse_weight, options.env_weight)))
+    if texts := [text for group in options.env_option for text in group]:
+        config = dataclasses.replace(config, env_options=parse_options(texts, "an environment"))
     if texts := [text for group in options.axis for text in group]:
         import gymnasium
 
-        env = gymnasium.make(environment_spec(config.env), disable_env_checker=True)
+        from ..agents.grpo.run.blend import environment_of
+
+        env_id, arguments = environment_of(config)
+        arguments.pop("axes", None)
+        env = gymnasium.make(env_id, disable_env_checker=True, **arguments)
         changes["axes"] = {
             name: list(value) if isinstance(value, tuple | list) else value
             for name, value in parse_axes(texts, env.unwrapped.param_space).items()  # type: ignore[attr-defined]
         }
         env.close()
     if texts := [text for group in options.teacher_option for text in group]:
-        changes["teacher_options"] = dict(_parse_teacher_option(text) for text in texts)
+        changes["teacher_options"] = parse_options(texts, "a teacher")
     return dataclasses.replace(config, **changes)
 
 
-def _parse_teacher_option(text: str) -> tuple[str, Any]:
+def _parse_weight(text: str) -> Any:
+    """A number, ``start:end`` for a linear schedule over the run, or a schedule as JSON, as plain data."""
     import json
 
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise InputError(f"a teacher option is given as name=value, not {text!r}.")
     try:
-        return name, json.loads(value)
+        if ":" in text and not text.lstrip().startswith("{"):
+            start, end = map(float, text.split(":"))
+            return {"kind": "linear", "start": start, "end": end}
+        return json.loads(text)
     except ValueError:
-        return name, value
+        raise InputError(
+            f"a weight is a number such as 2, a line start:end such as 1:0.5, or a schedule as JSON, not {text!r}."
+        ) from None
 
 
 def _default_folder(config: TrainConfig) -> Path:
-    env = config.env.rpartition("/")[2]
+    env = "+".join(env_id.rpartition("/")[2] for env_id in config.envs)
     return Path("runs") / f"{env}-{config.teacher}-{config.recipe}-{config.seed}"
 
 

@@ -5,6 +5,7 @@
     teacher.observe([Outcome(proposal.id, proposal.task, returns=[0.7], successes=[True])])
     params = teacher.sample(); teacher.update(params, 0.7)
     env = TeacherWrapper(env, "alp-gmm", seed=0)
+    with serve(teacher) as served: ...  # for workers in other processes
 
 Each algorithm is a module that registers itself, in the folder of its kind: `boxes` (points of continuous axes), `arms`
 (bandits over categories), `prompts` (selectors over a list of tasks), `levels` (buffers of generated tasks). `budgets`
@@ -16,11 +17,13 @@ from __future__ import annotations
 
 from .arms.arm_teacher import ArmTeacher
 from .boxes.box_teacher import BoxTeacher
-from .pools import FiniteTasks, as_arms, as_pool, discretise, fixed_tasks, instance
+from .families import FamilyTeacher
+from .pools import FiniteTasks, as_arms, as_pool, discretise, fixed_ladders, fixed_tasks, instance
 from .prompts.prompt_teacher import PromptTeacher
 from .protocol import Draw, Evidence, Outcome, Proposal, Teacher
 from .random import RandomTeacher
-from .registration import TEACHERS, Preset, make, register
+from .registration import TEACHERS, Preset, fixed_pool, make, register
+from .served import ServedTeacher, TeacherHandle, serve
 from .spaces import as_cube
 from .wrapper import TeacherWrapper
 
@@ -30,20 +33,26 @@ __all__ = [
     "BoxTeacher",
     "Draw",
     "Evidence",
+    "FamilyTeacher",
     "FiniteTasks",
     "Outcome",
     "Preset",
     "PromptTeacher",
     "Proposal",
     "RandomTeacher",
+    "ServedTeacher",
     "Teacher",
+    "TeacherHandle",
     "TeacherWrapper",
     "as_arms",
     "as_cube",
     "as_pool",
     "discretise",
+    "fixed_ladders",
+    "fixed_pool",
     "fixed_tasks",
     "instance",
     "make",
     "register",
+    "serve",
 ]

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..checks import check_count, check_share
 from ..errors import InputError
+from .part_ids import PartIds
 from .pools import Arms
 from .protocol import Draw, Evidence, Outcome, Proposal, Teacher
 from .random import RandomTeacher
@@ -67,10 +68,22 @@ class CombinedTeacher(Teacher):
             max_in_flight=sum(part.max_in_flight for part in parts),
             settings={"parts": [part.state_name or type(part).__qualname__ for part in parts], **(settings or {})},
         )
+        self._ids = PartIds(self.parts)
 
     @property
     def needs(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return frozenset().union(*(part.needs for part in self.parts))
+
+    @property
+    def uses(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return frozenset().union(*(part.uses for part in self.parts))
+
+    @property
+    def asks(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return frozenset().union(*(part.asks for part in self.parts))
+
+    def joinable(self) -> frozenset[int]:
+        return self._ids.joinable()
 
     @abstractmethod
     def _turns(self, k: int) -> np.ndarray:
@@ -79,12 +92,15 @@ class CombinedTeacher(Teacher):
     def _pass_on(self, part: int, proposal: Proposal) -> Draw:
         record = [part, proposal.id]
         p = proposal
-        return Draw(record, p.task, p.prob, p.origin, p.n, p.train, p.meta)
+        return Draw(record, p.task, p.prob, p.origin, p.n, p.train, self._ids.translate(part, p.meta))
 
     def _draw(self, k: int) -> list[Draw]:
         turns = self._turns(k)
         waiting = {int(part): iter(self.parts[part].propose(int((turns == part).sum()))) for part in np.unique(turns)}
-        return [self._pass_on(part, next(waiting[part])) for part in turns.tolist()]
+        proposals = [next(waiting[part]) for part in turns.tolist()]
+        draws = [self._pass_on(part, proposal) for part, proposal in zip(turns.tolist(), proposals, strict=True)]
+        self._ids.remember(turns.tolist(), proposals, self._next_id)
+        return draws
 
     def sample(self) -> Any:
         # A proposal of the part would stay in flight for ever, as `update` reports outcomes without an id.
@@ -114,11 +130,12 @@ class CombinedTeacher(Teacher):
         }
 
     def _save(self) -> dict[str, Any]:
-        return {"parts": [part.state_dict() for part in self.parts]}
+        return {"parts": [part.state_dict() for part in self.parts], **self._ids.save()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         for part, saved in zip(self.parts, own["parts"], strict=True):
             part.load_state_dict(saved)
+        self._ids.restore(own)
 
 
 class Mix(CombinedTeacher):

@@ -2,7 +2,7 @@
 
 `as_arms` and `as_pool` take a `ParamSpace`, a bounded Gymnasium `Box`, a `Discrete` or `FiniteTasks`; the first cuts
 axes coarsely, as a bandit must try every arm, the second keeps every combination of values apart where they can be
-counted.
+counted. Of a space of several families the first makes an arm of each, the second joins their lists.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ import numpy as np
 
 from ..checks import check_count
 from ..errors import InputError
-from .spaces import Cube, ParamSpaceLike, arm_index, as_cube
+from .spaces import Cube, FamilySpaceLike, ParamSpaceLike, arm_index, as_cube
 
 MAX_ARMS = 4096
 MAX_TASKS = 1_000_000
 DEFAULT_ARMS = 25
+MAX_RUNGS = 16
 DEFAULT_CELLS = 10_000  # a space with no more combinations of values than this is a pool of all of them
 
 
@@ -83,6 +84,11 @@ class DiscreteArms(Arms):
         return str(self.start + arm)
 
 
+def default_bins(dimension: int) -> int:
+    """Cells along each axis that make about `DEFAULT_ARMS` in all, 10 on a single axis."""
+    return 10 if dimension == 1 else max(2, int(DEFAULT_ARMS ** (1 / dimension) + 1e-9))
+
+
 class Grid(Arms):
     """A cube cut into equal cells, one arm each; a task is uniform inside its cell, or among its values.
 
@@ -98,8 +104,7 @@ class Grid(Arms):
     """
 
     def __init__(self, cube: Cube, bins: int | Sequence[int] | None = None, limit: int = MAX_ARMS):
-        if bins is None:
-            bins = 10 if cube.dimension == 1 else max(2, int(DEFAULT_ARMS ** (1 / cube.dimension) + 1e-9))
+        bins = default_bins(cube.dimension) if bins is None else bins
         per_axis = [bins] * cube.dimension if isinstance(bins, int | np.integer) else list(bins)
         if len(per_axis) != cube.dimension:
             raise InputError(f"bins={bins!r} has {len(per_axis)} entries; this space has {cube.dimension} axes.")
@@ -156,6 +161,64 @@ class Grid(Arms):
     def name(self, arm: int) -> str:
         cell = np.unravel_index(arm, self.bins)
         return ",".join(f"{n}[{i + 1}/{b}]" for n, i, b in zip(self.cube.names, cell, self.bins))
+
+
+class FamilyArms(Arms):
+    """The arms of several families, one family after another.
+
+    Where each family is one arm, the arms are assumed to be in order of difficulty, as those of a Discrete are. Else
+    the features are the family's place in the list and the features of each, 0.5 where they belong to another family.
+
+    Args:
+        space: the families.
+        arms: the arms of each, in order.
+    """
+
+    def __init__(self, space: FamilySpaceLike, arms: Sequence[Arms]):
+        self.space, self.parts = space, list(arms)
+        self._families = list(space.families)
+        self._starts = np.cumsum([0, *(part.n for part in self.parts)])
+        self.n = int(self._starts[-1])
+        if self.n > MAX_TASKS:
+            raise InputError(f"these families have {self.n} arms together; at most {MAX_TASKS} are allowed.")
+        self.signature = {"families": {name: part.signature for name, part in zip(self._families, self.parts)}}
+
+    @property
+    def features(self) -> np.ndarray:
+        places = np.linspace(0.0, 1.0, len(self.parts))
+        if self.n == len(self.parts):
+            return places[:, None]
+        tables = [part.features for part in self.parts]
+        joined = np.full((self.n, 1 + sum(table.shape[1] for table in tables)), 0.5)
+        column = 1
+        for place, start, table in zip(places, self._starts, tables):
+            joined[start : start + len(table), 0] = place
+            joined[start : start + len(table), column : column + table.shape[1]] = table
+            column += table.shape[1]
+        return joined
+
+    @property
+    def difficulty(self) -> np.ndarray:
+        if self.n == len(self.parts):
+            return super().difficulty
+        return np.concatenate([part.difficulty for part in self.parts])
+
+    def _find(self, arm: int) -> tuple[int, int]:
+        """The family of an arm, and the arm's number in it."""
+        family = int(np.searchsorted(self._starts, arm, side="right")) - 1
+        return family, int(arm - self._starts[family])
+
+    def task(self, arm: int, rng: np.random.Generator) -> Any:
+        family, own = self._find(arm)
+        return self.parts[family].task(own, rng)
+
+    def arm(self, task: Any) -> int:
+        family = self._families.index(self.space.family_of(task))
+        return int(self._starts[family]) + self.parts[family].arm(task)
+
+    def name(self, arm: int) -> str:
+        family, own = self._find(arm)
+        return self._families[family] if self.parts[family].n == 1 else self.parts[family].name(own)
 
 
 class FiniteTasks(Arms):
@@ -223,6 +286,31 @@ def fixed_tasks(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
     return FiniteTasks(tasks, features=np.clip([space.to_unit(p) for p in params], 0.0, 1.0))
 
 
+def fixed_ladders(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
+    """n instances of an environment, each once with every value of the last axis, for teachers of answer formats.
+
+    The other parameters are uniform over the space. The features are the place of an instance in the list, and that of
+    the value on the axis, so that the n instances are the questions of a ladder.
+
+    Raises:
+        InputError: the last axis is none of up to `MAX_RUNGS` values.
+    """
+    check_count("n", n, low=1)
+    cube, axis = as_cube(space), list(space.names)[-1]
+    places = cube.places(cube.dimension - 1) if cube.names[-1] == axis else None
+    if places is None or len(places) > MAX_RUNGS:
+        raise InputError(f"a ladder needs a last axis of at most {MAX_RUNGS} values; {axis} is none.")
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, cube.dimension))
+    seeds = rng.choice(2**31, size=n, replace=False).tolist()
+    tasks, features = [], []
+    for question, (point, own) in enumerate(zip(points, seeds)):
+        for place in places.tolist():
+            tasks.append({"params": cube.decode(np.array([*point[:-1], place])), "seed": own})
+            features.append([question / max(n - 1, 1), place])
+    return FiniteTasks(tasks, features=features)
+
+
 def instance(task: Any) -> tuple[Any, int | None]:
     """Split a task into the (params, seed) of an environment's reset.
 
@@ -261,11 +349,14 @@ def _check_array(name: str, values: Any, shape: tuple[int | None, ...]) -> np.nd
 
 
 def as_arms(space: Any, bins: int | Sequence[int] | None = None) -> Arms:
-    """The arms of a Discrete or of a list of tasks as they are, else the grid that ``bins`` cuts."""
+    """The arms of a Discrete or of a list of tasks as they are, else the grid that ``bins`` cuts; of several families
+    one arm each, in which tasks are uniform, or the grids that ``bins`` cuts of each."""
     if isinstance(space, Arms | gym.spaces.Discrete):
         if bins is not None:
             raise InputError(f"bins={bins!r} has no meaning here: the space already consists of arms; leave bins out.")
         return space if isinstance(space, Arms) else DiscreteArms(space)
+    if isinstance(space, FamilySpaceLike):
+        return FamilyArms(space, [Grid(as_cube(one), 1 if bins is None else bins) for one in space.families.values()])
     return Grid(as_cube(space), bins)
 
 
@@ -274,6 +365,8 @@ def as_pool(space: Any, bins: int | Sequence[int] | None = None) -> Arms:
     `DEFAULT_CELLS`, or the grid that ``bins`` cuts."""
     if bins is not None or isinstance(space, Arms | gym.spaces.Discrete):
         return as_arms(space, bins)
+    if isinstance(space, FamilySpaceLike):
+        return FamilyArms(space, [as_pool(one) for one in space.families.values()])
     cube = as_cube(space)
     sizes = [size for size in cube.sizes if size is not None]
     if len(sizes) == cube.dimension and math.prod(sizes) <= DEFAULT_CELLS:

@@ -10,6 +10,7 @@ a base with less to write: `BoxTeacher`, `ArmTeacher`, `PromptTeacher` and `Leve
 from __future__ import annotations
 
 import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ import numpy as np
 
 from ..checks import check_count, check_numbers
 from ..errors import InputError
+from .requests import check_requests
 
 T = TypeVar("T")
 
@@ -47,7 +49,10 @@ class Proposal:
             it has none (a point that clipping moved onto the border).
         origin: why it was proposed, one of `ORIGINS`.
         train: False asks for evaluation only: the learner must not train on the episodes.
-        meta: further requests to the learner by name, JSON-able (the weight of the group in the loss, its partner ...).
+        meta: further requests to the learner by name, JSON-able: keys of `requests.REQUESTS`.
+
+    Raises:
+        InputError: ``meta`` has an unknown key or a value out of range.
     """
 
     id: int
@@ -69,6 +74,8 @@ class Proposal:
         train: bool = True,
         meta: Mapping[str, Any] | None = None,
     ):
+        if meta:
+            check_requests(meta)
         meta = {} if meta is None else meta
         self.__dict__.update(id=id, task=task, n=n, prob=prob, origin=origin, train=train, meta=meta)
 
@@ -185,9 +192,16 @@ class Teacher(ABC):
     """Where the method comes from, an arXiv number or a citation."""
     state_name: str = ""
     """Name of the class in saved states; empty for the class's own name."""
+    climbs_formats: bool = False
+    """True if the last axis is a ladder of formats of one question, so that a fixed pool holds every question in all of
+    them."""
     needs: frozenset[str] = frozenset()
     """Names of the `Outcome.extras` without which this teacher cannot learn. An instance may need less or more than its
     class, depending on its options."""
+    uses: frozenset[str] = frozenset()
+    """Names of the `Outcome.extras` that it learns from where there are any, and can do without."""
+    asks: frozenset[str] = frozenset()
+    """Keys of `Proposal.meta` that its proposals may have (see `requests.REQUESTS`)."""
 
     def __init__(
         self,
@@ -211,6 +225,15 @@ class Teacher(ABC):
         self._next_id = 0
         self._in_flight: dict[int, Any] = {}  # insertion order is age
         self._counts = {"observed": 0, "ignored": 0, "forgotten": 0}
+        self._process: int | None = os.getpid()
+
+    @property
+    def is_copy(self) -> bool:
+        """True for a teacher that was pickled, copied or forked: the one that it was made from learns apart from it."""
+        return self._process != os.getpid()
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update({**state, "_process": None})
 
     def propose(self, k: int) -> list[Proposal]:
         """Return the next ``k >= 0`` proposals without waiting for outstanding outcomes."""
@@ -288,6 +311,13 @@ class Teacher(ABC):
         if len(scaled):
             self._counts["observed"] += 1
             self._learn([Evidence(record, scaled, outcome)])
+
+    def joinable(self) -> frozenset[int]:
+        """Return the ids of proposals whose episodes a later one may join (``meta["joins"]``).
+
+        A learner keeps the episodes of these proposals, which were for evaluation only, and forgets all others.
+        """
+        return frozenset()
 
     def distribution(self) -> np.ndarray | None:
         """Return float64[n], the probability of each arm, prompt or level in the next proposal.

@@ -6,8 +6,15 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import gymnasium as gym
+import numpy as np
+
+from ..checks import check_count
 from ..registry import Registry
+from .families import FamilyTeacher
+from .pools import FiniteTasks, fixed_ladders, fixed_tasks
 from .protocol import Common, Teacher
+from .spaces import FamilySpaceLike
 
 T = TypeVar("T", bound=type[Teacher])
 
@@ -44,7 +51,7 @@ class Preset:
 
     def __init__(self, name: str, teacher: type[Teacher], summary: str, paper: str, **options: Any):
         self.teacher, self.paper, self.options = teacher, paper, options
-        self.kind = teacher.kind
+        self.kind, self.asks, self.uses = teacher.kind, teacher.asks, teacher.uses
         self.__name__, self.__module__, self.__doc__ = name, teacher.__module__, summary
         self.__signature__ = _signature(teacher, options)
         TEACHERS.add(name, self)
@@ -72,11 +79,42 @@ def make(name: str, space: Any, seed: int = 0, **kwargs: Any) -> Teacher:
 
     Args:
         name: a registered name ("random", "alp-gmm", "sec" ...).
-        space: a `ParamSpace`, a bounded Gymnasium `Box`, or a `Discrete`; `FiniteTasks` for a list of prompts.
+        space: a `ParamSpace`, a bounded Gymnasium `Box`, or a `Discrete`; `FiniteTasks` for a list of prompts. Over the
+            `FamilySpace` of several environments, a teacher of arms has the families as arms, and any teacher that
+            chooses points has one for each family, which is drawn by its weight.
         seed: of the teacher's own generator.
-        kwargs: the teacher's options; all take ``return_range`` and ``max_in_flight``.
+        kwargs: the teacher's options; all take ``return_range`` and ``max_in_flight``. A teacher of arms over families
+            also takes ``inside``, the teacher that chooses within each family: a name, or a mapping with "name" and
+            options. Without it, tasks within a family are uniform.
 
     Raises:
         InputError: unknown name, option or space, or a value out of range.
     """
+    kind = getattr(TEACHERS[name], "kind", "")
+    if isinstance(space, FamilySpaceLike) and kind in ("box", "any"):
+        return _make_within(name, space, None, seed, kwargs)
+    if isinstance(space, FamilySpaceLike) and kind == "arms" and kwargs.get("inside") is not None:
+        inside = kwargs.pop("inside")
+        options = {"name": inside} if isinstance(inside, str) else dict(inside)
+        shared = {option: kwargs[option] for option in ("return_range", "max_in_flight") if option in kwargs}
+        chooser = TEACHERS.make(name, gym.spaces.Discrete(len(space.families)), seed=seed, **kwargs)
+        return _make_within(str(options.pop("name", "")), space, chooser, seed, {**shared, **options})
     return TEACHERS.make(name, space, seed=seed, **kwargs)
+
+
+def fixed_pool(name: str, space: Any, n: int, seed: int = 0) -> FiniteTasks:
+    """n fixed instances of an environment, for the teacher ``name``: one of answer formats gets each in every format
+    (`fixed_ladders`), any other each as it is drawn (`fixed_tasks`)."""
+    teacher = TEACHERS[name]
+    climbs = getattr(teacher.teacher if isinstance(teacher, Preset) else teacher, "climbs_formats", False)
+    return (fixed_ladders if climbs else fixed_tasks)(space, n, seed)
+
+
+def _make_within(
+    name: str, space: FamilySpaceLike, chooser: Teacher | None, seed: int, options: dict[str, Any]
+) -> FamilyTeacher:
+    """One teacher ``name`` for each family, and ``chooser`` (None: the weights) above them."""
+    check_count("seed", seed, low=0)
+    *seeds, own = np.random.SeedSequence(seed).generate_state(len(space.families) + 1).tolist()
+    parts = [TEACHERS.make(name, one, seed=each, **options) for one, each in zip(space.families.values(), seeds)]
+    return FamilyTeacher(space, parts, chooser, seed=own)

@@ -2,13 +2,15 @@
 
 `as_cube` takes a `ParamSpace`, a bounded Gymnasium `Box` or a `Discrete`, and converts both ways between its tasks and
 points. Anything with the five members of `ParamSpaceLike` counts as a ParamSpace, as teachers do not depend on the
-environments. For task spaces seen as a list, see `pools`.
+environments; with those of `FamilySpaceLike` it is one of several families. For task spaces seen as a list, see
+`pools`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
@@ -30,6 +32,22 @@ class ParamSpaceLike(Protocol):
     def from_unit(self, u: Any) -> dict[str, Any]: ...
     def to_unit(self, params: Any) -> np.ndarray: ...
     def sample(self, rng: np.random.Generator) -> dict[str, Any]: ...
+
+
+@runtime_checkable
+class FamilySpaceLike(ParamSpaceLike, Protocol):
+    """The part of `palaestra.envs.family_space.FamilySpace` that teachers use.
+
+    Attributes:
+        families: each family as a space of its own, by name.
+        shares: the present probability of each family.
+    """
+
+    @property
+    def families(self) -> Mapping[str, ParamSpaceLike]: ...
+    @property
+    def shares(self) -> Mapping[str, float]: ...
+    def family_of(self, params: Any) -> str: ...
 
 
 class Cube(ABC):
@@ -111,6 +129,39 @@ class ParamCube(Cube):
         return np.clip(point, 0.0, 1.0)[self._free]
 
 
+class FamilyCube(Cube):
+    """Several families in one cube: the first axis is the family, in equal parts, the others are those of each family,
+    0.5 where they belong to another one."""
+
+    def __init__(self, space: FamilySpaceLike):
+        self.space = space
+        self.families = list(space.families)
+        self.cubes = [ParamCube(family) for family in space.families.values()]
+        self.names = ("family", *(name for cube in self.cubes for name in cube.names))
+        self.sizes = (len(self.cubes), *(size for cube in self.cubes for size in cube.sizes))
+        self.dimension = len(self.names)
+        ends = np.cumsum([1, *(cube.dimension for cube in self.cubes)]).tolist()
+        self._slices = [slice(start, end) for start, end in pairwise(ends)]
+        self.signature = {"families": {name: cube.signature for name, cube in zip(self.families, self.cubes)}}
+
+    def decode(self, u: np.ndarray) -> dict[str, Any]:
+        index = min(int(u[0] * len(self.cubes)), len(self.cubes) - 1)
+        return self.cubes[index].decode(u[self._slices[index]])
+
+    def places(self, axis: int) -> np.ndarray | None:
+        for cube, part in zip(self.cubes, self._slices):
+            if part.start <= axis < part.stop:
+                return cube.places(axis - part.start)
+        return super().places(axis)
+
+    def encode(self, task: Any) -> np.ndarray:
+        index = self.families.index(self.space.family_of(task))
+        point = np.full(self.dimension, 0.5)
+        point[0] = (index + 0.5) / len(self.cubes)
+        point[self._slices[index]] = self.cubes[index].encode(task)
+        return point
+
+
 class BoxCube(Cube):
     """A bounded Gymnasium Box of any shape, flattened; integer boxes are cut into cells of equal width."""
 
@@ -178,6 +229,8 @@ def as_cube(space: Any) -> Cube:
         return BoxCube(space)
     if isinstance(space, gym.spaces.Discrete):
         return DiscreteCube(space)
+    if isinstance(space, FamilySpaceLike):
+        return FamilyCube(space)
     if isinstance(space, ParamSpaceLike):
         return ParamCube(space)
     raise InputError(

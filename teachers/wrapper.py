@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium as gym
 
 from ..errors import InputError
+from ..rewards.recording import Recording
 from .pools import instance
 from .protocol import Outcome, Proposal, Teacher
 from .registration import make
+from .served import ServedTeacher, TeacherHandle
+
+MAX_SEEDS = 10_000  # a seed that is named again is remembered this long
 
 
 class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
@@ -26,25 +30,33 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
     the `Proposal` after a reset and at the end of its episode, so that a learner can read ``proposal.train`` there;
     outcomes of proposals with ``train=False`` are reported as well.
 
-    Each wrapper has its own teacher. With `AsyncVectorEnv` every process would hold a copy that learns from its own
-    episodes only; there, call `Teacher.propose` and `Teacher.observe` in the learner instead.
+    A seed names an episode, as in every Gymnasium environment: the first ``reset(seed=7)`` plays the task that the
+    teacher proposes then, with that seed, and a later one plays the same task again, whatever the teacher has learned
+    in between. Such a repetition is not reported. The latest `MAX_SEEDS` seeds are remembered.
+
+    Workers in several processes (`AsyncVectorEnv`, `SubprocVecEnv`, Ray) need a teacher that is served, as each would
+    otherwise learn in a copy of its own, from its own episodes only:
+
+        with serve(make("alp-gmm", space, seed=0)) as teacher:
+            envs = AsyncVectorEnv([lambda: TeacherWrapper(gym.make("palaestra/Countdown-v0"), teacher)] * 4)
 
     Args:
         env: its `unwrapped.param_space` is the space of a teacher given by name.
-        teacher: a teacher, shared with the caller and not copied; or a registered name, which keeps the spec JSON-able.
+        teacher: a teacher, shared with the caller and not copied; one that is served, or a handle to it; or a
+            registered name, which gives each wrapper a teacher of its own and keeps the spec JSON-able.
         seed, options: for `make`, when the teacher is given by name.
         measure: called with each `WrappedEpisode` at its end; returns the learner's own measurements by name, for
             `Outcome.extras` (see `EpisodeCritic`).
 
     Raises:
         InputError: the teacher needs more than returns and there is no ``measure``, options come with a made teacher,
-            or there is no space.
+            or there is no space. At a reset: the teacher is a copy made by pickling or forking.
     """
 
     def __init__(
         self,
         env: gym.Env[Any, Any],
-        teacher: Teacher | str,
+        teacher: Teacher | ServedTeacher | TeacherHandle | str,
         *,
         seed: int = 0,
         measure: Callable[[WrappedEpisode], Mapping[str, float]] | None = None,
@@ -61,6 +73,8 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             teacher = make(teacher, space, seed=seed, **options)
         elif options:
             raise InputError(f"{sorted(options)} have no effect on a teacher already made; pass them to teachers.make.")
+        if isinstance(teacher, ServedTeacher):
+            teacher = teacher.handle()
         if teacher.needs and measure is None:
             raise InputError(
                 f"{type(teacher).__name__} needs {sorted(teacher.needs)}, but a wrapper sees returns only; give them "
@@ -71,83 +85,116 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         self._proposal: Proposal | None = None
         self._played: WrappedEpisode | None = None
         self._group = _Group()
+        self._proposal_of: dict[int, Proposal] = {}  # seed -> proposal, the oldest seed first
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        if self._played is not None:
-            self._end(replace(self._played, valid=False), {})
-        self._played = None
         chosen = dict(options or {})
         if "params" in chosen or "difficulty" in chosen:
+            self._abandon(keep=True)
             return self.env.reset(seed=seed, options=options)
-        if self._proposal is None:
-            self._proposal, self._group = self.teacher.propose(1)[0], _Group()
-        proposal = self._proposal
+        again = None if seed is None else self._proposal_of.get(seed)
+        self._abandon(keep=again is not None)
+        proposal = self._propose() if again is None else again
+        if seed is not None:
+            self._proposal_of[seed] = proposal
+            while len(self._proposal_of) > MAX_SEEDS:
+                del self._proposal_of[next(iter(self._proposal_of))]
         params, own = instance(proposal.task)
         observation, info = self.env.reset(seed=seed if own is None else own, options={**chosen, "params": params})
-        self._played = WrappedEpisode(proposal)
-        if self._measure is not None:
-            self._played.observations.append(observation)
-        self._note_validity(self._played, info)
+        self._played = WrappedEpisode(proposal, Recording(observation, info), again is not None)
         return observation, {**info, "proposal": proposal}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        observation, reward, terminated, truncated, info = self.env.step(action)
+        observation, reward, terminated, truncated, info = result = self.env.step(action)
         played = self._played
         if played is None:
-            return observation, reward, terminated, truncated, info
-        played.rewards.append(float(reward))
-        if self._measure is not None:
-            played.actions.append(action)
-            played.observations.append(observation)
-        self._note_validity(played, info)
+            return result
+        # What was seen and done may be large, and is of use to a measurement only.
+        keep = self._measure is not None
+        played.recording.add(action if keep else None, result, seen=None if keep else ())
         if terminated or truncated:
-            played.terminated = bool(terminated)
             self._played = None
-            self._end(played, info)
+            if not played.again:
+                self._end(played, counts=played.recording.valid)
             info = {**info, "proposal": played.proposal}
         return observation, reward, terminated, truncated, info
 
-    def _end(self, played: WrappedEpisode, info: Mapping[str, Any]) -> None:
+    def close(self) -> None:
+        super().close()
+        if isinstance(self.teacher, TeacherHandle):
+            self.teacher.close()
+
+    def _propose(self) -> Proposal:
+        """The proposal whose group is not complete yet, or else a new one."""
+        if isinstance(self.teacher, Teacher) and self.teacher.is_copy:
+            raise InputError(
+                f"this process has a copy of the {type(self.teacher).__name__} that another one made, and its maker "
+                "would learn nothing from these episodes; pass palaestra.teachers.serve(teacher), which all workers "
+                "may share, or a name for a teacher of its own in each."
+            )
+        if self._proposal is None:
+            self._proposal, self._group = self.teacher.propose(1)[0], _Group()
+        return self._proposal
+
+    def _abandon(self, keep: bool) -> None:
+        """End the episode under way without a result. With ``keep``, one that has no step yet does not count."""
+        played, self._played = self._played, None
+        if played is not None and not played.again and (played.recording.steps or not keep):
+            self._end(played, counts=False)
+
+    def _end(self, played: WrappedEpisode, counts: bool) -> None:
         """Add an episode to its group and report the group to the teacher once it is complete."""
         proposal, group = played.proposal, self._group
         group.episodes += 1
-        if played.valid:
-            success = info.get("is_success")
+        if counts:
             group.returns.append(math.fsum(played.rewards))
-            group.successes.append(None if success is None else bool(success))
+            group.successes.append(played.recording.success)
             for name, value in ({} if self._measure is None else self._measure(played)).items():
                 group.extras.setdefault(name, []).append(float(value))
         if group.episodes < (proposal.n or 1):
             return
         self._proposal = None
+        if not group.returns and isinstance(self.teacher, TeacherHandle):
+            self.teacher.drop(proposal)
         if group.returns:
             known = [success for success in group.successes if success is not None]
             successes = known if len(known) == len(group.returns) else None
             self.teacher.observe([Outcome(proposal.id, proposal.task, group.returns, successes, extras=group.extras)])
 
-    def _note_validity(self, played: WrappedEpisode, info: Mapping[str, Any]) -> None:
-        played.valid = played.valid and bool(info.get("reward_valid", True))
 
-
-@dataclass
+@dataclass(frozen=True)
 class WrappedEpisode:
-    """An episode as `TeacherWrapper` recorded it.
+    """An episode under `TeacherWrapper`.
 
     Attributes:
-        proposal: the proposal that it was played for.
-        observations: T + 1 observations; empty where the wrapper has no ``measure``.
-        actions: T actions; empty where the wrapper has no ``measure``.
-        rewards: T rewards.
-        terminated: True where the task ended the episode, False where a limit cut it off.
-        valid: True while every reward was valid.
+        proposal: the proposal that it is played for.
+        recording: what the environment returned; without observations and actions where the wrapper has no ``measure``.
+        again: True for the repetition of an episode that its seed names.
     """
 
     proposal: Proposal
-    observations: list[Any] = field(default_factory=list)
-    actions: list[Any] = field(default_factory=list)
-    rewards: list[float] = field(default_factory=list)
-    terminated: bool = False
-    valid: bool = True
+    recording: Recording
+    again: bool = False
+
+    @property
+    def observations(self) -> list[Any]:
+        """T + 1 observations."""
+        return [step.observation for step in self.recording.steps] + [self.recording.observation]
+
+    @property
+    def actions(self) -> list[Any]:
+        """T actions."""
+        return [step.action for step in self.recording.steps]
+
+    @property
+    def rewards(self) -> list[float]:
+        """T rewards."""
+        return [step.reward for step in self.recording.steps]
+
+    @property
+    def terminated(self) -> bool:
+        """True where the task ended the episode, False where a limit cut it off."""
+        return self.recording.terminated
 
 
 @dataclass

@@ -3,9 +3,10 @@ integration nothing is skipped, so that a missing component is seen."""
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -48,3 +49,30 @@ def pytest_runtest_makereport(call: Any) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, Any, Any]:
     return _refuse_skip((yield))
+
+
+@pytest.fixture(scope="session")
+def small() -> Any:
+    """A LanguageModel with 2 layers of width 32: everything that the tiny model has, in a twentieth of the time."""
+    from palaestra.agents.language.model import LanguageModel
+    from palaestra.agents.language.tiny import TinyShape, tiny_model
+
+    shape = TinyShape(hidden=32, layers=2, heads=4, kv_heads=2, head_dim=8, intermediate=48, context=512)
+    return LanguageModel.of(*tiny_model(3, shape))
+
+
+@pytest.fixture(scope="session")
+def step(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
+    """``step(line)``: what `one_step.take_step` says of a line, in which {trained}, {untrained} and
+    {reward.safetensors} stand for saved models; each line is run once."""
+    from .one_step import save_models, take_step
+
+    models = save_models(tmp_path_factory.mktemp("models"))
+
+    @functools.cache
+    def run(line: str) -> Any:
+        for name, path in models.items():
+            line = line.replace(f"{{{name}}}", path)
+        return take_step(tmp_path_factory.mktemp("step") / "run", line)
+
+    return run

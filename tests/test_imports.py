@@ -29,7 +29,7 @@ PARTS = ("rewards", "envs", "teachers", "agents", "scripts")
 MAY_IMPORT = {
     "rewards": {"rewards"},
     "envs": {"envs", "rewards"},
-    "teachers": {"teachers"},
+    "teachers": {"rewards", "teachers"},
     "agents": {"agents", "envs", "rewards", "teachers"},
     "scripts": set(PARTS),
 }

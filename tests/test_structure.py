@@ -22,7 +22,7 @@ LEARNER = (
     {"components", "optimizers"},
     {"objective"},
     {"rollouts"},
-    {"run", "measures"},
+    {"run", "measures", "proposals"},
     {"collection", "update", "warmup"},
     {"learner"},
 )

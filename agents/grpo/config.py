@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import tyro
 
-from ...errors import InputError
+from ...checks import check_choice, check_count
+from ...errors import InputError, unknown_name
+from ...schedules import KINDS, Constant, Schedule, schedule
 from .recipes import Stages
 
 
@@ -40,13 +43,79 @@ class WarmUp:
 
 
 @dataclass(frozen=True)
+class RequestSettings:
+    """How the learner carries out what proposals ask for; of no effect with teachers that ask for nothing.
+
+    Attributes:
+        budget: text that states a token budget after the prompt; ``{tokens}`` stands for the number.
+        hint_where: a hint opens the "answer", where it is not trained, or stands in the "prompt".
+        hint: text of a hint in the prompt; ``{hint}`` stands for the first part of the solution.
+        rewriter: what rewrites prompts: "policy", or an agent as `palaestra eval --agent` takes it.
+        simplify, diversify: the two requests for a rewritten prompt; ``{question}`` stands for the original.
+        rounds: rounds of proposals in a step, at most, until its batch is full, where proposals were for screening only
+            or missed the band that they asked for. A recipe may have more.
+    """
+
+    budget: str = "Answer within {tokens} tokens."
+    hint_where: Literal["answer", "prompt"] = "answer"
+    hint: str = "The following text is the beginning part of the answer: {hint}"
+    rewriter: str = "policy"
+    simplify: str = (
+        "Rewrite this question in simpler words, so that it is easier to understand. Keep every number and all that "
+        "the answer depends on. Do not answer it. Write only the new question.\n\n{question}"
+    )
+    diversify: str = (
+        "Write this question in other words, with the same meaning and the same answer. Keep every number. Do not "
+        "answer it. Write only the new question.\n\n{question}"
+    )
+    rounds: int = 4
+
+    def check(self) -> None:
+        """Raise InputError for a value out of range."""
+        places = {"budget": "{tokens}", "hint": "{hint}", "simplify": "{question}", "diversify": "{question}"}
+        for name, place in places.items():
+            if place not in getattr(self, name):
+                raise InputError(f"requests.{name} must contain {place}, not {getattr(self, name)!r}.")
+        check_choice("requests.hint_where", self.hint_where, ("answer", "prompt"))
+        check_count("requests.rounds", self.rounds, 1)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Steps in a row after which a run that cannot learn ends with exit code 1; 0: never.
+
+    Attributes:
+        skipped: no update was taken, as the recipe's guards refused them all or gradients were not finite.
+        nonfinite: a loss or gradient was NaN or infinite. A run whose last step was such ends with exit code 1, too.
+        no_signal: rewards did not tell any episodes of a group apart, so that no token had an advantage.
+        truncated: nearly all episodes (95 %) were cut off by a token budget.
+    """
+
+    skipped: int = 20
+    nonfinite: int = 5
+    no_signal: int = 25
+    truncated: int = 50
+
+    def check(self) -> None:
+        """Raise InputError for a negative patience. Not on construction: the command line would wrap the sentence."""
+        for item in dataclasses.fields(self):
+            if getattr(self, item.name) < 0:
+                raise InputError(
+                    f"patience.{item.name} must be a number of steps, or 0 for never, not {getattr(self, item.name)}."
+                )
+
+
+@dataclass(frozen=True)
 class TrainConfig:
     """A run is a function of this record (bit for bit on a CPU).
 
     Attributes:
-        env: environment id with text actions.
+        env: environment id with text actions; or several, whose tasks are mixed.
         axes: axes restricted to one value, a range or a list of choices, e.g. ``{"digits": [1, 2]}``; the rest keep
-            theirs.
+            theirs. Of several environments, those of each bear its name: ``{"Arithmetic.digits": [1, 2]}``.
+        env_weights: of several environments, how often each is drawn: numbers, or schedules of training progress as
+            plain data; all alike where empty.
+        env_options: further arguments of the environment, e.g. ``{"source": "questions.jsonl"}``.
         teacher: registered teacher that chooses the parameters of every task.
         teacher_options: further arguments of the teacher.
         pool: fixed tasks, drawn once, that the teacher chooses from, as from the prompts of a data set; 0: it chooses
@@ -68,31 +137,40 @@ class TrainConfig:
         samples: episodes a task (G).
         lr: learning rate of AdamW.
         lr_warmup: steps over which it rises linearly.
+        lr_schedule: how it goes on from there: "constant"; "linear" or "cosine", towards lr_end at the end of the
+            run; or any schedule of `palaestra.schedules` as JSON, whose value is a factor of lr.
+        lr_end: share of lr at which "linear" and "cosine" end, in [0, 1].
         weight_decay: AdamW's, which shrinks weights by the factor 1 - lr x weight_decay a step.
         beta2: decay of AdamW's second moment, in [0, 1).
         max_grad_norm: gradients are scaled down to this norm.
         temperature: sampling temperature, also the one that is trained at.
         max_new_tokens: longest action in tokens.
         max_episode_tokens: most action tokens in an episode.
-        context: longest conversation in tokens.
+        context: longest conversation in tokens. Tasks whose first observation leaves no room to answer are left out
+            and counted.
+        max_overlong: largest share of such tasks with which a run begins, in [0, 1].
         minibatches: optimiser steps per rollout batch and epoch; groups are dealt out in order. None: the recipe's.
         epochs: passes over each rollout batch. None: the recipe's.
         packer: "shared_prefix" or "plain".
         token_budget: most tokens in one forward pass. 0 takes 2,048 on a CPU, where more costs memory and gains no
             time, and 16,384 on a GPU.
         warmup: supervised steps on oracle solutions before the first step.
+        requests: how the learner carries out what the teacher's proposals ask for.
         eval_every: steps between evaluations on the test split; 0 evaluates only before and after.
         eval_episodes: episodes of an evaluation on the way.
         final_episodes: episodes of the evaluations before the first and after the last step.
-        checkpoint_every: steps between checkpoints.
+        checkpoint_every: steps between checkpoints. The policy of the best evaluation so far is kept besides.
+        patience: when a run that cannot learn ends.
         keep_trajectories: episodes a step that are written out in full.
         track: where figures go beside the run folder: registered trackers, "tensorboard" and "wandb" among them.
         device: "auto" (a GPU where there is one), "cpu", "cuda" or "cuda:1".
         threads: CPU threads; a run is only bit-reproducible at the same number. 0 takes torch's choice and records it.
     """
 
-    env: tyro.conf.Positional[str] = "palaestra/Arithmetic-v0"
+    env: tyro.conf.Positional[str | tuple[str, ...]] = "palaestra/Arithmetic-v0"
     axes: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
+    env_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
+    env_weights: Annotated[tuple[Any, ...], tyro.conf.Suppress] = ()
     teacher: str = "alp-gmm"
     teacher_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     pool: int = 0
@@ -112,6 +190,8 @@ class TrainConfig:
     samples: int = 8
     lr: float = 3e-4
     lr_warmup: int = 10
+    lr_schedule: str = "constant"
+    lr_end: float = 0.0
     weight_decay: float = 0.0
     beta2: float = 0.999
     max_grad_norm: float = 1.0
@@ -119,22 +199,35 @@ class TrainConfig:
     max_new_tokens: int = 32
     max_episode_tokens: int = 256
     context: int = 512
+    max_overlong: float = 0.9
     minibatches: int | None = None
     epochs: int | None = None
     packer: str = "shared_prefix"
     token_budget: int = 0
     warmup: WarmUp = field(default_factory=WarmUp)
+    requests: RequestSettings = field(default_factory=RequestSettings)
     eval_every: int = 50
     eval_episodes: int = 200
     final_episodes: int = 500
     checkpoint_every: int = 50
+    patience: Patience = field(default_factory=Patience)
     keep_trajectories: int = 8
     track: tuple[str, ...] = ("tensorboard",)
     device: str = "auto"
     threads: int = 0
 
     def __post_init__(self) -> None:
+        if not self.envs:
+            raise InputError("a run needs at least one environment.")
+        object.__setattr__(self, "env", self.envs[0] if len(self.envs) == 1 else self.envs)
+        if self.env_weights and (len(self.env_weights) != len(self.envs) or len(self.envs) == 1):
+            raise InputError(
+                f"{len(self.env_weights)} weights were given for {len(self.envs)} environments; give one for each of "
+                "several, or none."
+            )
         self.warmup.check()
+        self.requests.check()
+        self.patience.check()
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is not None and value < least:
@@ -145,6 +238,16 @@ class TrainConfig:
                 raise InputError(f"{name} must be a positive number, not {value}.")
         if not 0 <= self.weight_decay < float("inf"):
             raise InputError(f"weight_decay must be a number of at least 0, not {self.weight_decay}.")
+        for name in ("lr_end", "max_overlong"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} must lie in [0, 1], not {getattr(self, name)}.")
+        read_schedule(self.lr_schedule, self.lr_end)
+        for name in ("split", "axes"):
+            if name in self.env_options:
+                raise InputError(
+                    f"{name!r} is no option to set here: the splits are the learner's to choose, and axes are given as "
+                    "name=low:high."
+                )
         if not 0 <= self.beta2 < 1:
             raise InputError(f"beta2 must lie in [0, 1), not {self.beta2}.")
         if self.kl is not None and not 0 <= self.kl < float("inf"):
@@ -154,19 +257,28 @@ class TrainConfig:
                 f"minibatches ({self.minibatches}) must not exceed prompts ({self.prompts}): a group is never split."
             )
 
+    @property
+    def envs(self) -> tuple[str, ...]:
+        """The environments, one or several."""
+        return (self.env,) if isinstance(self.env, str) else tuple(self.env)
+
     def to_json(self) -> dict[str, Any]:
         """Plain types, for ``config.json``."""
-        return {**dataclasses.asdict(self), "track": list(self.track)}
+        env = self.env if isinstance(self.env, str) else list(self.env)
+        lists = {name: list(getattr(self, name)) for name in ("env_weights", "track")}
+        return {**dataclasses.asdict(self), "env": env, **lists}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrainConfig:
         """The inverse of `to_json`; unknown keys raise InputError."""
-        for record, given in ((cls, data), (WarmUp, data.get("warmup", {})), (Stages, data.get("stages", {}))):
+        inner = {name: (record, data.get(name, {})) for name, record in _RECORDS.items()}
+        for record, given in ((cls, data), *inner.values()):
             known = {item.name for item in dataclasses.fields(record)}
             if unknown := sorted(set(given) - known):
                 raise InputError(f"the configuration has unknown entries {unknown}; it was written by another version.")
-        parts = {"warmup": WarmUp(**data.get("warmup", {})), "stages": Stages(**data.get("stages", {}))}
-        return cls(**{**data, **parts, "track": tuple(data.get("track", ()))})
+        parts = {name: record(**given) for name, (record, given) in inner.items()}
+        lists = {name: tuple(data.get(name, ())) for name in ("env_weights", "track")}
+        return cls(**{**data, **parts, **lists})
 
     def differences(self, other: TrainConfig) -> list[str]:
         """``name: ours != theirs`` for each entry that differs."""
@@ -175,9 +287,36 @@ class TrainConfig:
 
 
 def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of the stages and the warm-up beside the others, under names as the command line has them."""
-    inner = {f"warmup.{name}": value for name, value in data["warmup"].items()} | data["stages"]
-    return {name: value for name, value in data.items() if name not in ("warmup", "stages")} | inner
+    """The entries of the inner records beside the others, under names as the command line has them."""
+    inner = {
+        f"{part}.{name}": value for part in ("warmup", "patience", "requests") for name, value in data[part].items()
+    }
+    return {name: value for name, value in data.items() if name not in _RECORDS} | inner | data["stages"]
+
+
+_RECORDS: dict[str, type[Any]] = {
+    "warmup": WarmUp,
+    "patience": Patience,
+    "stages": Stages,
+    "requests": RequestSettings,
+}
+
+
+def read_schedule(text: str, end: float) -> Schedule:
+    """Read `TrainConfig.lr_schedule`: the factor of the learning rate after its warm-up.
+
+    Raises:
+        InputError: neither a known name nor the JSON of a schedule.
+    """
+    if text.lstrip().startswith("{"):
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise InputError(f"lr_schedule is no JSON ({error}): {text!r}.") from None
+        return schedule(data)
+    if text not in ("constant", "linear", "cosine"):
+        raise unknown_name("learning-rate schedule", text, ("constant", "linear", "cosine"))
+    return Constant(1.0) if text == "constant" else KINDS[text](1.0, end)
 
 
 _LEAST = {

@@ -9,48 +9,42 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import torch
 
 from ... import teachers
 from ...errors import InputError
-from ..evaluation import Report, environment_spec, evaluate
-from ..language.language_agent import LanguageAgent
+from ..episodes import EpisodePlan
+from ..evaluation_report import Report
+from ..language.decoder import context_limit
 from ..language.model import LanguageModel, resolve_device
+from ..lookup import find_agent
 from .batch.packing import PACKERS
 from .collection import EVALUATION, Collector, check_room, derive_seed, token_limits
-from .config import TrainConfig
-from .measures import MEASURES
+from .config import TrainConfig, read_schedule
 from .objective.dry_run import dry_run
+from .objective.notices import choose_anchor, recipe_notices
 from .objective.objective import Objective
+from .optimizers import learning_rate
+from .proposals.requests import check_requests_known
+from .proposals.rewriting import Rewriter
 from .recipes import RECIPES, Recipe
 from .rollouts.environments import Environments
+from .rollouts.player import Player
+from .run.blend import environment_of, join_evaluations, summarise_environments
+from .run.defaults import describe_defaults
 from .run.folder import RunFolder, checkpoint_errors, newest_checkpoint
+from .run.health import DeadRun, Health, StepSigns
 from .run.logs import evaluation_row, phase_rates, proposal_row, step_summary, trajectory_row
 from .run.models import add_missing_adapters, load_policy, load_teacher
+from .run.observers import Notices, TrainingProgress
 from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
+from .run.validation import AT_ONCE, evaluate_policy
 from .update import Update
 from .warmup import warm_up
-
-
-@dataclass(frozen=True)
-class TrainingProgress:
-    """A step of a run, for its observer.
-
-    Attributes:
-        phase: "warmup", "train" or "evaluate".
-        step, steps: the step of this phase and their number.
-        values: metrics of the step, with "tokens_per_s" during training, or the evaluation's success.
-    """
-
-    phase: str
-    step: int
-    steps: int
-    values: dict[str, float]
 
 
 class Learner:
@@ -67,32 +61,38 @@ class Learner:
     collector: Collector
 
     def __init__(self, config: TrainConfig):
-        environment_spec(config.env)
         PACKERS[config.packer]
         for name in config.track:
             TRACKERS[name]
         self.config = config
         self.recipe = apply_overrides(RECIPES[config.recipe], config)
         distils = config.teacher_model is not None
-        options: dict[str, Any] = {"axes": config.axes} if config.axes else {}
-        self.environments = Environments(config.env, split="train", **options)
-        self.objective = Objective(self.recipe, teacher_model=distils, extras=self.environments.supplies)
-        dry_run(self.recipe, samples=config.samples, steps=config.steps, teacher_model=distils)
+        self._splits: dict[str, Environments] = {}
+        self.environments = self._split("train")
+        supplies = self.environments.supplies
+        dry_run(self.recipe, samples=config.samples, steps=config.steps, teacher_model=distils, extras=supplies)
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        space = self.environments.param_space
+        tasks = teachers.fixed_pool(config.teacher, space, config.pool, config.seed) if config.pool else space
+        self.teacher = teachers.make(config.teacher, tasks, seed=config.seed, **config.teacher_options)
+        self.objective = Objective(
+            self.recipe,
+            teacher_model=distils,
+            extras=self.environments.supplies,
+            teacher_needs=self.teacher.needs,
+            teacher_uses=self.teacher.uses,
+        )
         if config.lora and self.recipe.reference.name != "frozen" and "logp_ref" in self.objective.needs:
             raise InputError(
                 f"the reference policy {self.recipe.reference} cannot follow low-rank adapters, whose reference is the "
                 "base model; train without --lora, or take --reference frozen."
             )
-        if config.threads:
-            torch.set_num_threads(config.threads)
-        space = self.environments.param_space
-        tasks = teachers.fixed_tasks(space, config.pool, config.seed) if config.pool else space
-        self.teacher = teachers.make(config.teacher, tasks, seed=config.seed, **config.teacher_options)
-        if missing := self.teacher.needs - set(MEASURES):
-            raise InputError(
-                f"teacher {config.teacher!r} needs {sorted(missing)}, which this learner does not measure; register a "
-                "function of a trajectory under that name in agents.grpo.measures.MEASURES."
-            )
+        check_requests_known(self.teacher.asks)
+        rewriter = config.requests.rewriter
+        self.rewriter = Rewriter(config.requests, None if rewriter == "policy" else find_agent(rewriter))
+        self._schedule = read_schedule(config.lr_schedule, config.lr_end)
+        self.health = Health(config.patience)
         self.step = 0
         self._stop = False
         self._trackers: list[Tracker] = []
@@ -113,7 +113,8 @@ class Learner:
         """Continue a run from its newest checkpoint, or from the start where it has none.
 
         Args:
-            config: the configuration that the caller expects; only ``steps`` may differ, by being larger.
+            config: the configuration that the caller expects; only ``steps`` may differ, by being larger, and
+                ``patience``.
 
         Raises:
             InputError: the folder holds no run, or one of another configuration.
@@ -122,7 +123,8 @@ class Learner:
         if config is not None:
             device = saved.device if config.device == "auto" else config.device
             config = dataclasses.replace(config, threads=config.threads or saved.threads, device=device)
-            if differences := dataclasses.replace(config, steps=saved.steps).differences(saved):
+            free = {"steps": saved.steps, "patience": saved.patience}
+            if differences := dataclasses.replace(config, **free).differences(saved):
                 raise InputError(
                     f"{str(path)!r} was started with another configuration ({'; '.join(differences)}); "
                     "resume without these options, or start a new run."
@@ -141,12 +143,42 @@ class Learner:
         folder.rewind(-1 if newest is None else learner.step)
         return learner
 
+    @classmethod
+    def inspect(cls, path: str | Path) -> Learner:
+        """Load the newest checkpoint of a run for measurements; nothing in its folder is changed.
+
+        Raises:
+            InputError: the folder holds no run, or no checkpoint.
+        """
+        folder, saved = RunFolder.reopen(Path(path))
+        newest = newest_checkpoint(folder.path)
+        if newest is None:
+            raise InputError(f"{str(path)!r} has no checkpoint yet; wait for the first.")
+        learner = cls(saved)
+        learner.folder = folder
+        learner._restore(newest)
+        return learner
+
     def stop(self) -> None:
         """Make `run` save and return after the present step."""
         self._stop = True
 
-    def run(self, watch: Callable[[TrainingProgress], None] = lambda progress: None) -> bool:
-        """Warm up, train and evaluate. Return False if `stop` ended the run early."""
+    def run(
+        self,
+        watch: Callable[[TrainingProgress], None] = lambda progress: None,
+        notify: Callable[[str], None] | None = None,
+    ) -> bool:
+        """Warm up, train and evaluate. Return False if `stop` ended the run early.
+
+        Args:
+            watch: called after each step and evaluation.
+            notify: called with each sentence about the run that a person should read, which the folder keeps as well;
+                by default they are logged as warnings.
+
+        Raises:
+            DeadRun: the run could not learn for longer than its patience; it can be resumed with more.
+        """
+        self._notices = Notices(self.folder) if notify is None else Notices(self.folder, notify)
         self._trackers = trackers_for(self.config, self.folder.path, self.step)
         try:
             return self._run(watch)
@@ -156,7 +188,10 @@ class Learner:
 
     def _run(self, watch: Callable[[TrainingProgress], None]) -> bool:
         config = self.config
-        if self.step == 0 and newest_checkpoint(self.folder.path) is None:
+        if self.step or newest_checkpoint(self.folder.path) is not None:
+            self._notices.repeat(self._opening_notices())
+        else:
+            self._notices.add(0, "start", *self._opening_notices())
             most = config.warmup.most_steps(config.model)
             for row in warm_up(
                 self.language, self.environments, config.warmup, most, config.seed, token_limits(config)
@@ -171,6 +206,7 @@ class Learner:
         while self.step < config.steps:
             metrics = self._train_step(watch)
             last = self.step == config.steps
+            self._check_health(metrics, last)
             if last:
                 metrics["validation"] = self._evaluate(watch, config.final_episodes)
             elif config.eval_every and self.step % config.eval_every == 0:
@@ -188,15 +224,23 @@ class Learner:
         config = self.config
         self.step += 1
         self.objective.advance(self.step, config.steps)
+        self.environments.set_progress(self.step - 1, config.steps)
         begun = time.perf_counter()
         collected = self.collector.collect(self.step)
         streams = self.collector.draw(self.step, collected.played)
         rolled = time.perf_counter()
-        rate = config.lr * min(1.0, self.step / max(1, config.lr_warmup))
+        weights = self.update.balance(collected.groups)
+        rate = learning_rate(self.step, config.steps, config.lr, config.lr_warmup, self._schedule)
         tally, updates = self.update.run(collected.trainable, streams, rate)
         trained = time.perf_counter()
         groups = collected.groups
         metrics = {"step": self.step, **step_summary(groups, collected.trainable), **tally.means(), **updates}
+        metrics |= collected.requests | weights
+        if self.environments.families:
+            metrics |= summarise_environments(groups)
+        if collected.overlong:
+            metrics["overlong_prompts"] = collected.overlong
+            self._notices.report_overlong(self.step, collected.overlong, len(collected.played), config.context)
         metrics |= {f"teacher/{name}": value for name, value in self.teacher.metrics().items()}
         space = self.environments.param_space
         kept = [group.trajectories[0] for group in groups if group.trajectories][: config.keep_trajectories]
@@ -210,39 +254,94 @@ class Learner:
         for tracker in self._trackers:
             tracker.log(self.step, {**metrics, **{f"time/{name}": value for name, value in rates.items()}})
         watch(TrainingProgress("train", self.step, config.steps, {**metrics, "tokens_per_s": rates["tokens_per_s"]}))
+        self._signs = StepSigns.of(groups, metrics, self.update.has_signal)
         return metrics
+
+    def _check_health(self, metrics: Mapping[str, float], last: bool) -> None:
+        """Report signs that the run cannot learn, and end it if its patience is used up."""
+        self._notices.add(self.step, "health", *self.health.observe(self._signs))
+        if (verdict := self.health.verdict(last)) is not None:
+            name, sentence = verdict
+            self._notices.add(self.step, "end", sentence)
+            if name not in ("nonfinite", "skipped"):
+                # The weights are sound, and with another patience the run may go on from here.
+                self.health.restart()
+                self.update.move_reference(self.step, metrics)
+                self._save()
+            raise DeadRun(sentence)
+        if last:
+            self._notices.add(self.step, "health", *self.health.conclude())
+
+    def _opening_notices(self) -> list[str]:
+        """What was chosen for the run, and what of its recipe has no effect."""
+        chosen = [] if self.config.model == "tiny" else [describe_defaults(self.config)]
+        return [*chosen, *recipe_notices(self.recipe, self.config)]
 
     # Evaluation, saving, loading ------------------------------------------------------------------------------------
 
-    def evaluate(self, episodes: int, seed: int = 0, split: str = "test") -> Report:
-        """Evaluate on tasks spread evenly over the trained range of difficulty, at the training temperature."""
+    def evaluate(
+        self, episodes: int, seed: int = 0, split: str = "test", greedy: bool = False, family: str | None = None
+    ) -> Report:
+        """Evaluate on tasks spread evenly over the trained range of difficulty, played as in training.
+
+        Args:
+            greedy: take the likeliest tokens, instead of sampling at the training temperature.
+            family: of several environments, the name of the one to evaluate on; None draws them by their weights.
+        """
         config = self.config
-        agent = LanguageAgent(
-            self.language,
-            temperature=config.temperature,
-            max_new_tokens=config.max_new_tokens,
-            context=config.context,
-            slots=min(256, episodes),
-            seed=derive_seed(config.seed, EVALUATION, self.step, seed),
+        environments = self._split(split)
+        env = environments.take()
+        axes = None if family is None else {"env": [family]}
+        plan = EpisodePlan(env, family or " ".join(config.envs), episodes, seed, None, axes)
+        environments.give_back(env)
+        engine = self.language.engine(min(AT_ONCE, episodes), config.context, config.fp32_head)
+        engine.seed(derive_seed(config.seed, EVALUATION, self.step, seed))
+        player = Player(
+            environments,
+            engine,
+            self.language.renderer,
+            token_limits(config),
+            config.temperature,
+            np.random.default_rng([config.seed, EVALUATION, self.step, seed]),
         )
-        return evaluate(
-            agent, config.env, episodes, seed=seed, split=split, axes=config.axes or None, num_envs=min(256, episodes)
-        )
+        return evaluate_policy(player, plan, split, greedy)
+
+    def _split(self, split: str) -> Environments:
+        """The environments that draw from a split."""
+        if split not in self._splits:
+            env_id, options = environment_of(self.config)
+            self._splits[split] = Environments(env_id, split=split, **options)
+        return self._splits[split]
 
     def _evaluate(self, watch: Callable[[TrainingProgress], None], episodes: int) -> float:
-        report = self.evaluate(episodes)
-        row = evaluation_row(self.step, report)
+        rows = {
+            family: evaluation_row(
+                self.step,
+                self.evaluate(episodes, family=family),
+                self.evaluate(episodes, family=family, greedy=True),
+            )
+            for family in self.environments.families or (None,)
+        }
+        row = rows[None] if None in rows else join_evaluations({str(family): row for family, row in rows.items()})
         self.folder.append("evaluations", [row])
         for tracker in self._trackers:
             tracker.log(self.step, evaluation_values(row))
-        watch(TrainingProgress("evaluate", self.step, self.config.steps, {"success": report.success.mean}))
-        return report.success.mean
+        best = self.folder.best_success()
+        if row["success"] > (-1.0 if best is None else best):
+            with self.folder.best_checkpoint(self.step, row["success"]) as place:
+                self.language.save(place)
+        watch(TrainingProgress("evaluate", self.step, self.config.steps, {"success": row["success"]}))
+        return row["success"]
 
     def _load(self, language: LanguageModel) -> None:
         """Set the policy, load the model to distil from, and check that the context has room for an action."""
         self.language = language
         self._distilled = None if self.config.teacher_model is None else load_teacher(self.config, language)
-        check_room(self.environments, language, token_limits(self.config))
+        if self.config.context > (most := context_limit(language.model)):
+            raise InputError(
+                f"a context of {self.config.context} tokens exceeds the {most} positions of the model; lower --context."
+            )
+        check_room(self.environments, language, token_limits(self.config), self.config.max_overlong)
 
     def _prepare(self, fresh: bool = True) -> None:
         """Make the update and the collector, once the policy has been warmed up."""
@@ -263,7 +362,9 @@ class Learner:
             self.teacher,
             self.language,
             teacher,
-            measure=lambda batch: self.update.forward.measure(self.language.model, batch).logp,
+            self.update.forward,
+            reference,
+            self.rewriter,
         )
         if fresh:
             self.collector.prepare_streams()
@@ -271,16 +372,15 @@ class Learner:
     def _save(self) -> None:
         with self.folder.checkpoint(self.step) as place:
             self.language.save(place)
-            torch.save(self.update.optimizer.state_dict(), place / "optimizer.pt")
-            if self.update.owns_reference:
-                torch.save(self.update.reference.state_dict(), place / "reference.pt")
-            if self.objective.auxiliaries:
-                torch.save(self.update.auxiliary_states(), place / "auxiliaries.pt")
+            self.update.save(place)
             state = {
                 "step": self.step,
                 "teacher": self.teacher.state_dict(),
                 "objective": self.objective.state_dict(),
+                "health": self.health.state_dict(),
             }
+            if collector := self.collector.state_dict():
+                state["collector"] = collector
             (place / "state.json").write_text(json.dumps(state), encoding="utf-8")
 
     def _restore(self, checkpoint: Path) -> None:
@@ -289,19 +389,19 @@ class Learner:
             language = load_policy(self.config, checkpoint)
         self._load(language)
         self._prepare(fresh=False)
-        update = self.update
         with checkpoint_errors(checkpoint):
-            update.optimizer.load_state_dict(torch.load(checkpoint / "optimizer.pt", weights_only=True))
-            if update.owns_reference:
-                update.reference.load_state_dict(torch.load(checkpoint / "reference.pt", weights_only=True))
-            if self.objective.auxiliaries:
-                update.load_auxiliary_states(torch.load(checkpoint / "auxiliaries.pt", weights_only=True))
+            self.update.load(checkpoint)
             self.teacher.load_state_dict(state["teacher"])
             self.objective.load_state_dict(state["objective"])
+            self.collector.load_state_dict(state.get("collector", {}))
+            if "health" in state:  # not in checkpoints of earlier versions
+                self.health.load_state_dict(state["health"])
             self.step = int(state["step"])
 
 
 def apply_overrides(recipe: Recipe, config: TrainConfig) -> Recipe:
     """Apply the configuration's overrides to a recipe."""
     recipe = recipe.with_(**config.stages.given())
+    anchor = choose_anchor(recipe, config)
+    recipe = recipe if anchor == recipe.anchor else dataclasses.replace(recipe, anchor=anchor)
     return recipe if config.kl is None else recipe.with_kl(config.kl)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
+from ...schedules import Schedule
 
 _HALF = (torch.bfloat16, torch.float16)
 
@@ -41,6 +42,17 @@ def make_optimizer(
     if any(parameter.dtype in _HALF for parameter in trained):
         return MasterAdamW(trained, lr, betas, weight_decay)
     return torch.optim.AdamW(trained, lr=lr, betas=betas, weight_decay=weight_decay, fused=True)
+
+
+def learning_rate(step: int, steps: int, lr: float, warmup: int, schedule: Schedule) -> float:
+    """Learning rate of a step: a linear rise over ``warmup`` steps, then ``lr`` times a schedule over the rest.
+
+    Args:
+        step: from 1 to ``steps``.
+        schedule: factor of ``lr``; its updates are counted from the end of the rise.
+    """
+    rate = lr * min(1.0, step / max(1, warmup))
+    return rate * schedule(max(0, step - 1 - warmup), max(1, steps - warmup))
 
 
 class MasterAdamW(torch.optim.Optimizer):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from .batch.forward import Forward
 from .batch.tally import Tally
 from .batch.trajectory import Group
 from .config import TrainConfig
+from .measures.influence import gradient_products
 from .objective.loss import WeightedBatch, accumulate_gradients
+from .objective.notices import updates_per_batch
 from .objective.objective import Objective
 from .optimizers import make_optimizer
 
@@ -54,11 +57,14 @@ class Update:
             config.gradient_checkpointing,
             vocabulary,
         )
-        self.epochs = config.epochs or objective.recipe.epochs
-        self.minibatches = min(config.minibatches or objective.recipe.minibatches, config.prompts)
+        self.minibatches, self.epochs = updates_per_batch(objective.recipe, config)
+        self.has_signal = False
+        """Whether the latest `run` had anything to learn from but penalties."""
         self.reset_optimizer()
         for part in objective.auxiliaries:
             part.target.attach(model, reference)
+        for part in objective.copies:
+            part.target.attach(model)
 
     def reset_optimizer(self) -> None:
         """Make a new optimiser."""
@@ -87,8 +93,9 @@ class Update:
             group["lr"] = rate
         tally = Tally()
         norms: list[float] = []
-        skipped = 0
+        skipped = nonfinite = 0
         prepared = self._prepare(groups, streams)
+        self.has_signal = any(_has_signal(part) for parts in prepared for part in parts)
         for _ in range(self.epochs):
             for parts in prepared:
                 step = self._accumulate(parts)
@@ -101,19 +108,35 @@ class Update:
                     norms.append(float(norm))
                 else:
                     skipped += 1
+                    nonfinite += not torch.isfinite(norm)
                 self.optimizer.zero_grad()
         for part in self.objective.auxiliaries:
             for batch in {id(w.batch): w.batch for parts in prepared for w in parts[:1]}.values():
                 tally.add_all(part.refresh().update(batch, self.forward))
+        for part in self.objective.copies:
+            part.refresh().follow(self.model)
         norm = float(np.mean(norms)) if norms else 0.0
-        return tally, {"grad_norm": norm, "updates": len(norms), "skipped_updates": skipped, "lr": rate}
+        figures: dict[str, float] = {"grad_norm": norm, "updates": len(norms), "skipped_updates": skipped, "lr": rate}
+        return tally, figures | ({"nonfinite_updates": nonfinite} if nonfinite else {})
+
+    def balance(self, groups: Sequence[Group]) -> dict[str, float]:
+        """Let rewards that follow the gradients of their objectives learn from a step's episodes, before the policy
+        does. Return their new weights, for the logs."""
+        objective, metrics = self.objective, {}
+        for reward in objective.balanced:
+            state = objective.state_dict()  # weighting may advance the memory of components
+            products = gradient_products(groups, list(reward.children), self.weigh, self.model, self.forward)
+            objective.load_state_dict(state)
+            reward.update(products)  # type: ignore[attr-defined]
+            metrics |= {f"weight/{name}": value for name, value in reward.weights.items()}  # type: ignore[attr-defined]
+        return metrics
 
     def _prepare(self, groups: Sequence[Group], streams: Sequence[Sequence[Group]]) -> list[list[WeightedBatch]]:
         """Weight the parts of each mini-batch: the rollouts' part first, then one of each stream."""
         count = max(1, min(self.minibatches, max([len(groups), *map(len, streams)], default=1)))
         prepared: list[list[WeightedBatch]] = []
         for rollouts, *others in zip(*(_split_groups(part, count) for part in (groups, *streams)), strict=True):
-            weighted = [self.weigh(rollouts)]
+            weighted = [self.weigh(rollouts, first=not prepared)]
             for terms, part in zip(self.objective.streams, others, strict=True):
                 old = bool(terms.needs_before & _POLICY_MEASUREMENTS)
                 batch = self._measure(collate(part), terms.loss.needs | terms.needs_before, old=old)
@@ -121,14 +144,24 @@ class Update:
             prepared.append(weighted)
         return prepared
 
-    def weigh(self, groups: Sequence[Group]) -> WeightedBatch:
-        """Measure and weight one optimiser batch of rollouts."""
+    def weigh(self, groups: Sequence[Group], first: bool = False) -> WeightedBatch:
+        """Measure and weight one optimiser batch of rollouts.
+
+        Args:
+            first: it is trained before any other of its step.
+        """
         objective = self.objective
         batch = collate(groups)
         before = objective.needs_before | objective.auxiliary_needs
         several = self.epochs * self.minibatches > 1
+        live = None
         old = bool(before & _POLICY_MEASUREMENTS) or (objective.recipe.anchor == "policy" and several)
-        return objective.weigh(self._measure(batch, before | objective.loss.needs, old=old))
+        if objective.recipe.anchor == "rescored":
+            # Measuring again would round differently, so that ratios of 1 are taken as such where they are known.
+            live = bool((objective.sampled_now(batch) == batch.action).all()) and (not several or first)
+            live = live and self.epochs == 1
+            old = old or not live
+        return objective.weigh(self._measure(batch, before | objective.loss.needs, old=old), live_anchor=live)
 
     def _measure(self, batch: Batch, needs: frozenset[str], *, old: bool) -> Batch:
         """Add the measurements of ``needs``; the policy is measured if ``old`` or if an episode is to be rescored."""
@@ -141,6 +174,12 @@ class Update:
             found |= {"logp_old": out.logp, "entropy": out.entropy}
             if out.hidden is not None:
                 found["hidden"] = out.hidden
+        if "top_tokens" in needs:
+            found["top_ids"], found["top_logp"] = self.forward.likeliest(self.model, batch)
+        if "prompt_divergence" in needs:
+            found["prompt_divergence"] = self.forward.measure_twins(self.model, batch)
+        if "prompt_logp" in needs:
+            found["prompt_logp"] = self.forward.measure_prompts(self.model, batch)
         if "logp_ref" in needs:
             found["logp_ref"] = self.forward.measure(self.reference, batch).logp
         if "logp_teacher" in needs:
@@ -186,13 +225,41 @@ class Update:
         """True if the reference has weights of its own that must be saved."""
         return self.reference is not None and not isinstance(self.reference, BaseOnly)
 
-    def auxiliary_states(self) -> list[Any]:
-        """States of the auxiliary models."""
-        return [part.target.state() for part in self.objective.auxiliaries]
+    def save(self, folder: Path) -> None:
+        """Save the optimiser, a reference that has weights of its own, auxiliary models and what measures own."""
+        torch.save(self.optimizer.state_dict(), folder / "optimizer.pt")
+        if self.owns_reference:
+            torch.save(self.reference.state_dict(), folder / "reference.pt")
+        for name, parts in self._owners.items():
+            torch.save([part.target.state() for part in parts], folder / name)
 
-    def load_auxiliary_states(self, states: Sequence[Any]) -> None:
-        for part, state in zip(self.objective.auxiliaries, states, strict=True):
-            part.target.load(state)
+    def load(self, folder: Path) -> None:
+        """The inverse of `save`."""
+        self.optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))
+        if self.owns_reference:
+            self.reference.load_state_dict(torch.load(folder / "reference.pt", weights_only=True))
+        for name, parts in self._owners.items():
+            for part, state in zip(parts, torch.load(folder / name, weights_only=True), strict=True):
+                part.target.load(state)
+
+    @property
+    def _owners(self) -> dict[str, list[Any]]:
+        """Components that own weights, by the file that these are saved to."""
+        found = {"auxiliaries.pt": self.objective.auxiliaries, "measures.pt": self.objective.copies}
+        return {name: list(parts) for name, parts in found.items() if parts}
+
+
+def _has_signal(part: WeightedBatch) -> bool:
+    """True if there is more to learn from than penalties: an advantage at a trained token, returns that differ within a
+    group whose episodes the loss compares, or a model to distil from.
+    """
+    if "logp_teacher" in part.loss.needs:
+        return bool(part.episodes)
+    if ((part.weight != 0) & (part.advantage != 0)).any():
+        return True
+    batch = part.batch
+    levels = set(zip(batch.group_of.tolist(), batch.outcome.tolist(), strict=True))
+    return bool(part.episodes) and len(levels) > len(batch.group_of.unique())
 
 
 _POLICY_MEASUREMENTS = frozenset({"logp_old", "entropy", "hidden"})
@@ -201,5 +268,12 @@ _FIELDS = frozenset(item.name for item in dataclasses.fields(Batch) if item.defa
 
 
 def _split_groups(groups: Sequence[Group], count: int) -> list[list[Group]]:
-    """Split the groups, in order, into ``count`` parts of nearly equal size."""
-    return [[groups[i] for i in part] for part in np.array_split(np.arange(len(groups)), count)]
+    """Split the groups, in order, into ``count`` parts of nearly equal size; pairs stay together."""
+    units: list[list[Group]] = []
+    for group in groups:
+        if units and group.pair >= 0 and group.pair == units[-1][-1].pair:
+            units[-1].append(group)
+        else:
+            units.append([group])
+    parts = np.array_split(np.arange(len(units)), count)
+    return [[group for i in part for group in units[i]] for part in parts]

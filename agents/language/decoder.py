@@ -76,6 +76,12 @@ def attention_shape(model: Any) -> AttentionShape:
     return AttentionShape(config.num_hidden_layers, config.num_attention_heads, config.num_key_value_heads, dim)
 
 
+def last_layer(model: Any) -> nn.Module:
+    """The last of the layers of a transformers causal language model."""
+    layers = next(part for part in model.get_decoder().children() if isinstance(part, nn.ModuleList))
+    return layers[-1]
+
+
 def hidden_states(model: Any, ids: Tensor, positions: Tensor, attend: Attend, checkpoint: bool = False) -> Tensor:
     """Final hidden states (after the last norm) of flat tokens.
 

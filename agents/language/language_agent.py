@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...errors import InputError, MissingExtra
-from ..agent import Agent, register
+from ..agent import Agent, EndEpisode, register
 from ..engines.sampler import Request, Sampler
 
 if TYPE_CHECKING:
@@ -17,44 +19,62 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class _Conversation:
-    """A slot's session, its length in tokens, and whether its last action ended with a stop token."""
+    """A slot's session, its lengths in tokens, and whether its last action ended with a stop token."""
 
     session: int
     used: int = 0
+    acted: int = 0
     stopped: bool = True
 
 
 @register("language")
 class LanguageAgent(Agent):
-    """Plays text environments by sampling from a language model.
+    """Plays text environments by sampling from a language model, with the token budgets of training.
 
-    Every slot holds a conversation; an observation appends only its own tokens to it. When a conversation would outgrow
-    ``context``, it starts again from the newest observation.
+    Every slot holds a conversation; an observation appends only its own tokens to it. An episode whose budgets leave no
+    room for another action ends there as truncated; one whose first observation leaves none is invalid, as nothing
+    could be played.
 
     Args:
-        model: a `LanguageModel`, a model folder, a run folder, or a hub id.
+        model: a `LanguageModel`, a model folder, a run folder, or a hub id. A run brings the settings it was trained
+            with, which take the place of the defaults below.
         temperature: 1 samples from the model as it is, 0 takes the most likely token.
         max_new_tokens: longest action in tokens.
+        max_episode_tokens: most action tokens in an episode; None sets no limit.
         context: longest conversation in tokens.
+        fp32_head: compute logits in single precision where weights are half precision.
         slots: rows that decode at once; more observations than that are refilled as rows finish.
         seed: of the sampling noise.
+        checkpoint: of a run: "newest", "best" (of its evaluations), or a step.
     """
 
     def __init__(
         self,
         model: LanguageModel | str | Path,
-        temperature: float = 1.0,
-        max_new_tokens: int = 64,
-        context: int = 1024,
+        temperature: float | None = None,
+        max_new_tokens: int | None = None,
+        context: int | None = None,
         slots: int = 128,
         seed: int = 0,
+        max_episode_tokens: int | None = None,
+        fp32_head: bool | None = None,
+        checkpoint: str = "newest",
     ):
-        self.language = load_model(model).to("auto") if isinstance(model, str | Path) else model
+        own: dict[str, Any] = {}
+        if isinstance(model, str | Path):
+            own, model = read_run_settings(model), load_run_model(model, checkpoint).to("auto")
+        self.language = model
         self.name = "language"
-        self._temperature = temperature
-        self._max_new_tokens = max_new_tokens
-        self._context = context
-        self._engine: Sampler = self.language.engine(slots, context)
+        from .decoder import context_limit  # loads torch
+
+        def choose(name: str, value: Any, default: Any) -> Any:
+            return own.get(name, default) if value is None else value
+
+        self._temperature = choose("temperature", temperature, 1.0)
+        self._max_new_tokens = choose("max_new_tokens", max_new_tokens, 64)
+        self._max_episode_tokens = choose("max_episode_tokens", max_episode_tokens, math.inf)
+        self._context = min(choose("context", context, 1024), context_limit(model.model))
+        self._engine: Sampler = model.engine(slots, self._context, choose("fp32_head", fp32_head, False))
         self._engine.seed(seed)
         self._conversations: dict[int, _Conversation] = {}
         self._sessions = 0
@@ -65,48 +85,52 @@ class LanguageAgent(Agent):
         """An agent from a model folder, a run folder (its newest checkpoint) or a hub id."""
         return cls(path, **options)
 
+    def seed(self, seed: int) -> None:
+        """Restart the sampling noise from ``seed``."""
+        self._engine.seed(seed)
+
     def reset(self, indices: Sequence[int]) -> None:
         """Forget the conversations of these slots."""
         for slot in indices:
             self._close(slot)
 
-    def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> list[str | None]:
-        """Sample one action for every slot that is not idle."""
+    def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> list[str | EndEpisode | None]:
+        """Sample one action for every slot that is not idle; end the episodes that have no room for one."""
         slots: dict[int, int] = {}  # session -> slot
+        actions: list[str | EndEpisode | None] = [None] * len(observations)
         for slot, (observation, info) in enumerate(zip(observations, infos, strict=True)):
             if info.get("idle"):
                 self._close(slot)
                 continue
-            slots[self._submit(slot, str(observation))] = slot
-        actions: list[str | None] = [None] * len(observations)
+            session = self._submit(slot, str(observation))
+            if isinstance(session, EndEpisode):
+                actions[slot] = session
+            else:
+                slots[session] = slot
         while slots:
             for completion in self._engine.step():
                 slot = slots.pop(completion.session)
                 conversation = self._conversations[slot]
                 conversation.used += len(completion.ids)
+                conversation.acted += len(completion.ids)
                 conversation.stopped = completion.finish == "stop"
                 actions[slot] = self.language.renderer.action(completion.ids)
         return actions
 
-    def _submit(self, slot: int, text: str) -> int:
-        """Request an action for a slot's observation; return the session."""
-        renderer = self.language.renderer
+    def _submit(self, slot: int, text: str) -> int | EndEpisode:
+        """Request an action for a slot's observation; return the session, or the end if there is no room for one."""
         conversation = self._conversations.get(slot)
-        if conversation is not None:
-            ids = renderer.observation(text, first=False, stopped=conversation.stopped)
-            if conversation.used + len(ids) + self._max_new_tokens > self._context:
-                self._close(slot)
-                conversation = None
+        first = conversation is None
         if conversation is None:
-            ids = renderer.observation(text, first=True)
-            if len(ids) + self._max_new_tokens > self._context:
-                raise InputError(
-                    f"an observation of {len(ids)} tokens and {self._max_new_tokens} to answer exceed the context of "
-                    f"{self._context}; raise it."
-                )
             conversation = self._conversations[slot] = _Conversation(self._sessions)
             self._sessions += 1
-        self._engine.submit(Request(conversation.session, ids, self._max_new_tokens, self._temperature))
+        ids = self.language.renderer.observation(text, first=first, stopped=conversation.stopped)
+        left = self._max_episode_tokens - conversation.acted
+        room = min(self._max_new_tokens, left, self._context - conversation.used - len(ids))
+        if room <= 0:
+            self._close(slot)
+            return EndEpisode(valid=not first)
+        self._engine.submit(Request(conversation.session, ids, int(room), self._temperature))
         conversation.used += len(ids)
         return conversation.session
 
@@ -116,18 +140,46 @@ class LanguageAgent(Agent):
             self._engine.close(conversation.session)
 
 
-def load_model(
-    source: str | Path, dtype: Literal["float32", "bfloat16"] = "float32", system: str | None = None
-) -> LanguageModel:
-    """Load a model folder, the newest checkpoint of a run folder, or a hub id; see `LanguageModel.load`."""
-    checkpoints = Path(source) / "checkpoints"
-    if checkpoints.is_dir():
-        from ..grpo.run.folder import newest_checkpoint
+def read_run_settings(source: str | Path) -> dict[str, Any]:
+    """The configuration of the run in a folder, as it was stored; {} for anything else."""
+    path = Path(source) / "config.json"
+    if not (Path(source) / "checkpoints").is_dir() or not path.is_file():
+        return {}
+    return json.loads(path.read_text(encoding="utf-8"))
 
-        newest = newest_checkpoint(Path(source))
-        if newest is None:
-            raise InputError(f"the run {str(source)!r} has no checkpoint yet; train it further or give a model folder.")
-        source = newest
+
+def load_run_model(source: str | Path, checkpoint: str = "newest") -> LanguageModel:
+    """Load the policy of a run with the run's own precision and system prompt; any other source with the defaults."""
+    own = read_run_settings(source)
+    return load_model(source, own.get("dtype", "float32"), own.get("system"), checkpoint)
+
+
+def find_weights(source: str | Path, checkpoint: str = "newest") -> str | Path:
+    """The folder of a run's checkpoint; any other folder or hub id as it is.
+
+    Args:
+        checkpoint: "newest", "best" (of the run's evaluations), or a step.
+
+    Raises:
+        InputError: the run has no such checkpoint, or the source is no run and another one than the newest is wanted.
+    """
+    if (Path(source) / "checkpoints").is_dir():
+        from ..grpo.run.folder import find_checkpoint
+
+        return find_checkpoint(Path(source), checkpoint)
+    if checkpoint != "newest":
+        raise InputError(f"{str(source)!r} is no run, so that it has no checkpoint {checkpoint!r}; leave it out.")
+    return source
+
+
+def load_model(
+    source: str | Path,
+    dtype: Literal["float32", "bfloat16"] = "float32",
+    system: str | None = None,
+    checkpoint: str = "newest",
+) -> LanguageModel:
+    """Load a model folder, a checkpoint of a run folder, or a hub id; see `find_weights` and `LanguageModel.load`."""
+    source = find_weights(source, checkpoint)
     try:
         from .model import LanguageModel
     except ImportError as error:

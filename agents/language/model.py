@@ -102,22 +102,10 @@ class LanguageModel:
         if (Path(source) / ADAPTER_CONFIG).is_file():
             return cls.load(_find_base(Path(source)), dtype, system).with_adapters(source)
         try:
-            from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+            from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError:
             raise MissingExtra("a language model", "train") from None
-        try:
-            config = AutoConfig.from_pretrained(source)
-        except (OSError, ValueError) as error:
-            where = (
-                "a folder without a model"
-                if Path(source).is_dir()
-                else "neither a model folder nor a hub id that can be read"
-            )
-            raise InputError(
-                f"{str(source)!r} is {where}; give a folder with config.json, tokenizer and safetensors weights, "
-                "or a hub id."
-            ) from error
-        check_architecture(config)
+        _read_config(source)
         try:
             with _quiet():
                 tokenizer = AutoTokenizer.from_pretrained(source)
@@ -218,6 +206,46 @@ class LanguageModel:
     def parameters(self) -> int:
         """Number of weights."""
         return sum(weight.numel() for weight in self.model.parameters())
+
+
+def _read_config(source: str | Path) -> Any:
+    """Read a model's configuration; raises InputError where there is none, or where it alone rules the model out."""
+    try:
+        from transformers import AutoConfig
+    except ImportError:
+        raise MissingExtra("a language model", "train") from None
+    try:
+        config = AutoConfig.from_pretrained(source)
+    except (OSError, ValueError) as error:
+        where = (
+            "a folder without a model"
+            if Path(source).is_dir()
+            else "neither a model folder nor a hub id that can be read"
+        )
+        raise InputError(
+            f"{str(source)!r} is {where}; give a folder with config.json, tokenizer and safetensors weights, "
+            "or a hub id."
+        ) from error
+    check_architecture(config)
+    return config
+
+
+def outline(source: str | Path) -> Any:
+    """The transformers model of a folder or hub id without its weights: shapes and configuration, in no memory.
+
+    Raises:
+        InputError: there is no such model, or its architecture is not supported.
+    """
+    if (Path(source) / ADAPTER_CONFIG).is_file():
+        source = _find_base(Path(source))
+    config = _read_config(source)
+    from transformers import AutoModelForCausalLM
+
+    try:
+        with torch.device("meta"):
+            return AutoModelForCausalLM.from_config(config)
+    except ValueError as error:
+        raise InputError(f"{str(source)!r} is no causal language model ({error}); give another one.") from error
 
 
 def _find_base(folder: Path) -> str | Path:

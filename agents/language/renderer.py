@@ -9,6 +9,7 @@ template, or neither.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
@@ -39,6 +40,10 @@ class Renderer(Protocol):
 
     def action_ids(self, text: str) -> tuple[int, ...]:
         """Ids of an action that was not sampled (an oracle's), stop token included."""
+        ...
+
+    def tokens_until(self, ids: Sequence[int], characters: int) -> int:
+        """The least number of tokens whose text has so many characters; all of them if the text is shorter."""
         ...
 
 
@@ -95,6 +100,10 @@ class _TokenizerRenderer:
 
     def action_ids(self, text: str) -> tuple[int, ...]:
         return (*self._encode(text), self.stop_ids[0])
+
+    def tokens_until(self, ids: Sequence[int], characters: int) -> int:
+        # The text of a prefix never gets shorter, as it counts complete and replacement characters alike.
+        return min(len(ids), bisect_left(range(len(ids) + 1), characters, key=lambda n: len(self.action(ids[:n]))))
 
     def _with_system(self, text: str, first: bool) -> str:
         """The observation, after the system prompt where an episode begins."""

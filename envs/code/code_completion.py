@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 import keyword
 import re
 import textwrap
@@ -133,6 +134,23 @@ class CodeCompletion(ProgramQuestion):
             if judgement is not None:
                 return judgement.verdict(self.graded)
         return self.judge_program(fill_gap(found.before, code, found.after, found.masked), found.tests)
+
+    def criteria(self, task: Task) -> list[str]:
+        return [
+            *(f"The function does this: {sentence}" for sentence in task.data.program.specification),
+            "Only the gap is filled, with code that fits before and after it.",
+            "The function returns what the examples show.",
+        ]
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """Name the variable of each sentence, then the sentence whose code is missing, then the code."""
+        found: Infilling = task.data
+        *starts, _ = itertools.accumulate(
+            (len(textwrap.indent(block, "    ")) + 1 for block in found.program.blocks),
+            initial=len(f"def {found.program.signature}:\n"),
+        )
+        place = sum(start <= len(found.before) for start in starts)
+        return [*found.program.plan(), f"The gap is in the code of step {place}.", self.oracle(task)]
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
         """Return the missing code of another task, unless it would loop for ever here."""

@@ -16,6 +16,7 @@ from ...rewards.verifiers.registry import rejected
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
+from ..sandbox.judge import Failure
 from .judging.operation_counts import UNCOUNTED, WORK, CountedCall, count_operations
 from .judging.program_question import EXAMPLE, ProgramQuestion
 from .programs.dice import Dice
@@ -160,11 +161,22 @@ class CodeOptimisation(ProgramQuestion):
             return Verdict(0.0, False, valid=False, feedback="The sandbox failed; this says nothing about the program.")
         score, feedback = _score(data, larger, target, outcomes)
         success = score == 1.0
-        return Verdict(score, success, terms={"speed": score if self.graded else float(success)}, feedback=feedback)
+        terms = {"speed": score if self.graded else float(success)}
+        failures = [_classify(test, one) for test, one in zip((*data.tests, larger), outcomes)]
+        extras = {"tests": failures, "test_report": feedback}
+        return Verdict(score, success, terms=terms, feedback=feedback, extras=extras)
 
     def solver_cost(self, episode: Task) -> float:
         """The required speed-up, times the length of the reference program in characters."""
         return len(self.oracle(episode)) * episode.data.slow / episode.data.target
+
+    def criteria(self, task: Task) -> list[str]:
+        data = task.data
+        return [
+            "It returns the same values as the given function.",
+            *(f"The work on {part.parameter} grows more slowly with its size." for part in data.program.parts),
+            f"It takes at most {data.target:,} operations on the large arguments.",
+        ]
 
     def solution_steps(self, task: Task) -> list[str]:
         """Say for each part what is slow and what to do instead; then the operations, and the fast program."""
@@ -237,6 +249,15 @@ def _score(data: Optimisation, larger: Check, target: int, outcomes: Sequence[Co
         many = f"{largest.steps:,}" if not largest.error else f"more than {larger.most:,}"
         feedback += f" With arguments {_LARGER} times as large it takes {many}; the target there is {target:,}."
     return (1.0 if shares == [1.0, 1.0] else sum(shares) / 2), feedback
+
+
+def _classify(test: Check, outcome: CountedCall) -> Failure:
+    """Return the kind of failure of a call, "" where it returned the right value in time."""
+    if outcome.error in (UNCOUNTED, "SyntaxError"):
+        return "syntax"
+    if outcome.error:
+        return "limit" if outcome.error == WORK else "error"
+    return "" if _is_equal(test.value, outcome.value) else "wrong"
 
 
 def _share(slow: int, steps: int, target: int) -> float:

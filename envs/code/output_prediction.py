@@ -100,6 +100,11 @@ class OutputPrediction(Question):
             return CORRECT
         return Verdict(0.0, False, feedback=f"The function does not return {values[0]!r}.")
 
+    def criteria(self, task: Task) -> list[str]:
+        """The variables whose values are to be found, in order."""
+        names = [f"It finds the value of {name}." for name in task.data.program.results if name]
+        return [*names, "It follows each branch and each turn of a loop for the arguments given."]
+
     def solution_steps(self, task: Task) -> list[str]:
         """List the value of each variable."""
         program, arguments, _ = task.data

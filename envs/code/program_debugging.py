@@ -124,7 +124,7 @@ class ProgramDebugging(Game):
     max_answer = MAX_PROGRAM
     strips_marks = False
     needs_sandbox: ClassVar[bool] = True
-    supplies = frozenset({"tests"})
+    supplies = frozenset({"tests", "test_report"})
 
     def __init__(self, *, graded: bool = False, backend: str = "local", seconds: float = 2.0, **kwargs: Any):
         super().__init__(**kwargs)
@@ -220,6 +220,7 @@ class ProgramDebugging(Game):
             *(after, judgement.success, judgement.success, after.progress),
             terms={"tests": earned},
             extras=judgement.verdict().extras,
+            feedback=after.feedback,
         )
 
     def _call_program(self, state: Debugging, arguments: tuple[Any, ...]) -> Transition:
@@ -235,7 +236,8 @@ class ProgramDebugging(Game):
         printed = keep_ends(describe_output(result, self.limits), _MOST_OUTPUT)
         if printed:
             feedback += f" The output:\n```output\n{printed}\n```"
-        return Transition(replace(state, feedback=feedback), progress=state.progress, terms={"tests": 0.0})
+        after = replace(state, feedback=feedback)
+        return Transition(after, progress=state.progress, terms={"tests": 0.0}, feedback=feedback)
 
 
 def _example(state: Debugging) -> str:

@@ -89,6 +89,14 @@ class ProgramRepair(ProgramQuestion):
     def verify(self, task: Task, answer: str) -> Verdict:
         return self.judge_function(answer, task.data.program.name, task.data.tests)
 
+    def criteria(self, task: Task) -> list[str]:
+        program = task.data.program
+        return [
+            f"It defines the function {program.signature}.",
+            *(f"It does this: {sentence}" for sentence in program.specification),
+            "It returns what the examples show.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         """Give an example that shows the bug, the sentence that is wrong, the kind of the bug, and the program."""
         program, body, kind, tests = task.data

@@ -107,6 +107,14 @@ class ProgramSynthesis(ProgramQuestion):
             return replace(verdict, success=False, valid=False)
         return replace(verdict, extras={**verdict.extras, "milestones": found})
 
+    def criteria(self, task: Task) -> list[str]:
+        program = task.data.program
+        return [
+            f"It defines the function {program.signature}.",
+            *(f"It does this: {sentence}" for sentence in program.specification),
+            "It returns what the examples show.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         """Name the variable of each sentence, then the program."""
         return [*task.data.program.plan(), self.oracle(task)]

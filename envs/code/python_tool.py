@@ -36,12 +36,13 @@ _INVERSE = re.compile(r"inv\(([0-9]+)\)")
 @dataclass(frozen=True, slots=True)
 class Session:
     """The state of an episode: the question, the calls that are left, the output of the last call (None before the
-    first), and whether the answer was given."""
+    first), whether the answer was given, and the programs that were run with whether each failed."""
 
     task: Task
     calls: int
     output: str | None = None
     over: bool = False
+    made: tuple[tuple[str, bool], ...] = ()
 
 
 class PythonTool(Game):
@@ -67,8 +68,9 @@ class PythonTool(Game):
         are one program. Any other text is the answer, read as the family reads it, or as ``answer_format`` says.
 
     Reward:
-        That of the family for the answer; 0 for a call. A program that could not be run because the sandbox failed
-        makes the turn invalid and is no call.
+        That of the family for the answer; 0 for a call, whether or not the program raises an exception: that is no
+        ``action_error``, but told in ``feedback`` and in the extra ``tool_errors``. A program that could not be run
+        because the sandbox failed makes the turn invalid and is no call.
 
     Termination:
         After the answer. Truncated two turns after as many turns as there were calls.
@@ -97,6 +99,8 @@ class PythonTool(Game):
     max_answer = MAX_ACTION
     strips_marks = False
     needs_sandbox: ClassVar[bool] = True
+    supplies = frozenset({"tool_calls", "tool_errors"})
+    keeps_states = True
 
     def __init__(
         self,
@@ -112,7 +116,7 @@ class PythonTool(Game):
     ):
         self.inner = _make_question(of, of_kwargs or {}, answer_format)
         self.of, self.backend = of, backend
-        self.supplies = self.inner.supplies
+        self.supplies = self.supplies | self.inner.supplies
         self.limits = Limits(seconds=seconds)
         self.preload, self.packages = tuple(preload), packages
         super().__init__(**kwargs)
@@ -151,13 +155,24 @@ class PythonTool(Game):
         if not result.valid:
             return Transition(state, valid=False)
         shown = keep_ends(describe_output(result, self.limits) or "(nothing was printed)", SHOWN)
-        return Transition(replace(state, calls=state.calls - 1, output=shown))
+        # The same program however its lines end.
+        made = (*state.made, (program.replace("\r\n", "\n").strip("\n"), not result.ok))
+        after = replace(state, calls=state.calls - 1, output=shown, made=made)
+        return Transition(after, feedback="" if result.ok else shown)
 
     def oracle(self, state: Session) -> str:
         answer = self.inner.oracle(state.task)
         if state.output is None:
             return f"```python\n{_script(state.task.prompt, answer)}\n```"
         return self.inner.write_action(answer)
+
+    def measure_states(self, states: Sequence[Session], name: str) -> Any:
+        made = states[-1].made
+        if name == "tool_calls":
+            return [{"name": "python", "arguments": {"code": program}} for program, _ in made]
+        if name == "tool_errors":
+            return [failed for _, failed in made]
+        return self.inner.compute_extra(states[0].task, name)
 
     def solver_cost(self, episode: Session) -> float:
         """The cost of the question; the number of calls does not change it."""
@@ -184,6 +199,7 @@ class PythonTool(Game):
             action_error=error,
             valid=verdict.valid,
             extras=verdict.extras,
+            feedback=verdict.feedback,
         )
 
 

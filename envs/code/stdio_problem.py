@@ -112,6 +112,13 @@ class StdioProblem(ProgramQuestion):
             return Verdict(0.0, False, feedback="The program never prints anything.")
         return self.judge_program(code, task.data.tests)
 
+    def criteria(self, task: Task) -> list[str]:
+        return [
+            "It reads all of its standard input.",
+            *(f"It does this: {sentence}" for sentence in task.data.program.specification),
+            "It prints what the examples show, and nothing else.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         """Name the variable of each sentence, then the program."""
         return [*task.data.program.plan(), self.oracle(task)]

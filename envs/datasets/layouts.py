@@ -8,8 +8,8 @@ with place, field and remedy, for the user to correct. A record that has the lay
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import InputError
@@ -42,6 +42,7 @@ class Item:
         steps: the worked solution, one step a line; empty where the record has none.
         rung: the question's value on the layout's axis: number of steps, level, or number in the contest.
         options: options of a multiple-choice question, in the record's order.
+        rationale: the worked solution as the record has it, where that is not the steps, one a line; else empty.
     """
 
     question: str
@@ -49,6 +50,7 @@ class Item:
     steps: tuple[str, ...] = ()
     rung: int = 0
     options: tuple[str, ...] = ()
+    rationale: str = field(default="", compare=False, repr=False, kw_only=True)
 
     @property
     def content(self) -> str:
@@ -63,7 +65,7 @@ class Item:
     @property
     def effort(self) -> float:
         """The sort key of the questions of a rung, from easy to hard."""
-        return self.length
+        return self.length - sum(map(len, self.steps)) if self.options else self.length
 
 
 class Fields:
@@ -125,7 +127,8 @@ def read_gsm8k(fields: Fields, index: int) -> Item:
     if parse_number(number) is None:
         raise UnusableRecord(f"the answer {_shorten(value.strip())} is not a number")
     steps = tuple(filter(None, map(remove_notes, solution.splitlines())))
-    return Item(question, number, steps, min(max(len(steps), STEPS[0]), STEPS[1]))
+    rung = min(max(len(steps), STEPS[0]), STEPS[1])
+    return Item(question, number, steps, rung, rationale=_keep_rationale(solution, steps))
 
 
 def read_math(fields: Fields, index: int) -> Item:
@@ -144,7 +147,8 @@ def read_math(fields: Fields, index: int) -> Item:
     answer = find_boxed(solution) if answer is None else " ".join(str(answer).split())
     if not answer:
         raise UnusableRecord("the solution has no \\boxed{} with an answer")
-    return Item(problem, answer, tuple(split_sentences(solution)), int(level[1]))
+    steps = tuple(split_sentences(solution))
+    return Item(problem, answer, steps, int(level[1]), rationale=_keep_rationale(solution, steps))
 
 
 def read_aime(fields: Fields, index: int) -> Item:
@@ -161,7 +165,13 @@ def read_aime(fields: Fields, index: int) -> Item:
     match = _NUMERAL.fullmatch(text)
     if match is None or int(match[1]) > 999:
         raise UnusableRecord(f"the answer {_shorten(text)} is not a whole number from 0 to 999")
-    return Item(problem, str(int(match[1])), tuple(split_sentences(solution)), _contest_number(fields, index))
+    steps = tuple(split_sentences(solution))
+    rationale = _keep_rationale(solution, steps)
+    return Item(problem, str(int(match[1])), steps, _contest_number(fields, index), rationale=rationale)
+
+
+def _keep_rationale(solution: str, steps: Sequence[str]) -> str:
+    return solution.strip() if solution.strip() != "\n".join(steps) else ""
 
 
 def _contest_number(fields: Fields, index: int) -> int:
@@ -182,8 +192,9 @@ def _contest_number(fields: Fields, index: int) -> int:
 
 
 def read_choice(fields: Fields, index: int) -> Item:
-    """Read ``question``, ``choices`` (a list, or ARC's texts and labels) or columns A, B, C, ..., and ``answer`` (an
-    index from 0, a letter, a label or an option's text) or ``answerKey``."""
+    """Read ``question``, ``choices`` (a list, or ARC's texts and labels) or columns A, B, C, ..., ``answer`` (an index
+    from 0, a letter, a label or an option's text) or ``answerKey``, and, where there is one, a worked solution:
+    ``rationale`` (AQuA), ``explanation``, ``solution`` (ScienceQA) or ``exp`` (MedMCQA)."""
     question, choices = fields.get("question", "question_stem", "problem"), fields.get("choices", "options")
     if isinstance(question, Mapping):
         # The first published layout of ARC.
@@ -199,7 +210,10 @@ def read_choice(fields: Fields, index: int) -> Item:
     right = _find_right_option(key, options, labels)
     if right is None:
         raise UnusableRecord(f"the field 'answer' must be the index, letter or text of an option, not {_shorten(key)}")
-    return Item(question.strip(), str(right), (), 0, tuple(options))
+    reason = fields.get("rationale", "explanation", "solution", "exp")
+    reason = reason if isinstance(reason, str) else ""
+    steps = tuple(split_sentences(reason))
+    return Item(question.strip(), str(right), steps, 0, tuple(options), rationale=_keep_rationale(reason, steps))
 
 
 def _read_options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:

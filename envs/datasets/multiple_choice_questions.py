@@ -10,7 +10,7 @@ import numpy as np
 
 from ...rewards import Verdict, verify
 from ..axes import Axis, FloatAxis, IntAxis
-from ..question import Question, Task
+from ..question import Task
 from ..registration import register
 from .collection import Collection
 from .layouts import CHOICE, LETTERS, Item
@@ -30,9 +30,9 @@ class MultipleChoiceQuestions(DatasetQuestion):
     Description:
         Questions come from ``source``; without one, from a small set written for this package. A record has a
         ``question``, ``choices`` (a list, or ARC's ``text`` and ``label``) or columns A, B, C, ..., and ``answer`` (an
-        index from 0, a letter or a label) or ``answerKey``. Wrong options are left out at random down to ``options``,
-        and all are put in random order. Questions with an option about others ("all of the above", "A and B") are
-        shown as they stand.
+        index from 0, a letter or a label) or ``answerKey``; its ``rationale``, ``explanation``, ``solution`` or ``exp``
+        is the worked solution. Wrong options are left out at random down to ``options``, and all are put in random
+        order. Questions with an option about others ("all of the above", "A and B") are shown as they stand.
 
     Parameters:
         options (2 to 4): how many options are shown, if the question has so many; the upper end is that of the source.
@@ -62,13 +62,12 @@ class MultipleChoiceQuestions(DatasetQuestion):
         **kwargs: as for `DatasetQuestion`.
     """
 
+    supplies = frozenset({"options"})
     layout = CHOICE
     built_in = "multiple_choice.jsonl"
     # One of 2, 2, 3, 4 and 4 options.
     baselines = MappingProxyType(dict.fromkeys(("constant", "random"), (0.5, 0.5, 1 / 3, 0.27, 0.27)))
     chance = 0.5
-    # These layouts have no worked solutions.
-    solution_steps = Question.solution_steps
 
     def __init__(self, *, shuffle: bool = True, **kwargs: Any):
         self.shuffle = bool(shuffle)
@@ -95,6 +94,9 @@ class MultipleChoiceQuestions(DatasetQuestion):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         return verify("choice", answer, task.reference["letter"], options=task.reference["options"])
+
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        return len(subject.reference["options"]) if name == "options" else super().compute_extra(subject, name)
 
     def oracle(self, task: Task) -> str:
         return task.reference["letter"]

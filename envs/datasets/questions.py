@@ -56,6 +56,7 @@ class DatasetQuestion(Question):
     built_in: ClassVar[str]
     # The axis that selects the rung of the collection; empty where the layout has no rungs.
     rung_axis: ClassVar[str] = ""
+    supplies = frozenset({"rationale"})
     # Policy of the verifier "math", where it judges the answers.
     policy: str = "strict"
     max_observation = 16_384
@@ -135,6 +136,10 @@ class DatasetQuestion(Question):
     def solution_steps(self, task: Task) -> list[str]:
         """The worked solution of the record, then the answer."""
         return [*task.data.steps, self.oracle(task)]
+
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        """Among the extras, ``rationale`` is the solution as the record has it, where it differs from the steps."""
+        return subject.data.rationale or None if name == "rationale" else super().compute_extra(subject, name)
 
     def _draw_task(self, rng: np.random.Generator, params: dict[str, Any], split: str) -> Task:
         collection = load_collection(self._source())

@@ -37,7 +37,8 @@ class GuessNumber(Game):
 
     Description:
         A number from 1 to 2**bits is hidden. Each guess is answered with "higher" or "lower" until it is met. There are
-        just enough guesses for bisection, and ``slack`` more.
+        just enough guesses for bisection, and ``slack`` more. Whether an episode belongs to the train or the test split
+        is decided by a salt drawn with it, not by the number: every number occurs in both.
 
     Parameters:
         bits (4 to 16, on request 1 to 60): the range is 1 to 2**bits.

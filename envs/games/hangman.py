@@ -49,6 +49,8 @@ class Hangman(Game):
         A common English word is hidden. A letter that it has is shown wherever it stands; a letter that it does not
         have, or a wrong guess of the whole word, is a miss. The oracle uses the list of 2,800 words and tries the
         letter that occurs in most of the words that still fit; words that it does not find in time are not used.
+        Whether an episode belongs to the train or the test split is decided by a salt drawn with it, not by the word:
+        every word occurs in both.
 
     Parameters:
         length (4 to 8): letters of the word.

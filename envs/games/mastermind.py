@@ -43,6 +43,8 @@ class Mastermind(Game):
         letters stand at the right place, and how many of the others occur elsewhere in the code, each letter of the
         code counting once. There are as many guesses as the oracle needs for the worst code, and ``slack`` more. The
         oracle's guesses all fit what is known: of some such codes the one that leaves the fewest in the worst case.
+        Whether an episode belongs to the train or the test split is decided by a salt drawn with it, not by the code:
+        every code occurs in both.
 
     Parameters:
         pegs (4 to 6, on request from 2): letters in the code.

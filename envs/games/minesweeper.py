@@ -44,7 +44,7 @@ class Minesweeper(Game):
         a number with as many closed cells as mines missing has mines in all of them; and the same for all closed cells
         and all mines. Boards of "pairs" need a further one: where two numbers (or a number and the whole board) share
         cells, and one misses as many mines more than the other as it has cells of its own, then those are mines, and
-        the other's own cells are free.
+        the other's own cells are free. The split is decided by the board as it is shown at the start, not by the mines.
 
     Parameters:
         size (5 to 9, on request 4 to 16): rows and columns.

@@ -53,7 +53,8 @@ class TwentyQuestions(Game):
     Description:
         The prompt lists items, all different, with their properties; one is hidden. A question names a property and is
         answered with yes or no; a guess names an item. There is one guess, and there are as many questions as halving
-        needs at worst: always asking for the property that splits the items left most evenly, whatever is hidden.
+        needs at worst: always asking for the property that splits the items left most evenly, whatever is hidden. The
+        split is decided by the table that the prompt shows, not by the hidden item.
 
     Parameters:
         items (12 to 32, on request 3 to 48): items in the table.

@@ -44,7 +44,8 @@ class Wordle(Game):
         answered with a colour for each of its letters: g where it stands at the right place, y where it occurs at
         another place, "." where it does not. A letter that the guess has more often than the word gets g and y only
         as often as the word has it: first where it is right, then from the left. The oracle uses the list of 2,800
-        words; words that it does not find in time are not used.
+        words; words that it does not find in time are not used. Whether an episode belongs to the train or the test
+        split is decided by a salt drawn with it, not by the word: every word occurs in both.
 
     Parameters:
         length (4 to 8): letters of the word.

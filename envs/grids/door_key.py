@@ -15,6 +15,7 @@ from ...errors import MissingExtra
 from ..task_env import TaskEnv
 from ..unicode import share_as_text
 from . import door_key_world as dk
+from .door_key_measures import SUPPLIES, measure_worlds
 from .door_key_moves import DoorKeyMoves
 
 try:
@@ -55,12 +56,16 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         a step. ``info["progress"]`` counts key, door and goal as a third each. The limit is so long that random actions
         get there in a part of the smaller rooms; that of `palaestra/DoorKeyText-v0` is a tenth of it.
 
+    Extras:
+        Positions, waypoints, distances to the goal, subgoals achieved, potentials: see `measure_worlds`.
+
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-DoorKey``.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}  # type: ignore[misc]
     param_space = dk.PARAM_SPACE
+    supplies = SUPPLIES | {"completion"}
     blind_twin = DoorKeyMoves
     baselines: ClassVar = {"random": (0.1, 0.03, 0.02, 0.01, 0.0)}
 
@@ -72,6 +77,8 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         self._door: Any = None
         self._key: Any = None
         self._goal: dk.Cell = (0, 0)
+        # Grows during an episode only, as infos of earlier steps refer to it.
+        self._passed: list[dk.World] = []
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> dk.World:
         return dk.generate_world(rng, params["size"], params["obstacles"])
@@ -84,8 +91,10 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         return self._planner(world)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        self._place_world(self.begin(seed, options), steps=0)
-        return self.gen_obs(), self.task_info()
+        world = self.begin(seed, options)
+        self._place_world(world, steps=0)
+        self._passed = [world]
+        return self.gen_obs(), self.task_info((self._passed, 1))
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self.require_running()
@@ -102,16 +111,23 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         # MiniGrid reports both when the goal is reached on the last step.
         truncated = truncated and not terminated
         self._ended = terminated or truncated
-        reward = float(reward)
-        info = self.task_info()
-        info["reward_terms"] = {"success": reward}
-        info["reward_valid"] = True
-        info["action_error"] = error
-        info["feedback"] = error or ""
-        info["is_success"] = terminated
-        info["progress"] = self.here().progress
-        info["extras"] = dict.fromkeys(self.supplies)
+        reward, world = float(reward), self.here()
+        self._passed.append(world)
+        info = self.step_info(
+            (self._passed, len(self._passed)),
+            {"success": reward},
+            success=terminated,
+            progress=world.progress,
+            error=error,
+            feedback=error or "",
+        )
         return observation, reward, terminated, truncated, info
+
+    def compute_extra(self, subject: tuple[list[dk.World], int], name: str) -> Any:
+        passed, count = subject
+        if name == "completion":
+            return [world.progress for world in passed[1:count]]
+        return measure_worlds(passed[:count], name) if name in SUPPLIES else None
 
     def here(self) -> dk.World:
         """Return MiniGrid's current state as a `World`."""
@@ -124,11 +140,12 @@ class DoorKey(TaskEnv, DoorKeyEnv):  # type: ignore[misc]
         return dk.World(self.width, self._walls, (int(x), int(y)), self._goal, lock, key, agent, int(self.agent_dir))
 
     def get_state(self) -> dict[str, Any]:
-        return {**super().get_state(), "world": self.here(), "steps": self.step_count}
+        return {**super().get_state(), "world": self.here(), "steps": self.step_count, "passed": [*self._passed]}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         super().set_state(state)
         self._place_world(state["world"], state["steps"])
+        self._passed = [*state["passed"]]
 
     def _place_world(self, world: dk.World, steps: int) -> None:
         """Set MiniGrid's objects to the state ``world``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from ..game import Game, Transition
 from . import door_key_world as dk
+from .door_key_measures import SUPPLIES, measure_worlds
 
 ACTIONS = {
     "turn left": dk.LEFT,
@@ -87,11 +89,16 @@ class DoorKeyText(Game):
         that cannot be read uses up a turn. Heading straight for key, door and goal succeeds mostly, which does not fall
         with difficulty, as the rooms are open except for a few walls.
 
+    Extras:
+        Positions, waypoints, distances to the goal, subgoals achieved, potentials: see `measure_worlds`.
+
     Source:
         MiniGrid's DoorKey (Chevalier-Boisvert et al., arXiv 2306.13831), in the manner of its text variants.
     """
 
     param_space = dk.PARAM_SPACE
+    supplies = SUPPLIES
+    keeps_states = True
     baselines: ClassVar = {"heuristic": (1.0, 1.0, 0.98, 0.98, 0.97)}
 
     def __init__(self, **kwargs: Any):
@@ -103,6 +110,9 @@ class DoorKeyText(Game):
 
     def content_of(self, episode: Scene) -> str:
         return dk.render_map(episode.world)
+
+    def measure_states(self, states: Sequence[Scene], name: str) -> Any:
+        return measure_worlds([scene.world for scene in states], name)
 
     def turn_limit(self, state: Scene) -> int:
         return state.world.size**2

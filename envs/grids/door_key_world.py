@@ -18,12 +18,12 @@ import numpy as np
 from ..param_space import IntAxis, ParamSpace
 
 Cell = tuple[int, int]
-_Lock = Literal["locked", "closed", "open"]
+Lock = Literal["locked", "closed", "open"]
 
 # MiniGrid's numbering of actions and directions (x grows to the east, y to the south).
 LEFT, RIGHT, FORWARD, PICK_UP, DROP, TOGGLE, DONE = range(7)
 DIRECTIONS = ("east", "south", "west", "north")
-_STEPS: tuple[Cell, ...] = ((1, 0), (0, 1), (-1, 0), (0, -1))
+STEPS: tuple[Cell, ...] = ((1, 0), (0, 1), (-1, 0), (0, -1))
 _RING: tuple[Cell, ...] = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))
 
 PARAM_SPACE = ParamSpace([IntAxis("size", 5, 16, limits=(5, 40)), IntAxis("obstacles", 0, 8, limits=(0, 40))])
@@ -48,7 +48,7 @@ class World:
     walls: frozenset[Cell]
     door: Cell
     goal: Cell
-    lock: _Lock
+    lock: Lock
     key: Cell | None
     agent: Cell
     facing: int
@@ -60,7 +60,7 @@ class World:
     @property
     def ahead(self) -> Cell:
         """The cell in front of the agent."""
-        dx, dy = _STEPS[self.facing]
+        dx, dy = STEPS[self.facing]
         return self.agent[0] + dx, self.agent[1] + dy
 
     @property
@@ -124,7 +124,7 @@ def _is_connected(walls: set[Cell], size: int) -> bool:
     free.discard(edge[0])
     while edge:
         x, y = edge.pop()
-        for dx, dy in _STEPS:
+        for dx, dy in STEPS:
             neighbour = (x + dx, y + dy)
             if neighbour in free:
                 free.discard(neighbour)
@@ -158,7 +158,7 @@ def can_enter(world: World, cell: Cell) -> bool:
     return cell not in world.walls and cell != world.key and (cell != world.door or world.lock == "open")
 
 
-_SearchState = tuple[Cell, int, Cell | None, _Lock]
+_SearchState = tuple[Cell, int, Cell | None, Lock]
 
 
 def find_shortest_plan(world: World) -> list[int]:
@@ -177,7 +177,7 @@ def find_shortest_plan(world: World) -> list[int]:
                 here, action = parents[here]
                 actions.append(action)
             return actions[::-1]
-        dx, dy = _STEPS[facing]
+        dx, dy = STEPS[facing]
         ahead = (agent[0] + dx, agent[1] + dy)
         after: list[tuple[int, _SearchState]] = []
         # Neither closing an open door nor dropping the key ever helps; both would only enlarge the search.
@@ -212,7 +212,7 @@ def greedy_action(world: World) -> int:
     x, y = world.agent
 
     def gain(facing: int) -> int:
-        dx, dy = _STEPS[facing]
+        dx, dy = STEPS[facing]
         there = (x + dx, y + dy)
         # A blocked direction is worse than any that can be entered.
         near = abs(target[0] - x) + abs(target[1] - y) - abs(target[0] - there[0]) - abs(target[1] - there[1])

@@ -68,6 +68,7 @@ class Jigsaw(Question):
         The jigsaw puzzles of PuzzleCraft, arXiv 2512.14944; here each has one solution by a stated rule.
     """
 
+    supplies = frozenset({"permutation"})
     answer_form = "lines"
     param_space = ParamSpace(
         [IntAxis("side", 2, 4), IntAxis("step", 1, 3), IntAxis("cells", 4, 6, harder="down", limits=(4, 12))]
@@ -115,6 +116,9 @@ class Jigsaw(Question):
         score = right / len(order)
         feedback = f"{right} of {len(order)} tiles are in their places."
         return Verdict(score, right == len(order), terms={"tiles": score}, feedback=feedback)
+
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        return len(subject.data.order) if name == "permutation" else super().compute_extra(subject, name)
 
     def solver_cost(self, episode: Task) -> float:
         """The number of tiles that a depth-first search over the places in reading order lays, plus its dead ends."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -84,6 +85,7 @@ class PatchFit(Question):
         The odd-patch puzzles of PuzzleCraft, arXiv 2512.14944; here the rule that a patch must keep to is stated.
     """
 
+    supplies = frozenset({"options"})
     answer_form = "lines"
     param_space = ParamSpace(
         [
@@ -141,6 +143,11 @@ class PatchFit(Question):
         if not wrong:
             return CORRECT
         return Verdict(0.0, False, feedback=f"Patch {given[HOLES.index(wrong[0])]} does not fit hole {wrong[0]}.")
+
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        if name != "options":
+            return super().compute_extra(subject, name)
+        return math.perm(len(subject.data.patches), len(subject.data.fitting))
 
     def solver_cost(self, episode: Task) -> float:
         """The number of digits compared by a solver that tries each patch in each hole until two digits disagree."""

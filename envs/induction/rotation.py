@@ -69,6 +69,7 @@ class Rotation(Question):
         The rotation puzzles of PuzzleCraft, arXiv 2512.14944; here with several pictures, noise and mirroring.
     """
 
+    supplies = frozenset({"options"})
     answer_form = "lines"
     param_space = ParamSpace(
         [
@@ -118,6 +119,12 @@ class Rotation(Question):
             return rejected(f"The answer must be {count}: {form}.")
         right = sum(symmetry == pair.symmetry for symmetry, pair in zip(given, pairs))
         return CORRECT if right == len(pairs) else Verdict(0.0, False, feedback=f"{right} of {len(pairs)} are right.")
+
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        if name != "options":
+            return super().compute_extra(subject, name)
+        pairs, possible = subject.data
+        return len(possible) ** len(pairs)
 
     def solver_cost(self, episode: Task) -> float:
         """The number of digits compared by a solver that tries each symmetry until too many digits differ."""

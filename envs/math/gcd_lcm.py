@@ -77,6 +77,15 @@ class GcdLcm(NumberQuestion):
         """The length of the worked solution."""
         return float(sum(map(len, self.solution_steps(episode))))
 
+    def criteria(self, task: Task) -> list[str]:
+        ask, numbers = task.data
+        whole = "It divides all of the numbers." if ask == "gcd" else "All of the numbers divide it."
+        return [
+            "Two numbers are divided with remainder, then the divisor by the remainder, until nothing remains.",
+            *(f"Then the result and {number} are taken in the same way." for number in numbers[2:]),
+            f"The answer is a whole number. {whole}",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         """Euclid's algorithm on the first two numbers, then on the result and the next number."""
         ask, numbers = task.data

@@ -92,6 +92,10 @@ class PolynomialRoots(Question):
             return rejected("The answer must be a list of numbers such as -2, 1/3, 1/3.")
         return CORRECT if sorted(value for _, value in found) == list(map(Fraction, task.reference)) else WRONG
 
+    def read_elements(self, answer: str) -> list[str] | None:
+        found = extract_numbers(answer)
+        return None if found is None else [str(value) for _, value in found]
+
     def solution_steps(self, task: Task) -> list[str]:
         """One root divided out a line."""
         rest: Polynomial = task.data

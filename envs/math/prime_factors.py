@@ -86,6 +86,10 @@ class PrimeFactors(Question):
         right = given == Counter(task.reference)
         return Verdict(float(right), right, feedback="Correct." if right else "The answer is not correct.")
 
+    def read_elements(self, answer: str) -> list[str] | None:
+        found = _read_factors(answer)
+        return None if found is None or found.total() > _MAX_FACTORS else sorted(map(str, found.elements()))
+
     def solver_cost(self, episode: Task) -> float:
         """The number of trial divisions by primes, successful or not."""
         # Trial division ends at the second largest factor, or at the root of the largest one where that is larger.

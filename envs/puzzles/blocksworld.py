@@ -108,6 +108,13 @@ class Blocksworld(Question):
             CORRECT if below == _supports(goal) else Verdict(0.0, False, feedback="The moves do not end in the goal.")
         )
 
+    def criteria(self, task: Task) -> list[str]:
+        return [
+            "Only blocks with nothing on them are moved, and only onto the table or onto such a block.",
+            "At the end the stacks are those of the goal.",
+            f"There are at most {task.data.most} moves.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         below, lines = _supports(task.data.start), []
         for block, target in task.data.plan:

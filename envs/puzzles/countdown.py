@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import operator as op
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +16,13 @@ from ..registration import register
 from .arithmetic_notation import normalise_expression
 
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
+# The solution's quotients are whole.
+_OPERATIONS: dict[type[ast.operator], tuple[str, Callable[[int, int], int]]] = {
+    ast.Add: ("+", op.add),
+    ast.Sub: ("-", op.sub),
+    ast.Mult: ("*", op.mul),
+    ast.Div: ("/", op.floordiv),
+}
 
 
 class Countdown(Question):
@@ -94,6 +104,32 @@ class Countdown(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         return verify("countdown", normalise_expression(answer, task.reference["target"]), task.reference)
+
+    def criteria(self, task: Task) -> list[str]:
+        numbers, target = task.reference["numbers"], task.reference["target"]
+        return [
+            f"The value of the expression is {target}.",
+            f"No other numbers than {', '.join(map(str, numbers))} occur, each at most once.",
+            "Only + - * / and parentheses occur.",
+        ]
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """Each join with its result, then the expression."""
+        expression = self.oracle(task)
+        lines: list[str] = []
+        _work_out(ast.parse(expression, mode="eval").body, lines)
+        return [*lines, expression]
+
+
+def _work_out(node: ast.expr, lines: list[str]) -> int:
+    """Add the joins of an expression made here to ``lines``, innermost first: ``25 - 5 = 20``. Return its value."""
+    if not isinstance(node, ast.BinOp):
+        return int(ast.unparse(node))
+    a, b = _work_out(node.left, lines), _work_out(node.right, lines)
+    operator, apply = _OPERATIONS[type(node.op)]
+    value = apply(a, b)
+    lines.append(f"{a} {operator} {b} = {value}")
+    return value
 
 
 def _combine(numbers: list[int], most: int, draws: list[float]) -> tuple[int, str]:

@@ -130,6 +130,14 @@ class GraphColouring(Question):
         place()
         return nodes
 
+    def criteria(self, task: Task) -> list[str]:
+        n, k, _ = task.data
+        return [
+            "Any two joined vertices have different colours.",
+            f"At most {k} colours are used, numbered 1 to {k}.",
+            f"Each of the {n} vertices has one colour.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         n, _, edges = task.data
         colours = task.reference.split()

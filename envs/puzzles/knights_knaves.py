@@ -124,6 +124,13 @@ class KnightsKnaves(Question):
 
         return visit(0, 0)
 
+    def criteria(self, task: Task) -> list[str]:
+        names, _ = task.data
+        return [
+            *(f"If {name} is a knight, what {name} says is true; if a knave, it is false." for name in names),
+            "Exactly one assignment of all people fits, and all others lead to a contradiction.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         return [*_write_deduction(*task.data), self.oracle(task)]
 

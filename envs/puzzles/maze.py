@@ -137,6 +137,13 @@ class Maze(Question):
             return Verdict(0.0, False, feedback="The way does not end at G.")
         return CORRECT
 
+    def criteria(self, task: Task) -> list[str]:
+        return [
+            "The way begins at S and ends at G.",
+            "No move runs into a wall.",
+            f"It has {len(task.data.way)} moves, as no way is shorter.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         maze: Labyrinth = task.data
         place, step, lines = maze.start, direction_steps(maze.stride), []

@@ -104,6 +104,15 @@ class NQueens(Question):
         """The number of nodes of a depth-first search over the empty rows from the top down, up to the solution."""
         return count_completions(episode.data, 1)[1]
 
+    def criteria(self, task: Task) -> list[str]:
+        size = len(task.data)
+        return [
+            "No two queens share a column.",
+            "No two queens share a diagonal.",
+            "The given queens stay where they are.",
+            f"The answer is {size} numbers from 1 to {size}, a row each.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         return [*_write_deduction(task.data, [int(column) - 1 for column in task.reference.split()]), self.oracle(task)]
 

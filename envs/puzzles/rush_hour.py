@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, ClassVar, NamedTuple
@@ -80,6 +81,8 @@ class RushHour(Game):
     """
 
     answer_form = "moves"
+    supplies = frozenset({"goal_distance", "potentials"})
+    keeps_states = True
     param_space = ParamSpace(
         [IntAxis("moves", 2, 18, limits=(1, 18)), IntAxis("slack", 0, 8, harder="down", limits=(0, 40))]
     )
@@ -97,6 +100,12 @@ class RushHour(Game):
 
     def split_key(self, episode: RushHourState) -> str:
         return episode.board
+
+    def measure_states(self, states: Sequence[RushHourState], name: str) -> list[float]:
+        """Return the fewest moves to the end from each state ("goal_distance"), or minus that as a share of the
+        distance of the start ("potentials")."""
+        far = [float(_distances(state.board)[state.places]) for state in states]
+        return far if name == "goal_distance" else [-distance / far[0] for distance in far]
 
     def turn_limit(self, state: RushHourState) -> int:
         return state.left

@@ -135,6 +135,14 @@ class Satisfiability(Question):
         place()
         return nodes * len(clauses)
 
+    def criteria(self, task: Task) -> list[str]:
+        n, _ = task.data
+        return [
+            "In every clause at least one number is true.",
+            "A variable has the same value wherever it occurs.",
+            f"The answer is {n} digits, each 0 or 1.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         n, clauses = task.data
         return [*_write_deduction(n, clauses, [int(value) for value in task.reference.split()]), self.oracle(task)]

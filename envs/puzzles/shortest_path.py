@@ -139,6 +139,14 @@ class ShortestPath(Question):
             total += lengths[a][b]
         return CORRECT if total == least else Verdict(0.0, False, feedback=f"A path of length {total} is not shortest.")
 
+    def criteria(self, task: Task) -> list[str]:
+        roads = task.data
+        return [
+            f"The path begins at {roads.start} and ends at {roads.goal}.",
+            "Any two places in a row are joined by a road.",
+            f"Its length is {roads.least}, as no path is shorter.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         lengths, start, goal, _ = task.data
         lines = [

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -64,6 +66,8 @@ class SlidingTiles(Game):
     """
 
     answer_form = "moves"
+    supplies = frozenset({"achieved", "potentials"})
+    keeps_states = True
     param_space = ParamSpace(
         [
             IntAxis("distance", 4, 22, limits=(1, 26)),
@@ -107,6 +111,16 @@ class SlidingTiles(Game):
     def split_key(self, episode: Tiles) -> str:
         """Return the permutation of places, independent of the numbers on the tiles."""
         return str([episode.goal.index(tile) for tile in episode.tiles])
+
+    def measure_states(self, states: Sequence[Tiles], name: str) -> Any:
+        """Return for each turn the tiles that it brought to their places, such as "tile 5" ("achieved"); or for each
+        state minus the rows and columns between all tiles and their places, as a share of the start's ("potentials").
+        """
+        if name == "achieved":
+            home = [{f"tile {a}" for a, b in zip(state.tiles, state.goal) if a == b and a} for state in states]
+            return [sorted(after - before) for before, after in itertools.pairwise(home)]
+        far = [_total_distance(state) for state in states]
+        return [-distance / far[0] for distance in far]
 
     def turn_limit(self, state: Tiles) -> int:
         return state.left
@@ -183,6 +197,11 @@ def _reject(state: Tiles, error: str) -> Transition:
 
 def _progress(state: Tiles) -> float:
     return sum(map(operator.eq, state.tiles, state.goal)) / len(state.goal)
+
+
+def _total_distance(state: Tiles) -> int:
+    apart = _geometry(3 if len(state.tiles) == 9 else 4)[1]
+    return sum(apart[place][state.goal.index(tile)] for place, tile in enumerate(state.tiles) if tile)
 
 
 def _format_board(tiles: tuple[int, ...]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -83,6 +84,8 @@ class Sokoban(Game):
     """
 
     answer_form = "moves"
+    supplies = frozenset({"achieved", "positions", "potentials"})
+    keeps_states = True
     param_space = ParamSpace(
         [
             IntAxis("boxes", 1, 4, limits=(1, 5)),
@@ -103,6 +106,27 @@ class Sokoban(Game):
 
     def content_of(self, episode: SokobanState) -> str:
         return _format_room(episode)
+
+    def measure_states(self, states: Sequence[SokobanState], name: str) -> Any:
+        """Return the player's column and row in each state ("positions"); for each turn the goals onto which it pushed
+        a box, such as "goal (3, 1)" by column and row ("achieved"); or for each state minus the pushes that the boxes
+        need at least, each if it were alone, as a share of the start's ("potentials"). A box that can no longer reach a
+        goal counts as many pushes as the whole start.
+        """
+        level = states[0].level
+
+        def cell(place: int) -> tuple[int, int]:
+            row, column = divmod(place, level.stride)
+            return column // 2, row
+
+        if name == "positions":
+            return [list(cell(state.player)) for state in states]
+        if name == "achieved":
+            goals = [{box for box in state.boxes if level.room[box] == "."} for state in states]
+            pairs = itertools.pairwise(goals)
+            return [[f"goal {cell(goal)}" for goal in sorted(after - before)] for before, after in pairs]
+        far = [_least_pushes(level, state.boxes) for state in states]
+        return [-distance / far[0] for distance in far]
 
     def observe(self, state: SokobanState) -> str:
         if state.begun:
@@ -327,7 +351,24 @@ def _push_distances(free: int, directions: tuple[tuple[str, int], ...], goal: in
     return far
 
 
-def _least_distance_sum(far: list[dict[int, int]], boxes: list[int]) -> float:
+def _least_pushes(level: Level, boxes: frozenset[int]) -> float:
+    """Return the least sum of the pushes that each box needs if it is alone; a box that is stuck counts as many as
+    those of the whole start."""
+    far = _goal_distances(level.room, level.stride)
+    start = _least_distance_sum(far, list(level.boxes))
+    table = [{place: goal.get(place, start) for place in boxes} for goal in far]
+    return _least_distance_sum(table, list(boxes))
+
+
+@functools.lru_cache(maxsize=64)
+def _goal_distances(room: str, stride: int) -> list[dict[int, int]]:
+    """Return for each goal the pushes that a single box needs to reach it, by its place."""
+    directions = tuple(direction_steps(stride).items())
+    goals = [place for place, character in enumerate(room) if character == "."]
+    return [_push_distances(_free_places(room), directions, goal) for goal in goals]
+
+
+def _least_distance_sum(far: Sequence[Mapping[int, float]], boxes: list[int]) -> float:
     """Return the least sum of distances over all assignments of boxes to goals."""
     table = [[goal.get(box, float("inf")) for goal in far] for box in boxes]
     return min(

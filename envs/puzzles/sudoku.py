@@ -9,6 +9,7 @@ same cells stay open.
 from __future__ import annotations
 
 import functools
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from importlib.resources import files
@@ -128,6 +129,17 @@ class Sudoku(Question):
     def solver_cost(self, episode: Task) -> float:
         """The number of nodes of a depth-first search that always fills the cell with the fewest candidates."""
         return count_solutions(episode.data[0], limit=2)[1]
+
+    def criteria(self, task: Task) -> list[str]:
+        size = math.isqrt(len(task.data[0]))
+        high, wide = BOXES[size]
+        return [
+            f"Every row holds each of the digits 1 to {size} once.",
+            f"Every column holds each of the digits 1 to {size} once.",
+            f"Every box of {high} rows and {wide} columns holds each of the digits 1 to {size} once.",
+            "The given digits stay where they are.",
+            f"The answer is {size} rows of {size} digits.",
+        ]
 
     def solution_steps(self, task: Task) -> list[str]:
         given, full = task.data

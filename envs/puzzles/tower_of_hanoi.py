@@ -109,6 +109,14 @@ class TowerOfHanoi(Question):
             _PEGS[source] + _PEGS[target] for _, source, target in _find_plan(task.data.start, task.data.goal)
         )
 
+    def criteria(self, task: Task) -> list[str]:
+        return [
+            "Every move takes the top disk of a peg.",
+            "No disk is ever put onto a smaller one.",
+            "At the end every peg is as in the goal.",
+            f"There are at most {task.data.most} moves.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         moves = _find_plan(task.data.start, task.data.goal)
         return [f"Disk {disk} from {_PEGS[a]} to {_PEGS[b]}." for disk, a, b in moves] + [self.oracle(task)]

@@ -115,6 +115,14 @@ class TwentyFour(Question):
         joins, wins = _count_joins([(n, 1) for n in episode.reference["numbers"]], (episode.reference["target"], 1))
         return joins / wins
 
+    def criteria(self, task: Task) -> list[str]:
+        numbers, target = task.reference["numbers"], task.reference["target"]
+        return [
+            f"The value of the expression is {target}.",
+            f"Each of the numbers {', '.join(map(str, numbers))} is used exactly once, and no other.",
+            "Only + - * / and parentheses occur.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         return [*_join_steps(task.data), self.oracle(task)]
 

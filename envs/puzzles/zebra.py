@@ -128,6 +128,14 @@ class Zebra(Question):
             [compile_clue(houses, clue) for clue in clues], [sum(permutation_sets(houses)[0])] * len(values)
         )
 
+    def criteria(self, task: Task) -> list[str]:
+        values, _, clues = task.data
+        return [
+            *(f"Clue {number} holds." for number in range(1, len(clues) + 1)),
+            "Every word belongs to exactly one house.",
+            f"The answer has {len(values[0])} houses of {len(values)} words, from left to right.",
+        ]
+
     def solution_steps(self, task: Task) -> list[str]:
         return [*_write_deduction(*task.data), self.oracle(task)]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -54,6 +55,7 @@ Test = CallTest | StdioTest
 # The kind of a failure: the program is no Python; an exception, a signal or an exit code ended it; it reached a limit;
 # or its value or output is wrong. "" where the test passed.
 Failure = Literal["", "syntax", "error", "limit", "wrong"]
+_WAYS = {"syntax": "a syntax error", "error": "an exception", "limit": "a limit", "wrong": "a wrong value"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,15 @@ class ProgramJudgement:
         failures: the kind of failure of each test, "" where it passed.
         feedback: one paragraph that names the first public test that failed.
         valid: False where the sandbox failed, which says nothing about the program.
+        report: for each public test that failed a line with the test, one with the value that was expected, and one
+            with the value received or the error; and how many hidden tests failed, and in which way. "" where all
+            passed.
     """
 
     failures: tuple[Failure, ...]
     feedback: str
     valid: bool = True
+    report: str = ""
 
     @property
     def passed(self) -> tuple[bool, ...]:
@@ -87,13 +93,13 @@ class ProgramJudgement:
 
     def verdict(self, graded: bool = False) -> Verdict:
         """Convert to a verdict. Its score is the share of the tests that passed; the term "tests" is that share with
-        ``graded``, and else 1 for a success and 0 otherwise; the extra "tests" holds the ``failures``."""
+        ``graded``, and else 1 for a success and 0 otherwise; the extra "tests" holds the ``failures``, and the extra
+        "test_report" the ``report``."""
         if not self.valid:
             return Verdict(0.0, False, valid=False, feedback="The sandbox failed; this says nothing about the program.")
         terms = {"tests": self.fraction if graded else float(self.success)}
-        return Verdict(
-            self.fraction, self.success, terms=terms, feedback=self.feedback, extras={"tests": list(self.failures)}
-        )
+        extras = {"tests": list(self.failures), "test_report": self.report or self.feedback}
+        return Verdict(self.fraction, self.success, terms=terms, feedback=self.feedback, extras=extras)
 
 
 def run_tests(
@@ -141,7 +147,8 @@ def run_tests(
         for test, one in zip(tests, outcomes)
     )
     valid = all(one.valid for one in outcomes)
-    return ProgramJudgement(failures, _write_feedback(tests, outcomes, failures), valid)
+    feedback, report = _write_feedback(tests, outcomes, failures), _write_report(tests, outcomes, failures)
+    return ProgramJudgement(failures, feedback, valid, report)
 
 
 def _find_compare(compare: str | Compare, test: Test) -> Compare:
@@ -255,6 +262,22 @@ def _write_feedback(tests: Sequence[Test], outcomes: Sequence[_Outcome], failure
             wanted = _shorten(repr(test.expected))
             return f"{summary} With the input {_shorten(repr(test.stdin))} it {got}; expected {wanted}."
     return f"{summary} A test that is not shown failed."
+
+
+def _write_report(tests: Sequence[Test], outcomes: Sequence[_Outcome], failures: Sequence[Failure]) -> str:
+    if not any(failures):
+        return ""
+    lines, hidden = [f"{failures.count('')} of {len(tests)} tests passed."], Counter[str]()
+    for test, (value, error, *_), failure in zip(tests, outcomes, failures):
+        if failure and not test.public:
+            hidden[_WAYS[failure]] += 1
+        elif failure:
+            called = isinstance(test, CallTest)
+            asked = f"{test.function}({', '.join(map(repr, test.arguments))})" if called else f"input {test.stdin!r}"
+            received = f"Error: {error}" if error else f"Received: {_shorten(repr(value))}"
+            lines += [f"Test: {_shorten(asked)}", f"Expected: {_shorten(repr(test.expected))}", received]
+    lines += [f"Hidden tests that failed with {way}: {count}" for way, count in hidden.items()]
+    return "\n".join(lines)
 
 
 def _shorten(text: str) -> str:

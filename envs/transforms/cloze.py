@@ -11,7 +11,7 @@ import numpy as np
 from ...rewards import Verdict
 from ...rewards.verifiers.number import parse_number
 from ..axes import ChoiceAxis
-from ..question import Task
+from ..question import Question, Task
 from ..registration import register
 from .equalities import BLANK, NUMBER, equality_holds
 from .transform import MAX_DRAWS, Transform
@@ -65,36 +65,42 @@ class Cloze(Transform):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         everywhere, inner = params["masked"] == "everywhere", self.inner_params(params)
         for _ in range(MAX_DRAWS):
-            task = self.inner.generate(rng, inner)
-            steps = self.inner.solution_steps(task)
-            order, pick = rng.random(2).tolist()
-            lines = [place for place, line in enumerate(steps[:-1]) if equality_holds(line)]
-            if not lines:
-                continue
-            place = lines[int(order * len(lines))]
-            # If masked only once, the number must not occur in another line, where it could be copied.
-            others = () if everywhere else steps[:place] + steps[place + 1 :]
-            copied = {number for line in others for number in NUMBER.findall(line)}
-            spots = [s for s in NUMBER.finditer(steps[place]) if Fraction(s[0]) >= SMALLEST and s[0] not in copied]
-            if not spots:
-                continue
-            spot = spots[int(pick * len(spots))]
-            if everywhere:
-                filled = [_mask(line, spot[0]) for line in steps]
-            else:
-                line = steps[place]
-                filled = [*steps]
-                filled[place] = f"{line[: spot.start()]}{BLANK}{line[spot.end() :]}"
-            statements = [line for line in filled if BLANK in line and "=" in line]
-            if any(BLANK in line for line in steps) or not _is_unique(statements, Fraction(spot[0])):
-                continue
-            prompt = (
-                f"{task.prompt}\nA solution, where each {BLANK} is the same number:\n"
-                + "\n".join(filled)
-                + f"\nWhich number is {BLANK}? Answer with that number alone."
-            )
-            return Task(prompt, {"number": spot[0], "lines": statements}, data=task)
+            made = self.pose(self.inner.generate(rng, inner), rng, everywhere)
+            if made is not None:
+                return made
         raise self.unsuitable("its solutions hold no lines of plain numbers such as 12 + 30 = 42")
+
+    def pose(self, task: Task, rng: np.random.Generator, everywhere: bool) -> Task | None:
+        """Mask a number in the solution of an inner task; None where that holds none, or the one drawn is not
+        unique."""
+        steps = self.inner.solution_steps(task)
+        order, pick = rng.random(2).tolist()
+        lines = [place for place, line in enumerate(steps[:-1]) if equality_holds(line)]
+        if not lines:
+            return None
+        place = lines[int(order * len(lines))]
+        # If masked only once, the number must not occur in another line, where it could be copied.
+        others = () if everywhere else steps[:place] + steps[place + 1 :]
+        copied = {number for line in others for number in NUMBER.findall(line)}
+        spots = [s for s in NUMBER.finditer(steps[place]) if Fraction(s[0]) >= SMALLEST and s[0] not in copied]
+        if not spots:
+            return None
+        spot = spots[int(pick * len(spots))]
+        if everywhere:
+            filled = [_mask(line, spot[0]) for line in steps]
+        else:
+            line = steps[place]
+            filled = [*steps]
+            filled[place] = f"{line[: spot.start()]}{BLANK}{line[spot.end() :]}"
+        statements = [line for line in filled if BLANK in line and "=" in line]
+        if any(BLANK in line for line in steps) or not _is_unique(statements, Fraction(spot[0])):
+            return None
+        prompt = (
+            f"{task.prompt}\nA solution, where each {BLANK} is the same number:\n"
+            + "\n".join(filled)
+            + f"\nWhich number is {BLANK}? Answer with that number alone."
+        )
+        return Task(prompt, {"number": spot[0], "lines": statements}, data=task)
 
     def verify(self, task: Task, answer: str) -> Verdict:
         value = parse_number(answer)
@@ -106,6 +112,8 @@ class Cloze(Transform):
 
     def oracle(self, task: Task) -> str:
         return task.reference["number"]
+
+    criteria = Question.criteria
 
     def solution_steps(self, task: Task) -> list[str]:
         number = task.reference["number"]

@@ -53,6 +53,7 @@ class MultipleChoice(Transform):
         The easiest formats of Cog-DRIFT (arXiv 2604.04767).
     """
 
+    supplies = frozenset({"options"})
     own_axes = (IntAxis("options", 4, 10, limits=(2, 16)),)
     # One of 4, 6, 7, 9 and 10 options.
     baselines = MappingProxyType(dict.fromkeys(("constant", "random"), (0.25, 1 / 6, 1 / 7, 1 / 9, 0.1)))
@@ -61,13 +62,21 @@ class MultipleChoice(Transform):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count, inner = params["options"], self.inner_params(params)
         for _ in range(MAX_DRAWS):
-            task = self.inner.generate(rng, inner)
-            right = self.inner.oracle(task)
-            wrong = self._draw_wrong_answers(rng, inner, task, right, count) if _is_usable(right) else []
-            if len(wrong) == count - 1:
-                break
-        else:
-            raise self.unsuitable(f"with {inner} there are not {count - 1} short wrong answers to a task")
+            made = self.pose(self.inner.generate(rng, inner), rng, inner, count)
+            if made is not None:
+                return made
+        raise self.unsuitable(f"with {inner} there are not {count - 1} short wrong answers to a task")
+
+    def pose(self, task: Task, rng: np.random.Generator, inner: dict[str, Any], count: int) -> Task | None:
+        """Offer ``count`` answers to an inner task; None where there are not so many.
+
+        Args:
+            inner: the parameters of the inner task, from which other tasks are drawn.
+        """
+        right = self.inner.oracle(task)
+        wrong = self.draw_wrong_answers(rng, inner, task, right, count)
+        if len(wrong) < count - 1:
+            return None
         order = rng.permutation(count).tolist()
         texts = [right, *wrong]
         options = [texts[i] for i in order]
@@ -78,22 +87,28 @@ class MultipleChoice(Transform):
     def verify(self, task: Task, answer: str) -> Verdict:
         return verify("choice", answer, task.reference["letter"], options=task.reference["options"])
 
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        return len(subject.reference["options"]) if name == "options" else super().compute_extra(subject, name)
+
     def oracle(self, task: Task) -> str:
         return task.reference["letter"]
 
     def solution_steps(self, task: Task) -> list[str]:
         return [*self.inner.solution_steps(task.data), task.reference["letter"]]
 
-    def _draw_wrong_answers(
+    def draw_wrong_answers(
         self, rng: np.random.Generator, inner: dict[str, Any], task: Task, right: str, count: int
     ) -> list[str]:
-        """Draw ``count - 1`` wrong answers, or fewer where so many were not found."""
+        """Draw ``count - 1`` answers to other tasks and near misses that are wrong here; fewer where there are not so
+        many, none where the right one cannot be shown."""
         found: list[str] = []
         misshapen: list[str] = []
+        if not is_usable(right):
+            return []
 
         def take(texts: Iterator[str]) -> None:
             for text in texts:
-                if text == right or text in found or text in misshapen or not _is_usable(text):
+                if text == right or text in found or text in misshapen or not is_usable(text):
                     continue
                 verdict = self.inner.verify(task, text)
                 if verdict.success or not verdict.valid:
@@ -110,7 +125,7 @@ class MultipleChoice(Transform):
                 break
             other = self.inner.oracle(self.inner.generate(rng, inner))
             take(iter((other,)))
-            if len(found) < count - 1 and _is_usable(other):
+            if len(found) < count - 1 and is_usable(other):
                 take(near_misses(other, rng.random(24).tolist()))
         return (found + misshapen)[: count - 1]
 
@@ -140,7 +155,8 @@ def near_misses(answer: str, draws: Sequence[float]) -> Iterator[str]:
             yield answer[1:] if answer.startswith("-") else f"-{answer}"
 
 
-def _is_usable(text: str) -> bool:
+def is_usable(text: str) -> bool:
+    """Return whether an answer is short and plain enough to be shown as an option."""
     return 0 < len(text) <= MAX_OPTION and text.isprintable()
 
 

@@ -87,18 +87,25 @@ class Rephrased(Transform):
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         task = self.inner.generate(rng, self.inner_params(params))
-        *picks, opening, courtesy, layout, closing = rng.random(9).tolist()
-        made = sorted(range(5), key=picks.__getitem__)[: params["changes"]]
-        text = task.prompt
-        if 4 in made:
-            text = move_instruction_first(text)
-        if 2 in made:
-            text = LAYOUTS[int(layout * len(LAYOUTS))].format(text)
-        before = [OPENINGS[int(opening * len(OPENINGS))]] if 0 in made else []
-        before += [COURTESIES[int(courtesy * len(COURTESIES))]] if 1 in made else []
-        after = [CLOSINGS[int(closing * len(CLOSINGS))]] if 3 in made else []
-        joint = "\n" if "\n" in text else " "
-        return Task(joint.join([*before, text, *after]), task.reference, data=task)
+        return Task(reword(task.prompt, rng, params["changes"]), task.reference, data=task)
+
+
+def reword(prompt: str, rng: np.random.Generator, changes: int) -> str:
+    """Ask in other words: ``changes`` (1 to 5) of an opening, a courtesy, a layout, a closing, and moving the
+    instruction on the form of the answer to the front; the question itself stays.
+    """
+    *picks, opening, courtesy, layout, closing = rng.random(9).tolist()
+    made = sorted(range(5), key=picks.__getitem__)[:changes]
+    text = prompt
+    if 4 in made:
+        text = move_instruction_first(text)
+    if 2 in made:
+        text = LAYOUTS[int(layout * len(LAYOUTS))].format(text)
+    before = [OPENINGS[int(opening * len(OPENINGS))]] if 0 in made else []
+    before += [COURTESIES[int(courtesy * len(COURTESIES))]] if 1 in made else []
+    after = [CLOSINGS[int(closing * len(CLOSINGS))]] if 3 in made else []
+    joint = "\n" if "\n" in text else " "
+    return joint.join([*before, text, *after])
 
 
 def move_instruction_first(prompt: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...rewards import Verdict
 from ...rewards.verifiers.number import parse_number
-from ..question import Task
+from ..question import Question, Task
 from ..registration import register
 from .equalities import BLANK, NUMBER, equality_holds
 from .transform import MAX_DRAWS, Transform
@@ -92,6 +92,8 @@ class Reversed(Transform):
 
     def oracle(self, task: Task) -> str:
         return task.reference["number"]
+
+    criteria = Question.criteria
 
     def solution_steps(self, task: Task) -> list[str]:
         """The statement with the number put in, and the number."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import gymnasium as gym
+import numpy as np
 
 from ...errors import InputError
 from ...rewards import Verdict
@@ -56,12 +57,16 @@ class Transform(Question):
         **kwargs: Any,
     ):
         self.inner = _make_question(of, {} if of_kwargs is None else of_kwargs)
-        self.param_space = ParamSpace([*self.own_axes, *self.inner.param_space.axes])
+        self.param_space = self.join_axes()
         self.of = of
         if type(self).verify is Transform.verify:
             self.supplies = self.inner.supplies
         super().__init__(**kwargs)
         self.observation_space = Unicode(self.inner.max_observation + self.added)
+
+    def join_axes(self) -> ParamSpace:
+        """Return the axes of the transform and of the inner family."""
+        return ParamSpace([*self.own_axes, *self.inner.param_space.axes])
 
     def adopt_answer_format(self) -> None:
         """Read answers in the format of the inner family, for transforms whose answers are those of the inner
@@ -79,7 +84,8 @@ class Transform(Question):
 
     def require_steps(self) -> None:
         """Raise InputError if the inner family has no worked solutions."""
-        if type(self.inner).solution_steps is Question.solution_steps:
+        task = self.inner.generate(np.random.default_rng(0), self.inner.param_space.at(0.5))
+        if len(self.inner.solution_steps(task)) < 2:
             raise self.unsuitable("it shows no steps of a solution")
 
     def verify(self, task: Task, answer: str) -> Verdict:
@@ -90,6 +96,14 @@ class Transform(Question):
 
     def solution_steps(self, task: Task) -> list[str]:
         return self.inner.solution_steps(task.data)
+
+    def criteria(self, task: Task) -> list[str]:
+        return self.inner.criteria(task.data)
+
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        if name in Question.supplies:
+            return super().compute_extra(subject, name)
+        return self.inner.compute_extra(subject.data, name)
 
     def solver_cost(self, episode: Task) -> float | None:
         return self.inner.solver_cost(episode.data)

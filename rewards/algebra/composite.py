@@ -1,16 +1,78 @@
 """Bases of rewards made of other rewards: `Composite` with several named parts, and `Single` with one.
 
-Each part judges an episode once; its verdict goes in, and one verdict with the combined terms comes out.
+Each part judges an episode once; its verdict goes in, and one verdict with the combined terms comes out. Rewards of
+turns and of parts of actions are combined as well, where the combination leaves them a meaning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ...errors import InputError
 from ..episode import Episode
-from ..reward import Reward
-from ..verdict import Verdict
+from ..reward import REWARDS, Reward
+from ..verdict import RewardSpan, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a composite makes of the verdicts of its parts; the fields are those of `Verdict`."""
+
+    terms: Mapping[str, float]
+    steps: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    spans: tuple[RewardSpan, ...] = ()
+
+    @classmethod
+    def of(cls, part: Reward, verdict: Verdict) -> Parts:
+        """The verdict of a part as it is; its reward is one term of the part's name where it has none."""
+        return cls(verdict.terms or {part.name: verdict.reward}, verdict.steps, verdict.spans)
+
+    def rename(self, name: str) -> Parts:
+        """Put the terms under the name of a part: a single one becomes ``name``, of several each becomes
+        ``name.term``."""
+        names = dict.fromkeys(self.terms, name) if len(self.terms) == 1 else {t: f"{name}.{t}" for t in self.terms}
+        terms = {names[term]: value for term, value in self.terms.items()}
+        return Parts(terms, {names[term]: values for term, values in self.steps.items()}, self.spans)
+
+    def scale(self, factor: float) -> Parts:
+        """Multiply everything by a number."""
+        terms = {name: factor * value for name, value in self.terms.items()}
+        steps = {name: tuple(factor * value for value in values) for name, values in self.steps.items()}
+        return Parts(terms, steps, tuple(replace(span, reward=factor * span.reward) for span in self.spans))
+
+    def apply(self, name: str, function: Callable[[float], float]) -> Parts:
+        """Replace the reward by a function of it.
+
+        A single term is replaced; the rewards of its turns become those by which each turn moves the function of the
+        sum so far, so that clipped turns earn nothing. Several terms stay, and the difference is a term ``name``.
+        """
+        value = sum(self.terms.values())
+        if len(self.terms) > 1:
+            return Parts({**self.terms, name: function(value) - value}, self.steps, self.spans)
+        terms = dict.fromkeys(self.terms, function(value))
+        return Parts(terms, {term: apply_to_sum(values, function) for term, values in self.steps.items()})
+
+
+def apply_to_sum(step_rewards: Sequence[float], function: Callable[[float], float]) -> tuple[float, ...]:
+    """Rewards of turns whose sum is the function of the sum of ``step_rewards``: turn k gets f(S_k) - f(S_{k-1}), where
+    S_k is the sum up to k, and the last turn f(0) as well."""
+    reached, before, result = 0.0, function(0.0), []
+    offset = before
+    for reward in step_rewards:
+        reached += reward
+        result.append(function(reached) - before)
+        before = function(reached)
+    if result:
+        result[-1] += offset
+    return tuple(result)
+
+
+def join_parts(parts: Sequence[Parts]) -> Parts:
+    """Put the terms, steps and spans of several parts together; names do not collide."""
+    terms = {name: value for part in parts for name, value in part.terms.items()}
+    steps = {name: values for part in parts for name, values in part.steps.items()}
+    return Parts(terms, steps, tuple(span for part in parts for span in part.spans))
 
 
 class Composite(Reward):
@@ -31,6 +93,8 @@ class Composite(Reward):
             raise InputError(f"{self.name!r} needs at least one named reward: {self.name}(correct=Verifiable()).")
         for name, part in parts.items():
             if not isinstance(part, Reward):
+                if isinstance(part, Mapping) and "name" in part:
+                    REWARDS[part["name"]]  # raises the error that names close rewards
                 raise InputError(f"{self.name!r}: {name} must be a reward, not {part!r}; see palaestra.rewards.make.")
         self._parts = dict(parts)
         self.needs = frozenset().union(*(part.needs for part in parts.values()))
@@ -40,13 +104,13 @@ class Composite(Reward):
     def children(self) -> Mapping[str, Reward]:
         return self._parts
 
-    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
-        """The terms of one episode, given the valid verdict of each part."""
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float] | Parts:
+        """The terms of one episode, given the valid verdict of each part; as `Parts` with the rewards of turns."""
         raise NotImplementedError(f"{type(self).__name__} must implement combine(episode, verdicts) -> terms.")
 
     def combine_batch(
         self, groups: Sequence[Sequence[Episode]], verdicts: Sequence[Sequence[Mapping[str, Verdict]]]
-    ) -> list[list[Mapping[str, float]]]:
+    ) -> list[list[Mapping[str, float] | Parts]]:
         """The terms of each episode of each group; all episodes and verdicts are valid."""
         return [
             [self.combine(episode, parts) for episode, parts in zip(group, judged, strict=True)]
@@ -60,7 +124,7 @@ class Composite(Reward):
         return self.batch([episodes])[0]
 
     def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
-        judged = {name: part.batch(groups) for name, part in self._parts.items()}
+        judged = self.judge_parts(groups)
         valid: list[list[int]] = [
             [
                 i
@@ -82,15 +146,22 @@ class Composite(Reward):
             result.append([self._make_verdict(episode, known.get(i)) for i, episode in enumerate(group)])
         return result
 
-    def _make_verdict(self, episode: Episode, terms: Mapping[str, float] | None) -> Verdict:
-        if terms is None:
+    def judge_parts(self, groups: Sequence[Sequence[Episode]]) -> dict[str, list[list[Verdict]]]:
+        """Ask every part once for the verdicts of all groups, by the part's name."""
+        return {name: part.batch(groups) for name, part in self._parts.items()}
+
+    def _make_verdict(self, episode: Episode, combined: Mapping[str, float] | Parts | None) -> Verdict:
+        if combined is None:
             return self.verdict(episode, None)
-        plain = self.verdict(episode, sum(terms.values()))
-        return Verdict(plain.score, plain.success, terms={name: float(value) for name, value in terms.items()})
+        parts = combined if isinstance(combined, Parts) else Parts(combined)
+        plain = self.verdict(episode, sum(parts.terms.values()))
+        terms = {name: float(value) for name, value in parts.terms.items()}
+        return Verdict(plain.score, plain.success, terms=terms, steps=parts.steps, spans=parts.spans)
 
 
 class Single(Composite):
-    """A composite of one part, its first argument. A subclass implements `adjust`, from the part's value to the new."""
+    """A composite of one part, its first argument. A subclass implements `adjust`, from the part's value to the new;
+    it is a pure function, which is also asked for the sums of the part's first turns."""
 
     def __init__(self, child: Reward, **others: Reward):
         super().__init__({"child": child, **others})
@@ -102,25 +173,6 @@ class Single(Composite):
         """The new value, given the part's value and the verdicts of all parts by name."""
         raise NotImplementedError(f"{type(self).__name__} must implement adjust(episode, value, others) -> float.")
 
-    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
-        child = verdicts["child"]
-        return correct_terms(self.name, reward_terms(self.child, child), self.adjust(episode, child.reward, verdicts))
-
-
-def reward_terms(part: Reward, verdict: Verdict) -> Mapping[str, float]:
-    """The verdict's terms, or its reward under the part's name where it has none."""
-    return verdict.terms or {part.name: verdict.reward}
-
-
-def correct_terms(name: str, terms: Mapping[str, float], value: float) -> dict[str, float]:
-    """Make ``terms`` add up to ``value``: replace a single one, or add the difference to several as term ``name``."""
-    if len(terms) == 1:
-        return dict.fromkeys(terms, value)
-    return {**terms, name: value - sum(terms.values())}
-
-
-def name_terms(part: str, terms: Mapping[str, float]) -> dict[str, float]:
-    """Rename the terms of a part: a single one becomes ``part``, of several each becomes ``part.term``."""
-    if len(terms) == 1:
-        return {part: sum(terms.values())}
-    return {f"{part}.{name}": value for name, value in terms.items()}
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float] | Parts:
+        child = Parts.of(self.child, verdicts["child"])
+        return child.apply(self.name, lambda value: self.adjust(episode, value, verdicts))

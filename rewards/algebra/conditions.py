@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
-from ..reward import Reward, register
+from ..reward import GroupReward, Reward, register
 from ..verdict import Verdict
-from .composite import Single, correct_terms, reward_terms
+from .composite import Parts, Single
 
 
 @register("gate")
 class Gate(Single):
     """Another reward where a condition holds, and ``otherwise`` elsewhere.
+
+    The other reward is not asked about an episode for which the condition does not hold, unless it compares siblings
+    and the condition holds for one of them.
 
     Args:
         child: the reward.
@@ -37,13 +40,32 @@ class Gate(Single):
         what = f"condition >= {self.threshold:g}" if "condition" in self.children else "success"
         return f"{self.name} on {what}, otherwise {self.otherwise:g}"
 
-    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
-        condition = verdicts.get("condition")
-        holds = episode.success if condition is None else condition.reward >= self.threshold
-        terms = reward_terms(self.child, verdicts["child"])
-        if holds:
-            return terms
-        return correct_terms(self.name, dict.fromkeys(terms, 0.0), self.otherwise)
+    def judge_parts(self, groups: Sequence[Sequence[Episode]]) -> dict[str, list[list[Verdict]]]:
+        others = {name: part.batch(groups) for name, part in self.children.items() if name != "child"}
+        compares = any(isinstance(part, GroupReward) for part in self.child.walk())
+        shut = self.child.verdict
+        judged = []
+        opened = []
+        for g, group in enumerate(groups):
+            holds = [self._holds(e, {name: rows[g][i] for name, rows in others.items()}) for i, e in enumerate(group)]
+            opened.append([any(holds)] * len(group) if compares else holds)
+        asked = [[e for e, is_open in zip(*pair, strict=True) if is_open] for pair in zip(groups, opened, strict=True)]
+        for group, flags, found in zip(groups, opened, self.child.batch(asked), strict=True):
+            rest = iter(found)
+            judged.append([next(rest) if flag else shut(e, 0.0) for e, flag in zip(group, flags, strict=True)])
+        return {"child": judged, **others}
+
+    def _holds(self, episode: Episode, others: Mapping[str, Verdict]) -> bool:
+        condition = others.get("condition")
+        return episode.success if condition is None else condition.valid and condition.reward >= self.threshold
+
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Parts:
+        child = Parts.of(self.child, verdicts["child"])
+        if self._holds(episode, verdicts):
+            return child
+        if len(child.terms) == 1:
+            return Parts(dict.fromkeys(child.terms, self.otherwise))
+        return Parts({**dict.fromkeys(child.terms, 0.0), self.name: self.otherwise})
 
 
 @register("veto")

@@ -11,7 +11,7 @@ from ...checks import check_count, check_number
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict
-from .composite import Composite, Single, correct_terms, reward_terms
+from .composite import Composite, Parts, Single, apply_to_sum
 from .sums import check_weights
 
 
@@ -52,15 +52,29 @@ class Normalize(Composite):
 
     def combine_batch(
         self, groups: Sequence[Sequence[Episode]], verdicts: Sequence[Sequence[Mapping[str, Verdict]]]
-    ) -> list[list[Mapping[str, float]]]:
-        tables = []
-        for judged in verdicts:
-            raw = np.array([[parts[name].reward for name in self.children] for parts in judged])
-            weights = np.array(list(self.weights.values()))
-            tables.append(weights * standardise_columns(raw, self.eps, self.ddof) if len(raw) else raw)
+    ) -> list[list[Mapping[str, float] | Parts]]:
+        raw = [np.array([[parts[name].reward for name in self.children] for parts in judged]) for judged in verdicts]
+        weights = np.array(list(self.weights.values()))
+        tables = [weights * standardise_columns(table, self.eps, self.ddof) if len(table) else table for table in raw]
         if self.whiten and any(len(table) for table in tables):
             tables = whiten_rows(tables, self.eps, self.ddof)
-        return [[dict(zip(self.children, map(float, row), strict=True)) for row in table] for table in tables]
+        return [
+            [self._make_parts(parts, old, new, factors) for parts, old, new in zip(judged, before, after, strict=True)]
+            for judged, before, after, factors in zip(verdicts, raw, tables, map(_find_factors, raw, tables))
+        ]
+
+    def _make_parts(
+        self, verdicts: Mapping[str, Verdict], before: np.ndarray, after: np.ndarray, factors: np.ndarray
+    ) -> Parts:
+        """Terms of one episode; the rewards of turns are scaled as the part is, and its shift is that of the end."""
+        terms = dict(zip(self.children, map(float, after), strict=True))
+        steps = {}
+        for name, old, new, factor in zip(self.children, before, after, factors, strict=True):
+            verdict = verdicts[name]
+            if verdict.steps and set(verdict.steps) == set(verdict.terms):
+                shift = float(new - factor * old)
+                steps[name] = apply_to_sum(verdict.by_turn, lambda value, f=float(factor), s=shift: f * value + s)
+        return Parts(terms, steps)
 
 
 @register("trust")
@@ -90,8 +104,8 @@ class Trust(Single):
 
     def combine_batch(
         self, groups: Sequence[Sequence[Episode]], verdicts: Sequence[Sequence[Mapping[str, Verdict]]]
-    ) -> list[list[Mapping[str, float]]]:
-        result = []
+    ) -> list[list[Mapping[str, float] | Parts]]:
+        result: list[list[Mapping[str, float] | Parts]] = []
         for episodes, judged in zip(groups, verdicts, strict=True):
             values = [parts["child"].reward for parts in judged]
             good = [
@@ -100,12 +114,20 @@ class Trust(Single):
             ]
             weight = trust_weight(values, good)
             result.append(
-                [
-                    correct_terms(self.name, reward_terms(self.child, parts["child"]), weight * value)
-                    for parts, value in zip(judged, values, strict=True)
-                ]
+                [Parts.of(self.child, parts["child"]).apply(self.name, lambda v, w=weight: w * v) for parts in judged]
             )
         return result
+
+
+def _find_factors(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Slope of each column of ``after`` [G, K] over that of ``before``; 0 where the column is constant."""
+    if not len(before):
+        return np.zeros(0)
+    high, low = before.argmax(axis=0), before.argmin(axis=0)
+    columns = np.arange(before.shape[1])
+    spread = before[high, columns] - before[low, columns]
+    rise = after[high, columns] - after[low, columns]
+    return np.divide(rise, spread, out=np.zeros(len(columns)), where=spread > 0)
 
 
 def trust_weight(values: Sequence[float], good: Sequence[bool]) -> float:

@@ -14,7 +14,7 @@ from ..episode import Episode
 from ..reward import Reward, register
 from ..timed import Timed
 from ..verdict import Verdict
-from .composite import Composite, Single, name_terms, reward_terms
+from .composite import Composite, Parts, Single, apply_to_sum, join_parts
 
 
 @register("sum")
@@ -32,11 +32,8 @@ class Sum(Composite):
         bounds = [part.bounds for part in self.children.values()]
         return sum(low for low, _ in bounds), sum(high for _, high in bounds)
 
-    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
-        terms: dict[str, float] = {}
-        for name, verdict in verdicts.items():
-            terms |= name_terms(name, reward_terms(self.children[name], verdict))
-        return terms
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Parts:
+        return join_parts([Parts.of(self.children[name], verdict).rename(name) for name, verdict in verdicts.items()])
 
 
 @register("weighted")
@@ -63,9 +60,8 @@ class Weighted(Single):
     def describe(self) -> str:
         return f"{self.name} x {self.weight:g}"
 
-    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
-        terms = reward_terms(self.child, verdicts["child"])
-        return {name: self.weight * value for name, value in terms.items()}
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Parts:
+        return Parts.of(self.child, verdicts["child"]).scale(self.weight)
 
 
 @register("scheduled")
@@ -95,9 +91,8 @@ class Scheduled(Timed, Single):
     def describe(self) -> str:
         return f"{self.name} x {self.schedule} (now {self.weight:g})"
 
-    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
-        weight = self.weight
-        return {name: weight * value for name, value in reward_terms(self.child, verdicts["child"]).items()}
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Parts:
+        return Parts.of(self.child, verdicts["child"]).scale(self.weight)
 
 
 @register("shaped")
@@ -137,14 +132,25 @@ class Shaped(Composite):
     def describe(self) -> str:
         return f"{self.name} (width {self.width:g})"
 
-    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
-        terms = {"success": float(episode.success)}
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Parts:
+        combined = [Parts({"success": float(episode.success)})]
         total = sum(self.weights.values())
         for name, verdict in verdicts.items():
             low, high = self.children[name].bounds
-            share = min(max((verdict.reward - low) / (high - low), 0.0), 1.0)
-            terms[name] = self.width * self.weights[name] / total * share
-        return terms
+            scale = self.width * self.weights[name] / total
+
+            def share(value: float, low: float = low, high: float = high, scale: float = scale) -> float:
+                return scale * min(max((value - low) / (high - low), 0.0), 1.0)
+
+            steps = verdict.by_turn
+            shared = {name: apply_to_sum(steps, share)} if _is_all(verdict) else {}
+            combined.append(Parts({name: share(verdict.reward)}, shared))
+        return join_parts(combined)
+
+
+def _is_all(verdict: Verdict) -> bool:
+    """True if the rewards of turns make up the whole verdict."""
+    return bool(verdict.steps) and set(verdict.steps) == set(verdict.terms)
 
 
 def scale_bounds(bounds: tuple[float, float], weight: float) -> tuple[float, float]:

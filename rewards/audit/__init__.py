@@ -1,9 +1,10 @@
-"""Audits of graders and rewards: attacks on graders, measures of ranking, distances between rewards, and a ladder of
-gameable tasks for policies."""
+"""Audits of graders and rewards: attacks on graders, measures of ranking, agreement of annotators with the truth,
+distances between rewards, and a ladder of gameable tasks for policies."""
 
 from __future__ import annotations
 
 from . import sheet
+from .annotators import CreditAnnotatorEval, credit_annotator_eval
 from .attack import METAMORPHIC, AuditReport, Finding, attack
 from .exploits import FAMILIES, Canary, Case
 from .ladder import RUNGS, LadderReport, RungReport, ladder
@@ -37,6 +38,7 @@ __all__ = [
     "AuditReport",
     "Canary",
     "Case",
+    "CreditAnnotatorEval",
     "CurvePoint",
     "Finding",
     "FuzzResult",
@@ -52,6 +54,7 @@ __all__ = [
     "best_of_n_curve",
     "best_of_n_kl",
     "canonical",
+    "credit_annotator_eval",
     "fuzz",
     "gridworld",
     "ladder",

@@ -8,6 +8,7 @@ from .judge import JUDGES, Judge, Judgement, as_judge, make
 from .judge_rewards import JudgeReward, PairwiseReward, RubricReward
 from .rubric import HACKING_DEFENCE, Aggregation, Criterion
 from .rules import RuleJudge
+from .subgoals import SubgoalJudge
 from .tournament import TOPOLOGIES, TournamentReward
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "PairwiseReward",
     "RubricReward",
     "RuleJudge",
+    "SubgoalJudge",
     "TournamentReward",
     "Votes",
     "as_judge",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
 import os
 import threading
 import time
@@ -16,6 +17,8 @@ from ...errors import InputError, MissingExtra
 from . import prompts
 from .cache import ReplyCache
 from .judge import JUDGES, Judge, Judgement
+
+_log = logging.getLogger(__name__)
 
 MAX_BODY = 4_000_000
 """Bytes of an endpoint's answer that are read."""
@@ -184,6 +187,23 @@ class EndpointJudge(Judge):
 
     def __repr__(self) -> str:
         return f"endpoint({self.model!r}, base_url={self.base_url!r})"
+
+    def chat(self, messages: prompts.Messages) -> str | None:
+        """Request the next message of a conversation, outside any judgement; None where every attempt failed, which is
+        logged with its reason.
+
+        Raises:
+            InputError: the endpoint refuses the key or the model.
+        """
+        settings: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        if self.seed is not None:
+            settings["seed"] = self.seed
+        try:
+            with self._line.gate:
+                return self._reply(messages, settings)
+        except _Failure as error:
+            _log.warning("no reply of %r: %s", self.model, error)
+            return None
 
     # One request to the endpoint.
 

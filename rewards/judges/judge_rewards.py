@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...checks import check_number
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, PooledReward, register
+from ..verdict import Verdict
 from ..verifiers import verify
 from .judge import Judge, Judgement, as_judge
 from .pairwise import mean_preference, play_matches
-from .rubric import Aggregation, Criterion, as_criterion, informative_criteria
+from .rubric import MET, Aggregation, Criterion, as_criterion, has_result, informative_criteria
 
 JudgeLike = Judge | str | Mapping[str, Any]
 
@@ -71,6 +73,7 @@ class RubricReward(GroupReward):
         aggregation: an `Aggregation`, its form ("signed" or "mean"), or its fields as data.
         band: (low, high): criteria whose pass rate within the group is not strictly between them are left out of the
             numerator; None keeps all. Groups of one keep all.
+        complete: whether the score is the whole reward, in place of the environment's, as in RuscaRL.
 
     Raises:
         InputError: a criterion that cannot be read, or a rubric without positive points.
@@ -85,7 +88,9 @@ class RubricReward(GroupReward):
         judge: JudgeLike = "rules",
         aggregation: Aggregation | str | Mapping[str, Any] = "signed",
         band: tuple[float, float] | None = None,
+        complete: bool = False,
     ):
+        self.complete = bool(complete)
         self.criteria = None if criteria is None else _check_rubric(criteria)
         self.needs = frozenset({"rubric"}) if criteria is None else frozenset()
         self.judge = as_judge(judge)
@@ -104,12 +109,17 @@ class RubricReward(GroupReward):
     def bounds(self) -> tuple[float, float]:
         return self.aggregation.bounds(self.criteria) if self.criteria is not None else (float("-inf"), 1.0)
 
-    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
-        rubrics = [self.criteria or _check_rubric(episode.extra("rubric")) for episode in episodes]
-        calls = [self._call(episode, rubric) for episode, rubric in zip(episodes, rubrics)]
+    def __call__(self, episode: Episode) -> Verdict:
+        return self.group([episode])[0]
+
+    def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
+        """Judge siblings; the feedback of a verdict lists the criteria that are not met, and the faults that are."""
+        valid = [episode for episode in episodes if episode.valid]
+        rubrics = [self.criteria or _check_rubric(episode.extra("rubric")) for episode in valid]
+        calls = [self._call(episode, rubric) for episode, rubric in zip(valid, rubrics)]
         scores = [
             _merge_scores(rubric, episode, answer)
-            for rubric, episode, answer in zip(rubrics, episodes, self.judge.gather(calls))
+            for rubric, episode, answer in zip(rubrics, valid, self.judge.gather(calls))
         ]
         kept = None
         decided = [row for row in scores if row is not None]
@@ -117,10 +127,26 @@ class RubricReward(GroupReward):
             if any(rubric != rubrics[0] for rubric in rubrics):
                 raise InputError("band compares siblings, which must share one rubric; set band=None.")
             kept = informative_criteria(decided, *self.band)
-        return [None if row is None else self.aggregation(rubric, row, kept) for rubric, row in zip(rubrics, scores)]
+        judged = iter(zip(rubrics, scores))
+        return [
+            self._judge(episode, *next(judged), kept) if episode.valid else self.verdict(episode, None)
+            for episode in episodes
+        ]
+
+    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+        return [verdict.terms[self.name] if verdict.valid else None for verdict in self.group(episodes)]
+
+    def _judge(
+        self, episode: Episode, rubric: Sequence[Criterion], row: Sequence[float] | None, kept: Sequence[bool] | None
+    ) -> Verdict:
+        if row is None:
+            return self.verdict(episode, None)
+        missed = [c.text for c, score in zip(rubric, row) if (score < MET) == (c.points > 0 or c.critical)]
+        verdict = self.verdict(episode, self.aggregation(rubric, row, kept))
+        return replace(verdict, feedback="\n".join(missed))
 
     def _call(self, episode: Episode, rubric: Sequence[Criterion]) -> Callable[[], Judgement]:
-        texts = [criterion.text for criterion in rubric if criterion.verifier is None]
+        texts = [criterion.text for criterion in rubric if criterion.needs_judge]
         return lambda: (
             self.judge.grade(texts, episode.prompt, episode.response, reference_text(episode))
             if texts
@@ -147,8 +173,14 @@ def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgeme
         return None
     scores, graded = [], iter(judged.scores)
     for criterion in rubric:
-        if criterion.verifier is None:
+        if criterion.needs_judge:
             scores.append(next(graded))
+            continue
+        if criterion.kind == "outcome":
+            scores.append(float(episode.success))
+            continue
+        if criterion.verifier is None:
+            scores.append(float(has_result(episode.response, str(criterion.reference))))
             continue
         verdict = verify(criterion.verifier, episode.answer or "", criterion.reference)
         if not verdict.valid:

@@ -7,6 +7,7 @@ range, whose exact forms the paper leaves open), and the filter by pass rate of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,10 +26,12 @@ class Criterion:
     Args:
         text: the criterion in words for a judge; for the rule-coded judge, one of its principles.
         points: for meeting it; negative for a fault; 0 for a criterion that only vetoes.
-        kind: "process" (a judge decides) or "factual" (where ``verifier`` is given, it decides on the answer).
+        kind: "process" (a judge decides), "factual" (where ``verifier`` is given, it decides on the answer),
+            "statement" (met if the response has the result of ``reference``, see `has_result`) or "outcome" (met if the
+            episode is a success).
         critical: a score below the veto's threshold makes the whole reward 0.
         verifier: name of a verifier for a factual criterion, or None.
-        reference: the verifier's reference.
+        reference: the verifier's reference, or the statement.
 
     Raises:
         InputError: blank text, points that are not finite, or a verifier on a process criterion.
@@ -45,9 +48,38 @@ class Criterion:
         if not isinstance(self.text, str) or not self.text.strip():
             raise InputError(f"a criterion needs text that is not blank, not {self.text!r}.")
         check_number(f"the points of {self.text!r}", self.points)
-        check_choice("the kind of a criterion", self.kind, ("process", "factual"))
+        check_choice("the kind of a criterion", self.kind, ("process", "factual", "statement", "outcome"))
         if self.verifier is not None and self.kind != "factual":
             raise InputError(f"the criterion {self.text!r} has a verifier; give it kind='factual'.")
+
+    @property
+    def needs_judge(self) -> bool:
+        """True if a judge decides whether it is met."""
+        return self.kind == "process" or (self.kind == "factual" and self.verifier is None)
+
+
+_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:[.,][0-9]+)*(?![\w])")
+
+
+def has_result(text: str, statement: str) -> bool:
+    """Return whether a text contains the result of a statement: its last number as a number of its own, whatever is
+    calculated around it, or, without a number, its words."""
+    wanted = _NUMBER.findall(statement)
+    if wanted:
+        return wanted[-1].replace(",", "") in {number.replace(",", "") for number in _NUMBER.findall(text)}
+    return " ".join(statement.split()).casefold().rstrip(".") in " ".join(text.split()).casefold()
+
+
+def rubric_of_solution(steps: Sequence[str]) -> list[dict[str, Any]]:
+    """Write the rubric of a worked solution as data: a point for the result of each step before the answer, and as many
+    points for the right answer as for all of them together.
+
+    Args:
+        steps: the worked solution, the last step being the answer.
+    """
+    working = [str(step) for step in steps[:-1]]
+    stated = [{"text": f"finds that {step}", "kind": "statement", "reference": step} for step in working]
+    return [*stated, {"text": "gives the right answer", "kind": "outcome", "points": float(max(1, len(working)))}]
 
 
 HACKING_DEFENCE = (

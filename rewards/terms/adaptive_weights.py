@@ -264,6 +264,8 @@ class HypervolumeWeighting(Composite):
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (hypervolume-guided)"
     complete = True
+    scales_batch = True
+    """All rewards of a batch are multiplied by one number."""
     ranks_success = True
 
     def __init__(
@@ -338,7 +340,7 @@ class GradientInfluence(Composite):
     """A weighted sum of objectives whose weights follow their gradients; uniform until `update` is called.
 
     An objective whose gradient improves all objectives gains weight. The weights can reach any point of the simplex,
-    so a failure can outrank a success.
+    so a failure can outrank a success. A learner calls `update` in every step, before the policy is trained.
 
     Args:
         objectives: rewards by name; None takes correctness, conciseness (`BelowAverageLength`) and format.
@@ -351,6 +353,7 @@ class GradientInfluence(Composite):
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (gradient-based)"
     complete = True
+    learns_from = frozenset({"gradient_influence"})
 
     def __init__(self, objectives: Mapping[str, Reward] | None = None, lr: float = 0.1, mu: float = 1.0):
         super().__init__(
@@ -384,6 +387,13 @@ class GradientInfluence(Composite):
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
         return {name: weight * verdicts[name].reward for name, weight in self.weights.items()}
+
+    def report(self, verdict: Verdict) -> Mapping[str, Any]:
+        """The rewards of the objectives without their weights; nothing of an invalid verdict."""
+        weights = self.weights
+        if not verdict.valid:
+            return {}
+        return {"objective_rewards": {name: value / weights[name] for name, value in verdict.terms.items()}}
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "log_weights": self.log_weights.tolist()}

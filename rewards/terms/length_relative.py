@@ -119,10 +119,10 @@ class ShortestCorrect(GroupReward):
 
 
 @register("below-average-length")
-class BelowAverageLength(GroupReward):
-    """A term of 1 for an episode shorter than the average episode of all groups judged before, and 0 otherwise.
+class BelowAverageLength(BatchReward):
+    """A term of 1 for an episode shorter than the average episode of all batches judged before, and 0 otherwise.
 
-    Episodes of the first group get 0.
+    Episodes of the first batch get 0. A group judged alone is a batch.
     """
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (conciseness)"
@@ -135,11 +135,11 @@ class BelowAverageLength(GroupReward):
     def bounds(self) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def values(self, episodes: Sequence[Episode]) -> list[float]:
+    def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float]]:  # type: ignore[override]
         average = self.tokens / self.episodes if self.episodes else 0.0
-        self.tokens += sum(episode.tokens for episode in episodes)
-        self.episodes += len(episodes)
-        return [float(episode.tokens < average) for episode in episodes]
+        self.tokens += sum(episode.tokens for group in groups for episode in group)
+        self.episodes += sum(map(len, groups))
+        return [[float(episode.tokens < average) for episode in group] for group in groups]
 
     def state_dict(self) -> dict[str, Any]:
         return {"tokens": self.tokens, "episodes": self.episodes}

@@ -32,6 +32,8 @@ NEGATIVE = (
     "That makes no sense at all.",
 )
 
+QUERY = "Which instruction was this written for?"
+
 _WORD = re.compile(r"\w+")
 
 
@@ -69,6 +71,9 @@ class FollowupLikelihood(Reward):
         self.positive, self.negative = tuple(positive), tuple(negative)
         self.separator = separator
         self.needs = frozenset() if log_likelihood else type(self).needs
+        self.measure_options = {
+            "positive_logps": {"positive": self.positive, "negative": self.negative, "separator": separator}
+        }
 
     def value(self, episode: Episode) -> float | None:
         positive, negative = self._mean_logp(episode, "positive"), self._mean_logp(episode, "negative")
@@ -113,8 +118,9 @@ class PromptEcho(Reward):
     """Mean log-probability of the instruction's tokens, given the response and a question about it.
 
     A response that repeats the instruction would make it certain. Runs of words copied from the instruction are
-    therefore masked before the model reads the response. Where the log-probabilities come from the caller, a response
-    with such a run is not judged (``valid=False``) unless the caller masks it with `mask_copies` and sets ``masked``.
+    therefore masked before the model reads the response. Where the log-probabilities come from an extra, a response
+    with such a run is not judged (``valid=False``) unless it was masked with `mask_copies`: the extra "echo_run", the
+    same number as ``run``, says so (a learner's has it), or the argument ``masked``.
 
     Args:
         log_likelihood: see `LogLikelihood`; None reads the extra "echo_logps", one log-probability a token.
@@ -129,7 +135,7 @@ class PromptEcho(Reward):
     def __init__(
         self,
         log_likelihood: LogLikelihood | None = None,
-        query: str = "Which instruction was this written for?",
+        query: str = QUERY,
         run: int = 4,
         masked: bool = False,
     ):
@@ -138,6 +144,7 @@ class PromptEcho(Reward):
         self.run = check_count("run", run, low=1, unit="words")
         self.masked = masked
         self.needs = frozenset() if log_likelihood else type(self).needs
+        self.measure_options = {"echo_logps": {"query": query, "run": self.run}}
 
     def value(self, episode: Episode) -> float | None:
         if not episode.prompt.strip():
@@ -146,7 +153,7 @@ class PromptEcho(Reward):
         if self.log_likelihood is not None:
             logp = self.log_likelihood(episode.prompt, f"{visible}\n\n{self.query}\n\n")
             return logp if logp is not None and math.isfinite(logp) else None
-        if visible != episode.response and not self.masked:
+        if visible != episode.response and not (self.masked or episode.extras.get("echo_run") == self.run):
             return None
         logps = read_vector(episode.extra("echo_logps"), "echo_logps")
         return None if logps is None or not len(logps) else float(logps.mean())

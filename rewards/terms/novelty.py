@@ -14,7 +14,7 @@ import numpy as np
 
 from ...checks import check_count, check_number
 from ...errors import InputError
-from ..embedding import Embedder, HashedNgrams, collect_features, cosines
+from ..embedding import Embedder, EmbeddingSource, HashedNgrams, collect_features, cosines
 from ..episode import Episode, Step
 from ..reward import GroupReward, Reward, StepReward, register
 from ..verdict import Verdict
@@ -169,8 +169,9 @@ class EllipticalNovelty(GroupReward):
     Args:
         weight: of the bonus; 0 or more.
         ridge: the regulariser of the covariance, above 0.
-        embedder: from response texts to vectors; None reads the extra "features" (in the paper the mean last hidden
-            state of the frozen base model over the response). By default hashed n-grams, offline.
+        embedder: from response texts to vectors; "policy" or "reference": the mean last hidden state of that model over
+            the response (in the paper the frozen base model's); None reads the extra "features". By default hashed
+            n-grams, offline.
         dimension: wider features are projected at random to this many; None keeps them. The paper uses 32, and 128 for
             hard tasks.
         centre: subtract the group's mean first.
@@ -187,7 +188,7 @@ class EllipticalNovelty(GroupReward):
         self,
         weight: float = 0.01,
         ridge: float = 0.01,
-        embedder: Embedder | None = HashedNgrams(),  # noqa: B008 frozen
+        embedder: Embedder | str | None = HashedNgrams(),  # noqa: B008 frozen
         dimension: int | None = 32,
         centre: bool = True,
         leave_one_out: bool = False,
@@ -195,12 +196,12 @@ class EllipticalNovelty(GroupReward):
     ):
         self.weight = check_number("weight", weight, low=0.0)
         self.ridge = check_number("ridge", ridge, low=1e-12)
-        self.embedder = embedder
+        source = EmbeddingSource.of(embedder, "features")
+        self.embedder, self.needs, self.measure_options = source.embedder, source.needs, source.options
         self.dimension = None if dimension is None else check_count("dimension", dimension, low=1)
         self.centre = centre
         self.leave_one_out = leave_one_out
         self.seed = check_count("seed", seed)
-        self.needs = frozenset() if embedder else frozenset({"features"})
         self.ranks_success = not leave_one_out and weight <= 1
 
     @property
@@ -259,26 +260,26 @@ class GradientNovelty(GroupReward):
 
     Args:
         weight: lambda of the paper; 0 or more. The paper's value is not known.
-        embedder: from response texts to vectors; None reads the extra "features": for each episode the sum of
+        embedder: from response texts to vectors; None reads the extra "gradient_features": for each episode the sum of
             `token_gradients` over the response.
     """
 
     paper = "G2RL, arXiv 2512.15687 (structure of the abstract)"
     complete = True
     ranks_success = True
-    needs = frozenset({"features"})
+    needs = frozenset({"gradient_features"})
 
     def __init__(self, weight: float = 1.0, embedder: Embedder | None = None):
         self.weight = check_number("weight", weight, low=0.0)
         self.embedder = embedder
-        self.needs = frozenset() if embedder else frozenset({"features"})
+        self.needs = frozenset() if embedder else type(self).needs
 
     @property
     def bounds(self) -> tuple[float, float]:
         return -1.0 - self.weight, 1.0 + self.weight
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
-        features = collect_features(episodes, self.embedder)
+        features = collect_features(episodes, self.embedder, name="gradient_features")
         if features is None:
             return [None] * len(episodes)
         success = np.array([episode.success for episode in episodes])

@@ -21,6 +21,7 @@ from ..algebra.composite import Composite
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
 from ..verdict import Verdict
+from ..verifiers.number import parse_number
 from .scores import read_score
 
 
@@ -33,6 +34,7 @@ class EnvironmentReward(Reward):
     """
 
     complete = True
+    brings = "nothing: it is the environment's reward, for use inside other rewards"
 
     def __call__(self, episode: Episode) -> Verdict:
         if not episode.valid:
@@ -80,6 +82,32 @@ class Verifiable(Reward):
         if self.no_eos is not None and episode.truncated:
             return self.no_eos
         return self.scale * episode.success
+
+
+@register("partial-number")
+class PartialNumber(Reward):
+    """Reward of a whole episode: 1 for a success, ``bonus`` for a failure whose answer is a number, 0 for any other.
+
+    Args:
+        bonus: in [0, 1].
+    """
+
+    paper = "ReFT, arXiv 2401.08967"
+    complete = True
+    ranks_success = True
+
+    def __init__(self, bonus: float = 0.1):
+        self.bonus = check_number("bonus", bonus, 0.0, 1.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def value(self, episode: Episode) -> float:
+        if episode.success:
+            return 1.0
+        answer = (episode.answer or "").strip("$ \t").replace(",", "")
+        return self.bonus if parse_number(answer) is not None else 0.0
 
 
 _ARTICLES = frozenset({"a", "an", "the"})

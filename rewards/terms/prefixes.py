@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, StepReward, register
 from ..steps import prefix_gains, propagated_gains, turning_point_gains
+from ..verdict import RewardSpan, Verdict
 from .scores import align_with_turns, read_vector
 
 MARKERS = ("However", "Therefore", "So", "But", "Wait", "Hmm", "Alternatively", "Thus", "Hence", "Then", "Next")
@@ -110,7 +111,8 @@ class PrefixProbe:
 
 
 class PrefixReward(Reward):
-    """Base: a subclass implements `gains`, from the values of the prefixes to the rewards of the parts."""
+    """Base: a subclass implements `gains`, from the values of the prefixes to the rewards of the parts, which are the
+    spans of the verdict; and `total`, the reward of the whole response."""
 
     needs = frozenset({"prefix_values"})
 
@@ -120,6 +122,25 @@ class PrefixReward(Reward):
 
     def gains(self, values: np.ndarray) -> np.ndarray:
         raise NotImplementedError
+
+    def total(self, episode: Episode, values: np.ndarray) -> float:
+        """The reward of the response; the sum of the gains unless overridden."""
+        return float(self.gains(values).sum())
+
+    def value(self, episode: Episode) -> float | None:
+        values = self.probe.values(episode)
+        return None if values is None else self.total(episode, values)
+
+    def __call__(self, episode: Episode) -> Verdict:
+        values = self.probe.values(episode) if episode.valid else None
+        if values is None:
+            return self.verdict(episode, None)
+        verdict = self.verdict(episode, self.total(episode, values))
+        if len(self.probe.split_parts(episode.response)) != len(values) - 1:
+            return verdict  # values of parts that the caller cut in its own way
+        parts = self.probe.assign_gains(episode, self.gains(values))
+        turn = len(episode.steps) - 1
+        return replace(verdict, spans=tuple(RewardSpan(turn, p.start, p.stop, p.value) for p in parts))
 
     def valued_parts(self, episode: Episode) -> list[ValuedPart] | None:
         """The parts of the response with their rewards, for credit within it; None where the probe failed."""
@@ -156,10 +177,9 @@ class ProgressReward(PrefixReward):
     def gains(self, values: np.ndarray) -> np.ndarray:
         return self.weight * prefix_gains(values)
 
-    def value(self, episode: Episode) -> float | None:
-        values = self.probe.values(episode)
+    def total(self, episode: Episode, values: np.ndarray) -> float:
         # Last less first value instead of a sum of gains, whose rounding could break the bound of 1/2.
-        return None if values is None else float(episode.success) + self.weight * float(values[-1] - values[0])
+        return float(episode.success) + self.weight * float(values[-1] - values[0])
 
 
 @register("vsrm")
@@ -195,10 +215,6 @@ class StepwiseVerifiable(PrefixReward):
 
     def gains(self, values: np.ndarray) -> np.ndarray:
         return self.weight * propagated_gains(values, self.threshold, self.ahead, self.discount)
-
-    def value(self, episode: Episode) -> float | None:
-        values = self.probe.values(episode)
-        return None if values is None else float(self.gains(values).sum())
 
 
 @register("prefix-gain")

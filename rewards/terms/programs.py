@@ -21,7 +21,7 @@ from ..verifiers.json_text import strip_code_fence
 from ..verifiers.sql import Database, executes, verify_sql
 from ..verifiers.sql_similarity import ngram_jaccard, schema_jaccard
 from .format import FormatCheck, r1_format
-from .scores import Score, Scorer
+from .scores import Score
 
 KINDS = ("", "wrong", "error", "limit", "syntax")
 
@@ -207,14 +207,14 @@ class ReasoningSQL(Reward):
     success may differ from the right result.
 
     Args:
-        execution: weight of the right result; with that of ``syntax``, which it implies, at least as much as all other
-            weights together.
+        execution: weight of the right result; with that of ``syntax``, which it implies, more than all other weights
+            together. The paper's weight is recalled as 3, with which a wrong query can tie a right one.
         schema: weight.
         ngram: weight.
         syntax: weight.
         format: weight.
         judge: score in [0, 1] of a query with another result.
-        judge_weight: its weight, used only with a judge. The default of 2 needs an ``execution`` of at least 5.
+        judge_weight: its weight, used only with a judge. The default of 2 needs an ``execution`` above 5.
         n: length of the n-grams in tokens.
         seconds: CPU time that a query may take.
         check: the format; by default ``<think>...</think><answer>...</answer>`` and nothing else.
@@ -226,17 +226,18 @@ class ReasoningSQL(Reward):
     """
 
     paper = "Reasoning-SQL, arXiv 2503.23157"
+    brings = "an environment of SQL tasks"
     needs = frozenset({"sql_reference"})
     complete = True
 
     def __init__(
         self,
-        execution: float = 3.0,
+        execution: float = 3.5,
         schema: float = 1.0,
         ngram: float = 1.0,
         syntax: float = 1.0,
         format: float = 1.0,
-        judge: Scorer | None = None,
+        judge: Any = None,
         judge_weight: float = 2.0,
         n: int = 2,
         seconds: float = 2.0,
@@ -247,9 +248,9 @@ class ReasoningSQL(Reward):
             given["judge"] = judge_weight
         self.weights = {name: check_number(name, weight, low=0.0) for name, weight in given.items()}
         rest = sum(weight for name, weight in self.weights.items() if name not in ("execution", "syntax"))
-        if self.weights["execution"] < rest:
+        if not self.weights["execution"] > rest:
             raise InputError(
-                f"execution={execution!r} must be at least the other weights but syntax together ({rest:g}), so that "
+                f"execution={execution!r} must exceed the other weights but syntax together ({rest:g}), so that "
                 "no query with another result outranks one with the right one."
             )
         self.judge = None if judge is None else Score(judge, "judge", 0.0, 1.0)

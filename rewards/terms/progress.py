@@ -16,7 +16,7 @@ from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..episode import Episode, Step
 from ..reward import StepReward, register
-from ..steps import potential_differences
+from ..steps import potential_differences, waypoint_potentials
 from .scores import read_scores, read_vector
 
 Achieved = Callable[[str, Episode, int], "bool | None"]
@@ -29,9 +29,10 @@ class SubgoalBonus(StepReward):
 
     Args:
         subgoals: names of the subgoals. Names outside this list get no bonus; with None every name in the extra gets it
-            the first time that it appears.
+            the first time that it appears. A learner that has a judge look for subgoals looks for these.
         achieved: judges one subgoal at one step, and is not called again for a subgoal that was achieved; None reads
             the extra "achieved": for each step, the names of the subgoals achieved, or None where that is unknown.
+            See `palaestra.rewards.judges.SubgoalJudge`.
         bonus: for each subgoal.
 
     Raises:
@@ -49,10 +50,13 @@ class SubgoalBonus(StepReward):
         self.achieved = achieved
         self.bonus = check_number("bonus", bonus)
         self.needs = frozenset() if achieved else frozenset({"achieved"})
+        self.measure_options = {"achieved": {"subgoals": self.subgoals}} if self.subgoals else {}
 
     def values(self, episode: Episode) -> list[float] | None:
         steps = len(episode.steps)
         listed = episode.extra("achieved") if self.achieved is None else [None] * steps
+        if listed is None:
+            return None
         if len(listed) != steps:
             raise InputError(f"an episode of {steps} steps needs as many lists, not {len(listed)}.")
         done: set[str] = set()
@@ -132,6 +136,41 @@ class PotentialShaping(StepReward):
             return None
         after = 0.0 if terminated else self.discount * self.potential(observation)
         return after - self.potential(step.observation)
+
+
+@register("waypoints")
+class WaypointShaping(StepReward):
+    """A term of ``potential(next state) - potential(state)`` for each step, the potential being minus the length of the
+    path through the waypoints not yet reached, as a share of its length at the start.
+
+    Needs the extras "positions" (of the states 0 to K) and "waypoints" (in order, in equal coordinates), which a
+    planner or a model proposes. The potential of the last state counts as 0, as in `PotentialShaping`: the terms of an
+    episode sum to 1, and those of a loop to 0.
+
+    Args:
+        radius: the distance, in units of the positions, at which a waypoint counts as reached.
+        cutoff: the last state of an episode that was cut off: "zero" treats it as an end, "keep" as any other.
+    """
+
+    paper = "KAGI, arXiv 2407.10341 (its constants are not published)"
+    needs = frozenset({"positions", "waypoints"})
+
+    def __init__(self, radius: float = 0.0, cutoff: str = "zero"):
+        self.radius = check_number("radius", radius, low=0.0)
+        self.cutoff = check_choice("cutoff", cutoff, ("zero", "keep"))
+
+    def values(self, episode: Episode) -> list[float] | None:
+        positions, waypoints = episode.extra("positions"), episode.extra("waypoints")
+        if positions is None or waypoints is None:
+            return None
+        if len(positions) != len(episode.steps) + 1:
+            raise InputError(f"{len(episode.steps)} steps need one position more, not {len(positions)}.")
+        potentials = waypoint_potentials(positions, waypoints, self.radius)
+        if not episode.steps or not potentials[0]:
+            return [0.0] * len(episode.steps)
+        if not (episode.truncated and self.cutoff == "keep"):
+            potentials[-1] = 0.0
+        return potential_differences(potentials / -potentials[0], 1.0).tolist()
 
 
 def progress_times_penalties(completion: Sequence[float], factors: Sequence[float]) -> list[float]:

@@ -1,4 +1,5 @@
-"""Reading of scores that come from outside a reward: from a callable, or from a named entry of ``Episode.extras``.
+"""Reading of scores that come from outside a reward: from a callable, from another reward, a judge or a verifier, or
+from a named entry of ``Episode.extras``.
 
 A judge that did not answer gives None or NaN, which makes the verdict invalid. A score outside the scale that a reward
 relies on is clipped to it, so that no judge can break the reward's bounds.
@@ -7,44 +8,103 @@ relies on is clipped to it, so that no judge can break the reward's bounds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, unknown_name
 from ..episode import Episode
+from ..judges.judge import JUDGES, Judge
+from ..reward import REWARDS, GroupReward, Reward
+from ..verifiers import VERIFIERS, verify
 
 Scorer = Callable[[Episode], float | None]
+
+
+class VerifierScore:
+    """The score of the episode's answer by a verifier, against the reference that the environment supplies.
+
+    Args:
+        kind: a name of `palaestra.rewards.verify`.
+        options: of the verifier.
+    """
+
+    needs = frozenset({"reference"})
+
+    def __init__(self, kind: str, **options: Any):
+        VERIFIERS.check_options(kind, options)
+        self.kind, self.options = kind, options
+
+    def __call__(self, episode: Episode) -> float | None:
+        verdict = verify(self.kind, episode.answer or "", episode.extra("reference"), **self.options)
+        return verdict.score if verdict.valid else None
+
+
+def as_scorer(scorer: Any) -> Scorer | Reward:
+    """Return a source of scores: a callable or a reward as it is, a judge, or what a name of a reward, judge or
+    verifier stands for, alone or as data, ``{"name": "judge", "principle": "short"}``.
+
+    Raises:
+        InputError: it is none of these, or a reward that compares siblings.
+    """
+    if isinstance(scorer, str) or (isinstance(scorer, Mapping) and "name" in scorer):
+        options: dict[str, Any] = {"name": scorer} if isinstance(scorer, str) else dict(scorer)
+        name = options.pop("name")
+        if name in VERIFIERS and name not in REWARDS and name not in JUDGES:
+            return VerifierScore(name, **options)
+        if name not in REWARDS and name not in JUDGES:
+            raise unknown_name("reward, judge or verifier", name, [*REWARDS, *JUDGES, *VERIFIERS])
+        scorer = (REWARDS if name in REWARDS else JUDGES).make(name, **options)
+    if isinstance(scorer, Judge):
+        scorer = REWARDS.make("judge", judge=scorer)
+    if isinstance(scorer, Reward) and any(isinstance(part, GroupReward) for part in scorer.walk()):
+        raise InputError(f"{scorer.name!r} compares several episodes of one task, so it cannot score one episode.")
+    if not callable(scorer):
+        raise InputError(
+            "a scorer must be a callable that takes an episode, a reward, a judge, the name of a reward, judge or "
+            f"verifier, or None, not {scorer!r}."
+        )
+    return cast("Scorer | Reward", scorer)
 
 
 class Score:
     """A source of scores: call it with an episode to get the score, or None where there is none.
 
     Args:
-        scorer: called with the episode; None reads ``episode.extras[key]`` instead.
+        scorer: see `as_scorer`; None reads ``episode.extras[key]`` instead.
         key: name of the extra, used without a scorer; it then appears in ``needs``.
         low: lower scores are clipped to this.
         high: higher scores are clipped to this.
 
     Raises:
-        InputError: ``scorer`` is not callable; when called, the score is no number.
+        InputError: ``scorer`` is no source of scores; when called, the score is no number.
     """
 
-    def __init__(self, scorer: Scorer | None, key: str, low: float = -math.inf, high: float = math.inf):
-        if scorer is not None and not callable(scorer):
-            raise InputError(f"a scorer must be a callable that takes an episode, or None, not {scorer!r}.")
+    def __init__(self, scorer: Any, key: str, low: float = -math.inf, high: float = math.inf):
         if not isinstance(key, str) or not key:
             raise InputError(f"the name of a score among the extras must be text, not {key!r}.")
-        self.scorer, self.key, self.low, self.high = scorer, key, low, high
+        self.scorer = None if scorer is None else as_scorer(scorer)
+        self.key, self.low, self.high = key, low, high
+
+    @property
+    def reward(self) -> Reward | None:
+        """The reward that gives the scores, or None."""
+        return self.scorer if isinstance(self.scorer, Reward) else None
 
     @property
     def needs(self) -> frozenset[str]:
         """Names of the extras that are read."""
-        return frozenset() if self.scorer is not None else frozenset({self.key})
+        return frozenset({self.key}) if self.scorer is None else getattr(self.scorer, "needs", frozenset())
 
     def __call__(self, episode: Episode) -> float | None:
-        value = episode.extra(self.key) if self.scorer is None else self.scorer(episode)
+        if self.scorer is None:
+            value: Any = episode.extra(self.key)
+        elif isinstance(self.scorer, Reward):
+            verdict = self.scorer(episode)
+            value = verdict.reward if verdict.valid else None
+        else:
+            value = self.scorer(episode)
         return read_score(value, self.key, self.low, self.high)
 
 
@@ -99,11 +159,14 @@ def align_with_turns(values: np.ndarray, episode: Episode, what: str) -> list[fl
 
 
 def read_vector(values: Any, what: str) -> np.ndarray | None:
-    """Return ``values`` as a float64 array of one dimension; None where any is not finite (the scorer failed).
+    """Return ``values`` as a float64 array of one dimension; None for None, or where any is not finite (the scorer
+    failed).
 
     Raises:
         InputError: they have another number of dimensions; ``what`` names the values in the message.
     """
+    if values is None:
+        return None
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
         raise InputError(f"{what} must be a sequence of numbers, not of shape {array.shape}.")

@@ -1,6 +1,7 @@
 """Rewards for similarity: of a response to a reference text, and of a failed episode to its group's successes.
 
-An `Embedder` maps texts to vectors; the default, hashed n-grams, needs no model.
+An `Embedder` maps texts to vectors; the default, hashed n-grams, needs no model. In its place, "policy" or "reference"
+compares hidden states of that model, which a learner measures.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 
 from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
-from ..embedding import Embedder, HashedNgrams, collect_features, cosines, embed, split_words
+from ..embedding import Embedder, EmbeddingSource, HashedNgrams, collect_features, cosines, embed, split_words
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
 
@@ -24,14 +25,20 @@ def best_match(similarity: np.ndarray) -> tuple[float, float]:
 
 
 class _ReferenceSimilarity(Reward):
-    """Base: reads the reference text from the argument ``reference`` or the extra "reference"."""
+    """Base: reads the reference text from the argument ``reference`` or the extra "reference"; without an embedder, the
+    vectors of response and reference from the extras ``measures``."""
 
     needs = frozenset({"reference"})
+    measures: tuple[str, str]
 
-    def __init__(self, embedder: Embedder, reference: Callable[[Episode], str] | None):
-        self.embedder = embedder
+    def __init__(self, embedder: Embedder | str | None, reference: Callable[[Episode], str] | None):
+        source = EmbeddingSource.of(embedder, *self.measures)
+        self.embedder, self.needs, self.measure_options = source.embedder, source.needs, source.options
+        if self.embedder is not None:
+            self.needs = frozenset() if reference else frozenset({"reference"})
+        elif reference is not None:
+            raise InputError("a reference of your own cannot be measured by a model; pass an embedder with it.")
         self.reference = reference
-        self.needs = frozenset() if reference else frozenset({"reference"})
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -43,6 +50,14 @@ class _ReferenceSimilarity(Reward):
             raise InputError(f"the reference must be text that is not blank, not {text!r}.")
         return text
 
+    def _measured_rows(self, episode: Episode) -> tuple[np.ndarray, np.ndarray] | None:
+        """The measured vectors of response and reference as rows; None where one is missing or not finite."""
+        values = [episode.extra(name) for name in self.measures]
+        if any(value is None for value in values):
+            return None
+        left, right = (np.atleast_2d(np.asarray(value, dtype=np.float64)) for value in values)
+        return (left, right) if np.isfinite(left).all() and np.isfinite(right).all() else None
+
 
 @register("semantic-similarity")
 class SemanticSimilarity(_ReferenceSimilarity):
@@ -50,7 +65,9 @@ class SemanticSimilarity(_ReferenceSimilarity):
 
     Args:
         embedder: maps texts to vectors. The default, hashed n-grams, needs no model and compares words and pairs of
-            words only; the paper uses a small encoder-only transformer.
+            words only; the paper uses a small encoder-only transformer. "policy" or "reference": mean hidden states of
+            that model, which the learner measures; None reads them from the extras "features" and
+            "reference_features", whoever supplies them.
         reference: maps an episode to its reference text; by default the extra "reference".
 
     Raises:
@@ -58,15 +75,19 @@ class SemanticSimilarity(_ReferenceSimilarity):
     """
 
     paper = "Shaping Explanations, arXiv 2509.13081"
+    measures = ("features", "reference_features")
 
     def __init__(
         self,
-        embedder: Embedder = HashedNgrams(),  # noqa: B008 frozen
+        embedder: Embedder | str | None = HashedNgrams(),  # noqa: B008 frozen
         reference: Callable[[Episode], str] | None = None,
     ):
         super().__init__(embedder, reference)
 
     def value(self, episode: Episode) -> float | None:
+        if self.embedder is None:
+            measured = self._measured_rows(episode)
+            return None if measured is None else float(cosines(*measured)[0, 0])
         rows = embed(self.embedder, [episode.response, self._reference(episode)])
         return None if rows is None else float(cosines(rows)[0, 1])
 
@@ -78,7 +99,9 @@ class BestMatchSimilarity(_ReferenceSimilarity):
 
     Args:
         embedder: maps words to vectors, all words of both texts in one call, so that a contextual encoder can use their
-            neighbours. By default hashed n-grams of characters, by which "colour" and "color" are similar.
+            neighbours. By default hashed n-grams of characters, by which "colour" and "color" are similar. "policy" or
+            "reference": hidden states of that model at the tokens, which the learner measures; None reads them from the
+            extras "token_features" and "reference_token_features".
         reference: maps an episode to its reference text; by default the extra "reference".
         max_words: number of words of each text that are compared, from the start.
 
@@ -87,10 +110,11 @@ class BestMatchSimilarity(_ReferenceSimilarity):
     """
 
     paper = "Mixed-R1, arXiv 2505.24164 (formula after the name)"
+    measures = ("token_features", "reference_token_features")
 
     def __init__(
         self,
-        embedder: Embedder = HashedNgrams(sizes=(1, 2, 3), unit="character"),  # noqa: B008 frozen
+        embedder: Embedder | str | None = HashedNgrams(sizes=(1, 2, 3), unit="character"),  # noqa: B008 frozen
         reference: Callable[[Episode], str] | None = None,
         max_words: int = 512,
     ):
@@ -98,6 +122,9 @@ class BestMatchSimilarity(_ReferenceSimilarity):
         self.max_words = check_count("max_words", max_words, low=1)
 
     def value(self, episode: Episode) -> float | None:
+        if self.embedder is None:
+            measured = self._measured_rows(episode)
+            return None if measured is None else 0.5 * sum(best_match(cosines(*measured)))
         response = split_words(episode.response)[: self.max_words]
         reference = split_words(self._reference(episode))[: self.max_words]
         if not response:
@@ -183,7 +210,8 @@ class SelfReference(GroupReward):
 
     Args:
         form: "code" (at most 0.6) or "paper": see `scaled_progress` and `standardised_progress`.
-        embedder: maps trajectories, as text, to vectors; None reads the extra "features". By default hashed n-grams.
+        embedder: maps trajectories, as text, to vectors; "policy" or "reference": mean hidden states of that model at
+            the actions; None reads the extra "features". By default hashed n-grams.
         radius: of the clusters, in standard deviations of the successes.
         least: number of successes that make a cluster.
     """
@@ -195,15 +223,15 @@ class SelfReference(GroupReward):
     def __init__(
         self,
         form: str = "code",
-        embedder: Embedder | None = HashedNgrams(),  # noqa: B008 frozen
+        embedder: Embedder | str | None = HashedNgrams(),  # noqa: B008 frozen
         radius: float = 0.5,
         least: int = 2,
     ):
         self.progress = _FORMS[check_choice("form", form, _FORMS)]
-        self.embedder = embedder
+        source = EmbeddingSource.of(embedder, "features")
+        self.embedder, self.needs, self.measure_options = source.embedder, source.needs, source.options
         self.radius = check_number("radius", radius, low=0.0)
         self.least = check_count("least", least, low=1)
-        self.needs = frozenset() if embedder else frozenset({"features"})
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,41 +18,98 @@ from ...checks import check_count, check_number
 from ...errors import InputError
 from .. import steps
 from ..episode import Episode
-from ..reward import StepReward, register
+from ..judges.judge import Judge
+from ..reward import Reward, StepReward, register
 from ..steps import ability_scale, thought_rewards
-from ..verdict import Verdict
-from .scores import align_with_turns, read_vector
+from ..verdict import RewardSpan, Verdict
+from .prefixes import PrefixProbe
+from .scores import Score, VerifierScore, align_with_turns, read_vector
 
 StepScorer = Callable[[Episode], "Sequence[float] | None"]
 """Scores of an episode's steps, in order, or None where they could not be determined."""
+
+
+class StepScores:
+    """A source of scores of steps.
+
+    Args:
+        scorer: a `StepScorer`; or a source of scores of episodes (see `scores.as_scorer`), which is asked about the
+            episode up to each of its steps; None reads the extra "step_scores".
+    """
+
+    def __init__(self, scorer: Any):
+        whole = scorer is not None and (isinstance(scorer, (str, Mapping, Judge, Reward, VerifierScore)))
+        self.score = Score(scorer, "step score") if whole else None
+        self.scorer: Any = None if whole else scorer
+        if self.scorer is not None and not callable(self.scorer):
+            raise InputError(f"a scorer of steps must be a callable, a reward, a judge or a name, not {scorer!r}.")
+
+    @property
+    def reward(self) -> Reward | None:
+        """The reward that gives the scores, or None."""
+        return self.score and self.score.reward
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Names of the extras that are read."""
+        if self.score is not None:
+            return self.score.needs
+        return frozenset() if self.scorer else frozenset({"step_scores"})
+
+    def __call__(self, episode: Episode) -> np.ndarray | None:
+        if self.score is not None:
+            prefixes = (replace(episode, steps=episode.steps[: t + 1]) for t in range(len(episode.steps)))
+            found = [self.score(prefix) for prefix in prefixes]
+            scores: Any = None if None in found else found
+        else:
+            scores = self.scorer(episode) if self.scorer else episode.extra("step_scores")
+        return None if scores is None else read_vector(scores, "step scores")
 
 
 class ScoredSteps(StepReward):
     """Base: a subclass implements ``shape(scores, episode)``.
 
     Args:
-        scorer: maps an episode to the scores of its steps; None reads the extra "step_scores". There is one score a
-            turn; an episode of one turn may have any number (the steps within its text).
+        scorer: see `StepScores`. There is one score a turn; an episode of one turn may have any number (the steps
+            within its text).
     """
 
     needs = frozenset({"step_scores"})
 
-    def __init__(self, scorer: StepScorer | None = None):
-        self.scorer = scorer
-        self.needs = frozenset() if scorer else frozenset({"step_scores"})
+    def __init__(self, scorer: Any = None):
+        self.scores = StepScores(scorer)
+        self.needs = self.scores.needs
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
         raise NotImplementedError
 
     def step_rewards(self, episode: Episode) -> np.ndarray | None:
         """Rewards of the steps, one for each score, for credit finer than a turn; None where the scorer failed."""
-        scores = self.scorer(episode) if self.scorer else episode.extra("step_scores")
-        array = None if scores is None else read_vector(scores, "step scores")
+        array = self.scores(episode)
         return None if array is None else self.shape(array, episode)
 
     def values(self, episode: Episode) -> list[float] | None:
         shaped = self.step_rewards(episode)
         return None if shaped is None else align_with_turns(shaped, episode, "step scores")
+
+    def __call__(self, episode: Episode) -> Verdict:
+        shaped = self.step_rewards(episode) if episode.valid else None
+        return verdict_of_parts(self, episode, shaped, "step scores")
+
+
+def verdict_of_parts(reward: StepReward, episode: Episode, values: np.ndarray | None, what: str) -> Verdict:
+    """Build the verdict of a reward with one number a turn, or one for each part of a single response.
+
+    The parts are those of `prefixes.PrefixProbe` at its defaults; parts that were cut otherwise count as a whole.
+    """
+    if values is None:
+        return reward.verdict(episode, None)
+    verdict = reward.verdict_of_steps(episode, align_with_turns(values, episode, what))
+    parts = PrefixProbe().split_parts(episode.response) if len(episode.steps) == 1 < len(values) else []
+    if len(parts) != len(values):
+        return verdict
+    spans = (RewardSpan(0, start, stop, float(value)) for (start, stop), value in zip(parts, values, strict=True))
+    return replace(verdict, spans=tuple(spans))
 
 
 @register("clip-delta")
@@ -67,9 +126,7 @@ class ClipDelta(ScoredSteps):
 
     paper = "Clip and Delta, arXiv 2410.15115"
 
-    def __init__(
-        self, weight: float = 1.0, threshold: float | None = 0.5, delta: bool = True, scorer: StepScorer | None = None
-    ):
+    def __init__(self, weight: float = 1.0, threshold: float | None = 0.5, delta: bool = True, scorer: Any = None):
         super().__init__(scorer)
         self.weight = check_number("weight", weight)
         self.threshold = None if threshold is None else check_number("threshold", threshold)
@@ -93,7 +150,7 @@ class MinForm(ScoredSteps):
 
     paper = "PURE, arXiv 2504.15275"
 
-    def __init__(self, weight: float = 1.0, temperature: float = 0.1, scorer: StepScorer | None = None):
+    def __init__(self, weight: float = 1.0, temperature: float = 0.1, scorer: Any = None):
         super().__init__(scorer)
         self.weight = check_number("weight", weight)
         self.temperature = check_number("temperature", temperature, low=0.0)
@@ -152,9 +209,13 @@ class ThoughtReward(StepReward):
         self.needs = frozenset() if labeller else frozenset({"step_labels"})
 
     def values(self, episode: Episode) -> list[float] | None:
-        return self.group_values([episode])[0]
+        (rewards,) = self.group_values([episode])
+        return None if rewards is None else align_with_turns(rewards, episode, "step labels")
 
-    def group_values(self, episodes: Sequence[Episode]) -> list[list[float] | None]:
+    def __call__(self, episode: Episode) -> Verdict:
+        return self.group([episode])[0]
+
+    def group_values(self, episodes: Sequence[Episode]) -> list[np.ndarray | None]:
         """Rewards of the steps of each of the valid episodes of one task; None where labels are missing."""
         if not episodes:
             return []
@@ -162,7 +223,7 @@ class ThoughtReward(StepReward):
         spread = success.std()
         outcomes = (success - success.mean()) / spread if spread > 0 else np.zeros(len(success))
         scale = ability_scale(success.tolist(), self.weight)
-        rows: list[list[float] | None] = []
+        rows: list[np.ndarray | None] = []
         for episode, outcome in zip(episodes, outcomes.tolist(), strict=True):
             labels = self.labeller(episode) if self.labeller else episode.extra("step_labels")
             if labels is None:
@@ -170,16 +231,14 @@ class ThoughtReward(StepReward):
                 continue
             if any(label not in (False, True) for label in labels):
                 raise InputError(f"step labels must be true or false, not {list(labels)[:8]!r}.")
-            rewards = thought_rewards(labels, episode.success, outcome, scale)
-            rows.append(align_with_turns(rewards, episode, "step labels"))
+            rows.append(thought_rewards(labels, episode.success, outcome, scale))
         return rows
 
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
         rows = iter(self.group_values([episode for episode in episodes if episode.valid]))
         verdicts = []
         for episode in episodes:
-            row = next(rows) if episode.valid else None
-            verdicts.append(self.verdict(episode, None if row is None else float(sum(row))))
+            verdicts.append(verdict_of_parts(self, episode, next(rows) if episode.valid else None, "step labels"))
         return verdicts
 
 
@@ -318,6 +377,17 @@ class ShapleyCredit(StepReward):
     def values(self, episode: Episode) -> list[float] | None:
         credit = self.player_credit(episode)
         return None if credit is None else align_with_turns(credit, episode, "players")
+
+    def __call__(self, episode: Episode) -> Verdict:
+        credit = self.player_credit(episode) if episode.valid else None
+        if credit is None:
+            return self.verdict(episode, None)
+        verdict = self.verdict_of_steps(episode, align_with_turns(credit, episode, "players"))
+        parts = equal_spans(episode.response, len(credit)) if len(episode.steps) == 1 < len(credit) else []
+        if len(parts) != len(credit):
+            return verdict
+        pairs = zip(parts, credit.tolist(), strict=True)
+        return replace(verdict, spans=tuple(RewardSpan(0, start, stop, value) for (start, stop), value in pairs))
 
 
 class _UnknownValue(Exception):

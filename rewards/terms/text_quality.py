@@ -5,6 +5,7 @@ Input is the last response. Repeated n-grams are counted exactly, in O(n log n) 
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -137,6 +138,7 @@ class ReasoningPattern(Reward):
     """
 
     paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (reasoning pattern reward)"
+    brings = "a model that writes phrases of reasoning"
 
     def __init__(self, n: int = 20, full: int = 20):
         self.n = check_count("n", n, low=1, unit="words")
@@ -197,7 +199,7 @@ FEATURES = (
     "repeated 3-grams",
     "compressibility",
     "share of distinct words",
-    "share of letters",
+    "share of letters, digits and spaces",
     "mean word length",
     "share of tags",
     "empty tags",
@@ -213,13 +215,13 @@ def artifact_features(text: str) -> np.ndarray:
     text = text[:MAX_CHARACTERS]
     words = text.split()
     data = text.encode("utf-8", "replace")
-    tags = sum(len(word) for word in words if word.startswith("<") and word.endswith(">"))
+    tags = sum(map(len, re.findall(r"</?\w{1,20}>", text)))
     return np.array(
         [
             repetition_rate(text, 3),
             1.0 - min(len(zlib.compress(data, 1)) / (len(data) + 20.0), 1.0),
             len(set(words)) / len(words) if words else 0.0,
-            sum(character.isalpha() for character in text) / len(text) if text else 0.0,
+            sum(character.isalnum() or character.isspace() for character in text) / len(text) if text else 0.0,
             min(sum(map(len, words)) / len(words), 40.0) if words else 0.0,
             tags / len(text) if text else 0.0,
             float("></" in "".join(words)),
@@ -296,8 +298,9 @@ class ArtifactClassifier:
         self.fitted = True
 
 
-def built_in_examples(count: int = 100, seed: int = 0) -> tuple[list[str], list[str]]:
-    """``count`` clean texts (worked sums) and ``count`` degenerate ones (repetition, gibberish, empty tags)."""
+def built_in_examples(count: int = 400, seed: int = 0) -> tuple[list[str], list[str]]:
+    """``count`` clean texts (worked sums, and answers alone or after a short thought) and ``count`` degenerate ones
+    (repetition, gibberish, empty tags)."""
     rng = np.random.default_rng(seed)
     names, things = ("Ann", "Ben", "Cara", "Dan", "Eve"), ("apples", "books", "coins", "tickets", "stones")
     clean, degenerate = [], []
@@ -311,13 +314,18 @@ def built_in_examples(count: int = 100, seed: int = 0) -> tuple[list[str], list[
             f"Another way is to take {c} from {b} first and add the rest to {a}.",
             f"The number of {what} that {who} keeps is {a + b - c}.",
         ]
-        clean.append(" ".join(parts[: 2 + int(rng.integers(4))]))
         kind = index % 4
+        short = [f"{a}", f"\\boxed{{{a}}}", f"The answer is {a + b}.", f"{a} + {b} = {a + b}"][index // 4 % 4]
+        thought = [parts[1], f"{a} + {b} is {a + b}", " ".join(parts[:3])][index // 4 % 3]
+        thoughtful = f"<think>{thought}</think><answer>{a + b - c}</answer>"
+        clean.append([" ".join(parts[: 2 + int(rng.integers(4))]), parts[0], thoughtful, short][kind])
         if kind == 0:
-            degenerate.append(" ".join([parts[int(rng.integers(5))]] * int(rng.integers(3, 30))))
+            repeated = ["aeiou"[index // 8 % 5], "ha", things[0], *parts[:3], *parts[:3]][index // 4 % 9]
+            degenerate.append(("" if len(repeated) < 3 else " ").join([repeated] * int(rng.integers(8, 40))))
         elif kind == 1:
             letters = rng.integers(33, 127, int(rng.integers(20, 400)))
-            degenerate.append("".join(map(chr, letters)).replace("Q", " "))
+            noise = "".join(map(chr, letters))
+            degenerate.append(noise.replace("Q", " ") if index // 4 % 2 else " ".join(re.findall(".{1,6}", noise)))
         elif kind == 2:
             degenerate.append("<think> </think> <answer> </answer> " * int(rng.integers(1, 20)) + str(a))
         else:

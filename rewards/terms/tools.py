@@ -72,8 +72,8 @@ def thought_length(text: str) -> int:
 class ToolRL(Timed):
     """Reward of a whole response that should call tools: terms "format" and "correctness", and optionally "length".
 
-    The extra "tool_calls" holds the expected calls, ``[{"name": ..., "parameters": {...}}]``; where it is empty only
-    the format counts. `ranks_success` is not claimed, as the expected calls decide and not the environment.
+    The extra "expected_calls" is ``[{"name": ..., "parameters": {...}}]``; where it is empty only the format counts.
+    `ranks_success` is not claimed, as the expected calls decide and not the environment.
 
     Args:
         correctness: highest reward of the calls, and minus the lowest; a number, a schedule or its data. The module's
@@ -88,8 +88,9 @@ class ToolRL(Timed):
     """
 
     paper = "ToolRL, arXiv 2504.13958 (reward design)"
+    brings = "tasks with expected tool calls"
     complete = True
-    needs = frozenset({"tool_calls"})
+    needs = frozenset({"expected_calls"})
 
     def __init__(
         self,
@@ -112,7 +113,7 @@ class ToolRL(Timed):
     def __call__(self, episode: Episode) -> Verdict:
         if not episode.valid:
             return self.verdict(episode, None)
-        gold = check_calls(episode.extra("tool_calls"))
+        gold = check_calls(episode.extra("expected_calls"))
         text = episode.response
         terms = {
             "format": self.now(self.format) * tool_format(text, bool(gold)),

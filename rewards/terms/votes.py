@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import InputError
 from ...registry import Registry
 from ..answers import check_format, extract
-from ..embedding import Embedder, HashedNgrams, cosines, embed
+from ..embedding import Embedder, EmbeddingSource, HashedNgrams, collect_features, cosines
 from ..episode import Episode
 from ..reward import BatchReward, register
 from ..verifiers.text import normalise
@@ -61,8 +61,9 @@ Partition = Callable[[Sequence[Ballot]], "list[list[str | None]]"]
 Bonus = Callable[[Ballot, np.ndarray], "Sequence[float | None]"]
 """(ballot, agreement [G]: the answer is the label) -> rewards [G]; None where undetermined."""
 
-WEIGHTS: Registry[Any] = Registry("vote weight")
-PARTITIONS: Registry[Any] = Registry("vote partition")
+_MORE = [f"{__package__}.vote_labels"]
+WEIGHTS: Registry[Any] = Registry("vote weight", modules=_MORE)
+PARTITIONS: Registry[Any] = Registry("vote partition", modules=_MORE)
 BONUSES: Registry[Any] = Registry("vote bonus")
 
 S = TypeVar("S")
@@ -143,6 +144,7 @@ class VoteReward(BatchReward):
         self.key = key or answer_key(answer_format)
         slots = (self.weight, self.partition, self.bonus)
         self.needs = frozenset(needs).union(*(getattr(slot, "needs", ()) for slot in slots))
+        self.measure_options = {k: v for slot in slots for k, v in getattr(slot, "measure_options", {}).items()}
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -196,6 +198,7 @@ class CollectiveVote(VoteReward):
     """
 
     paper = "RLCCF, arXiv 2508.12338"
+    brings = "several agents, whose names are in the extra agent"
     needs = frozenset({"agent"})
 
     def __init__(
@@ -245,25 +248,39 @@ class NoveltyBonus:
     """0.5 to 1 for agreement and -1 to -0.5 against it, more for more novel responses; -1 without an answer.
 
     Args:
-        embedder: maps response texts to vectors; the cosine, clipped to [0, 1], is the similarity.
+        embedder: maps response texts to vectors; the cosine, clipped to [0, 1], is the similarity. "policy" or
+            "reference": mean hidden states of that model, which the learner measures. None is hashed n-grams.
     """
 
     bounds = (-1.0, 1.0)
 
-    def __init__(self, embedder: Embedder | None = None):
-        self.embedder = embedder or HashedNgrams()
+    def __init__(self, embedder: Embedder | str | None = None):
+        source = EmbeddingSource.of(embedder or HashedNgrams(), "features")
+        self.embedder, self.needs, self.measure_options = source.embedder, source.needs, source.options
 
     def __call__(self, ballot: Ballot, agreement: np.ndarray) -> Sequence[float | None]:
         answered = np.array([answer is not None for answer in ballot.answers])
         rewards = np.where(agreement, 1.0, _UNPARSED)
         if len(ballot.episodes) > 1 and answered.any():
-            texts = [episode.response for episode, kept in zip(ballot.episodes, answered, strict=True) if kept]
-            rows = embed(self.embedder, texts)
+            voters = [episode for episode, kept in zip(ballot.episodes, answered, strict=True) if kept]
+            rows = collect_features(voters, self.embedder)
             if rows is None:
                 return [None] * len(ballot.episodes)
             base = np.where(agreement[answered], 0.5, -1.0)
             rewards[answered] = base + 0.5 * novelty_in_class(np.clip(cosines(rows), 0.0, 1.0), agreement[answered])
         return rewards.tolist()
+
+
+def stated_answer(answer_format: str = "any") -> Key:
+    """Build a key like `answer_key` for which a sentence without box or tags is no answer."""
+    read = answer_key(answer_format)
+
+    def key(episode: Episode) -> str | None:
+        answer = read(episode)
+        marked = any(extract(episode.response, marks) for marks in ("boxed", "tag"))
+        return answer if answer is not None and (marked or len(answer.split()) <= 4) else None
+
+    return key
 
 
 @register("evol-rl")
@@ -275,7 +292,8 @@ class NoveltyVote(VoteReward):
     Args:
         embedder: see `NoveltyBonus`; by default hashed n-grams, offline.
         weight: see `VoteReward`.
-        key: see `VoteReward`. The paper counts only numbers in a box as answers; the default takes any answer.
+        key: see `VoteReward`. By default a sentence is no answer: what stands in neither a box nor tags counts only if
+            it has at most four words. The paper counts only numbers in a box.
         answer_format: see `VoteReward`.
     """
 
@@ -283,9 +301,9 @@ class NoveltyVote(VoteReward):
 
     def __init__(
         self,
-        embedder: Embedder | None = None,
+        embedder: Embedder | str | None = None,
         weight: str | Weight = "equal",
         key: Key | None = None,
         answer_format: str = "any",
     ):
-        super().__init__(weight, "whole", NoveltyBonus(embedder), key, answer_format)
+        super().__init__(weight, "whole", NoveltyBonus(embedder), key or stated_answer(answer_format))

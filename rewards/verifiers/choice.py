@@ -6,7 +6,8 @@ Where several options are right, an answer needs all of their letters.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from ...errors import InputError
 from ..verdict import Verdict
@@ -29,7 +30,13 @@ _WRAPPERS = (
 
 
 @VERIFIERS.register("choice")
-def verify_choice(answer: str, reference: str, *, options: Mapping[str, str] | Sequence[str] | None = None) -> Verdict:
+def verify_choice(
+    answer: str,
+    reference: str,
+    *,
+    options: Mapping[str, str] | Sequence[str] | None = None,
+    partial: bool = False,
+) -> Verdict:
     r"""Check that ``answer`` names the choice ``reference`` and no other.
 
     Accepted: the letter in either case, alone or within ``( )``, ``[ ]``, ``** **``, ``$ $``, ``\( \)``, ``\text{}``,
@@ -48,6 +55,8 @@ def verify_choice(answer: str, reference: str, *, options: Mapping[str, str] | S
         reference: the letter, A to Z, alone or in any form of an answer, such as "(C)" or "C."; or several: "A, C",
             "(A) and (C)", "AC" in the order of the alphabet.
         options: text of each choice by letter, or in order from A.
+        partial: where several letters are right, score a wrong answer by the letters in both sets over those in either
+            (intersection over union, Curr-ReFT, arXiv 2503.07065, section 3.1) instead of 0. It is still no success.
 
     Raises:
         InputError: a reference that names no letter or one that is not among the options, or options that are no text.
@@ -61,10 +70,26 @@ def verify_choice(answer: str, reference: str, *, options: Mapping[str, str] | S
         several = _several_letters(_strip_label(answer))
         if several is None:
             return rejected("The answer must be letters, such as A, C.")
-        return CORRECT if several == right else WRONG
-    if chosen is None:
+    elif chosen is None:
         return rejected("The answer must be one letter, such as B.")
-    return CORRECT if {chosen} == right else WRONG
+    else:
+        several = {chosen}
+    if several == right:
+        return CORRECT
+    if partial and len(right) > 1:
+        return Verdict(intersection_over_union(several, right), False, feedback="The answer is not correct.")
+    return WRONG
+
+
+def intersection_over_union(found: Iterable[Hashable], right: Iterable[Hashable]) -> float:
+    """Return the share of the elements of either collection that are in both, as often as they occur; 1 where both are
+    empty.
+
+    {A, B} and {B, C} give 1/3.
+    """
+    mine, theirs = Counter(found), Counter(right)
+    union = (mine | theirs).total()
+    return (mine & theirs).total() / union if union else 1.0
 
 
 def _single_letter(answer: str, texts: Mapping[str, str]) -> str | None:

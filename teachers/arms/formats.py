@@ -1,26 +1,42 @@
 """Curricula over answer formats: the same question as a choice of four, of ten, a cloze, an open question.
 
 One feature of the arms, the ladder, is the answer format, and the others identify the question. On a grid the features
-are its axes: by default the last axis is the ladder, and every cell of the others is a question. In a list of tasks
-they are the columns of its features, and a question need not have all formats.
+are its axes: by default the last axis is the ladder, as in palaestra/Formats-v0, and every cell of the others is a
+question. In a list of tasks they are the columns of its features, and a question need not have all formats.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
+import gymnasium as gym
 import numpy as np
 
 from ...checks import check_count, check_share
 from ...errors import InputError
+from ..pools import MAX_RUNGS, Arms, Grid, as_arms, default_bins
 from ..protocol import Common, Draw, Evidence
 from ..registration import register
 from ..signals import Groups
+from ..spaces import FamilySpaceLike, as_cube
 from .arm_teacher import ArmTeacher
 
 DECIMALS = 9  # features that agree to so many are the same value
+
+
+def cut_ladder(space: Any, bins: int | Sequence[int] | None, axis: int) -> Arms:
+    """The arms of ``space``; where ``bins`` is None, every value of the ladder gets a cell of its own if there are at
+    most `MAX_RUNGS`."""
+    if bins is not None or isinstance(space, Arms | FamilySpaceLike | gym.spaces.Discrete):
+        return as_arms(space, bins)
+    cube = as_cube(space)
+    cells = [default_bins(cube.dimension)] * cube.dimension
+    if -cube.dimension <= axis < cube.dimension and (cube.sizes[axis] or math.inf) <= MAX_RUNGS:
+        cells[axis] = cube.sizes[axis] or 1
+    return Grid(cube, cells)
 
 
 def find_ladder(features: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -80,6 +96,7 @@ class FormatLadder(ArmTeacher):
     """
 
     paper = "2604.04767"
+    climbs_formats = True
 
     def __init__(
         self,
@@ -109,7 +126,7 @@ class FormatLadder(ArmTeacher):
             "guess": self.guess,
             "group": int(group),
         }
-        super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
+        super().__init__(cut_ladder(space, bins, axis), floor=floor, settings=settings, **common)
         self._question, _, self._rung = find_ladder(self.arms.features, axis)
         self._top = np.zeros(self._question.max() + 1, dtype=np.int64)
         np.maximum.at(self._top, self._question, self._rung)
@@ -176,6 +193,7 @@ class FormatStages(ArmTeacher):
     """
 
     paper = "2503.07065"
+    climbs_formats = True
 
     def __init__(
         self,
@@ -189,7 +207,8 @@ class FormatStages(ArmTeacher):
     ):
         check_count("tasks", tasks, low=1)
         self.tasks = int(tasks)
-        super().__init__(space, bins=bins, floor=floor, settings={"axis": axis, "tasks": self.tasks}, **common)
+        settings = {"axis": axis, "tasks": self.tasks}
+        super().__init__(cut_ladder(space, bins, axis), floor=floor, settings=settings, **common)
         self._level = find_ladder(self.arms.features, axis)[1]
         self.position = 0
 

@@ -104,7 +104,7 @@ class LevelTeacher(Teacher):
         self.levels = as_levels(space)
         if edits and not self.levels.editable:
             raise InputError(f"edits={edits} asks for edits; give these Levels mutate=, or leave edits at 0.")
-        self.score, self.needs = score, LEVEL_SCORES[score].needs
+        self.score, self.needs, self.uses = score, LEVEL_SCORES[score].needs, LEVEL_SCORES[score].uses
         self.replay_rule, self.train_on_new = replay_rule, bool(train_on_new)
         self.replay_prob, self.min_fill = check_share("replay_prob", replay_prob), check_share("min_fill", min_fill)
         self.smoothing = check_share("smoothing", smoothing, positive=True)

@@ -55,51 +55,55 @@ class Visit:
 
 @dataclass(frozen=True)
 class LevelScore:
-    """A score: its function, its paper, and the extras without which it cannot be computed."""
+    """A score: its function, its paper, the extras without which it cannot be computed, and those for which the returns
+    stand in."""
 
     of: Callable[[Visit], float]
     paper: str
     needs: frozenset[str] = frozenset()
+    uses: frozenset[str] = frozenset()
 
 
 LEVEL_SCORES: Registry[LevelScore] = Registry("level score")
 
 
-def level_score(name: str, paper: str, *needs: str) -> Callable[[Callable[[Visit], float]], Callable[[Visit], float]]:
+def level_score(
+    name: str, paper: str, *needs: str, uses: tuple[str, ...] = ()
+) -> Callable[[Callable[[Visit], float]], Callable[[Visit], float]]:
     """Decorator that adds a score under ``name``."""
 
     def add(function: Callable[[Visit], float]) -> Callable[[Visit], float]:
-        LEVEL_SCORES.add(name, LevelScore(function, paper, frozenset(needs)))
+        LEVEL_SCORES.add(name, LevelScore(function, paper, frozenset(needs), frozenset(uses)))
         return function
 
     return add
 
 
-@level_score("value_l1", "2010.03934")
+@level_score("value_l1", "2010.03934", uses=("value_l1",))
 def score_value_l1(visit: Visit) -> float:
     """Mean |GAE|: extra "value_l1", else mean |R - V|."""
     return visit.measurement("value_l1", np.abs(visit.returns - visit.value))
 
 
-@level_score("positive_value_loss", "2110.02439")
+@level_score("positive_value_loss", "2110.02439", uses=("positive_value_loss",))
 def score_positive_value_loss(visit: Visit) -> float:
     """Mean max(GAE, 0): extra "positive_value_loss", else mean max(R - V, 0)."""
     return visit.measurement("positive_value_loss", np.maximum(visit.returns - visit.value, 0.0))
 
 
-@level_score("signed_value_loss", "2010.03934")
+@level_score("signed_value_loss", "2010.03934", uses=("signed_value_loss",))
 def score_signed_value_loss(visit: Visit) -> float:
     """Mean GAE: extra "signed_value_loss", else mean R - V."""
     return visit.measurement("signed_value_loss", visit.returns - visit.value)
 
 
-@level_score("one_step_td", "2010.03934")
+@level_score("one_step_td", "2010.03934", uses=("one_step_td",))
 def score_one_step_td(visit: Visit) -> float:
     """Mean |r + gamma V' - V|: extra "one_step_td", else mean |R - V|, the error of the only step that has one."""
     return visit.measurement("one_step_td", np.abs(visit.returns - visit.value))
 
 
-@level_score("max_mc", "2110.02439")
+@level_score("max_mc", "2110.02439", uses=("mean_value",))
 def score_max_mc(visit: Visit) -> float:
     """R_max - mean V_t, R_max over all visits (minimax keeps the last batch's only): V from extra "mean_value"."""
     return visit.best - visit.measurement("mean_value", visit.value)
@@ -138,7 +142,7 @@ def score_abs_advantage(visit: Visit) -> float:
     return 2.0 * math.sqrt(max(visit.rate * (1.0 - visit.rate), 0.0))
 
 
-@level_score("regret", "2310.02782")
+@level_score("regret", "2310.02782", uses=("antagonist_return",))
 def score_regret(visit: Visit) -> float:
     """Antagonist's mean return (extra "antagonist_return") minus the student's, negative where the student is better
     (algorithmic regret). Without antagonist the student's best return ever on the level stands for it, as in PAIRED's
@@ -146,13 +150,13 @@ def score_regret(visit: Visit) -> float:
     return visit.measurement("antagonist_return", visit.best) - float(visit.returns.mean())
 
 
-@level_score("traced", "2506.19997", "transition_loss")
+@level_score("traced", "2506.19997", "transition_loss", uses=("positive_value_loss",))
 def score_traced(visit: Visit) -> float:
     """Positive value loss plus ``weight`` times the loss of a model of transitions: needs extra "transition_loss"."""
     return score_positive_value_loss(visit) + visit.weight * visit.extras["transition_loss"]
 
 
-@level_score("mna", "2601.14957")
+@level_score("mna", "2601.14957", uses=("negative_advantage",))
 def score_mna(visit: Visit) -> float:
     """Maximised negative advantage, 0 on levels never solved (best return not above the lowest of the range): extra
     "negative_advantage" (see `trajectories.negative_advantages`), else mean max(V - R, 0)."""

@@ -18,7 +18,8 @@ import numpy as np
 from ...checks import check_count
 from ...errors import InputError
 from ..pools import Arms, instance, task_key
-from ..spaces import Cube, as_cube
+from ..sampling import pick
+from ..spaces import Cube, FamilySpaceLike, as_cube
 
 STEP = 0.1  # standard deviation of an edit on a continuous axis, in units of its range; no paper gives one for all axes
 SEEDS = 2**31
@@ -162,6 +163,36 @@ def _step(u: float, own: float, places: np.ndarray | None, rng: np.random.Genera
     return float(places[{-1: 1, len(places): len(places) - 2}.get(at, at)])
 
 
+class FamilyLevels(LevelSpace):
+    """The levels of several families; new ones come from each in proportion to its share, and edits stay in it."""
+
+    def __init__(self, space: FamilySpaceLike):
+        self.space = space
+        self.parts = {name: as_levels(family) for name, family in space.families.items()}
+        self.signature = {"families": {name: part.signature for name, part in self.parts.items()}}
+        sizes = [part.size for part in self.parts.values()]
+        self.size = None if None in sizes else sum(size or 0 for size in sizes)
+
+    def generate(self, rng: np.random.Generator) -> list[Any]:
+        shares = self.space.shares
+        family = list(shares)[int(pick(np.array(list(shares.values())), 1, rng)[0])]
+        return [family, self.parts[family].generate(rng)]
+
+    def mutate(self, level: list[Any], edits: int, rng: np.random.Generator) -> list[Any]:
+        return [level[0], self.parts[level[0]].mutate(level[1], edits, rng)]
+
+    def task(self, level: list[Any], rng: np.random.Generator) -> Any:
+        return self.parts[level[0]].task(level[1], rng)
+
+    def level(self, task: Any) -> list[Any]:
+        family = self.space.family_of(task)
+        return [family, self.parts[family].level(task)]
+
+    def cell(self, task: Any, bins: int) -> str:
+        family = self.space.family_of(task)
+        return f"{family} {self.parts[family].cell(task, bins)}"
+
+
 class ArmLevels(LevelSpace):
     """The entries of a list; an edit takes another one, uniformly."""
 
@@ -220,4 +251,6 @@ def as_levels(space: Any) -> LevelSpace:
     anything else."""
     if isinstance(space, LevelSpace):
         return space
+    if isinstance(space, FamilySpaceLike):
+        return FamilyLevels(space)
     return ArmLevels(space) if isinstance(space, Arms) else CubeLevels(as_cube(space))

@@ -82,6 +82,12 @@ def mean_margin(probabilities: Any) -> float:
     return float((two[..., 1] - two[..., 0]).mean())
 
 
+CRITIC_EXTRAS = frozenset(
+    {"value_l1", "positive_value_loss", "signed_value_loss", "one_step_td", "mean_value", "negative_advantage"}
+)
+"""Names of what `measurements` computes with a critic's values alone."""
+
+
 def measurements(
     rewards: Any, values: Any, dones: Any, gamma: float, lam: float, probabilities: Any | None = None
 ) -> dict[str, float]:

@@ -58,6 +58,7 @@ class BalancedFilter(PromptTeacher):
     """
 
     paper = "2504.03380"
+    asks = frozenset({"band"})
 
     def __init__(
         self,

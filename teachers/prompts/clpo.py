@@ -51,6 +51,7 @@ class CLPO(PromptTeacher):
     """
 
     paper = "2509.25004"
+    asks = frozenset({"rewrite", "kl_scale"})
 
     def __init__(
         self,

@@ -30,7 +30,9 @@ class GainRL(PromptTeacher):
     Prompt i of rank r has weight exp(-(r - mu)^2 / (2 sigma^2)), drawn without replacement until mu moves. After a
     batch with success rate a and mean angle signal c, mu <- mu + clip(step / 2 tanh(alpha (a - beta)) + step / 2
     tanh(alpha c), 0, step): it never moves back. The move comes before the next draw; the released code draws with the
-    mu before. c is the mean of the extra "hidden_angle"; where that is absent, c = 0.
+    mu before. c is the mean of the extra "angle_concentration" (the mean cosine among the hidden states of the
+    question's tokens, plus 8 times that with the prefix's); where that is absent, c = 0, and the window stands still
+    up to a = beta. With it, the window moves from a > beta - c on.
 
     Args:
         signal: float per prompt, largest first in the order (the paper's is the angle concentration); None sorts by
@@ -47,6 +49,7 @@ class GainRL(PromptTeacher):
     """
 
     paper = "2506.02281"
+    uses = frozenset({"angle_concentration"})
 
     def __init__(
         self,
@@ -110,7 +113,7 @@ class GainRL(PromptTeacher):
 
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:
-            angles = item.outcome.extras.get("hidden_angle", ())
+            angles = item.outcome.extras.get("angle_concentration", ())
             self._sums += [*success_counts(item), sum(angles), len(angles)]
         self._groups += len(evidence)
         if self._groups < self.batch:

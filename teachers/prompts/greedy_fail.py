@@ -7,8 +7,10 @@ episode, and only what failed it is proposed for training.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
+
+import numpy as np
 
 from ...checks import check_share
 from ..protocol import Common
@@ -25,6 +27,10 @@ class GreedyFail(StreamTeacher):
     drawn in training are no evidence about the greedy answer. Failed prompts come first in a batch, probes fill the
     rest, so that a student who solves everything is only ever evaluated.
 
+    Probes of a prompt that was probed before show what practice on the others does to it: the metric "lost" is the
+    share of the prompts solved at their last probe but one that failed the last, "gained" the share of those failed
+    that were solved then (see also `teachers.interference`).
+
     Args:
         space, bins: see `PromptTeacher`.
         n: rollouts of a training proposal; the paper has 8.
@@ -37,6 +43,7 @@ class GreedyFail(StreamTeacher):
     """
 
     paper = "2510.02230"
+    asks = frozenset({"greedy"})
 
     def __init__(
         self,
@@ -49,9 +56,14 @@ class GreedyFail(StreamTeacher):
     ):
         self.solved = check_share("solved", solved, positive=True)
         super().__init__(space, screen=1, n=n, bins=bins, settings={"solved": self.solved}, **common)
+        self._last: dict[int, bool] = {}  # whether each prompt's last probe was solved
+        self._before: dict[int, bool] = {}  # the same of the one before it
 
     def _take_rate(self, task: int, rate: float, ids: list[int]) -> None:
         self.queue.pop(task, None)
+        if task in self._last:
+            self._before[task] = self._last[task]
+        self._last[task] = rate >= self.solved
         if rate < self.solved:
             self.queue[task] = ids
 
@@ -59,5 +71,24 @@ class GreedyFail(StreamTeacher):
         advice = super()._draw_fields(index)
         return {**advice, "meta": {}} if advice["train"] else {**advice, "meta": {"greedy": True}}
 
+    def joinable(self) -> frozenset[int]:
+        return frozenset()  # greedy attempts are no samples to train on
+
     def _metrics(self) -> dict[str, float]:
-        return {**super()._metrics(), "waiting": len(self.queue)}
+        kept = {solved: [self._last[t] for t, before in self._before.items() if before == solved] for solved in (0, 1)}
+        return {
+            **super()._metrics(),
+            "waiting": len(self.queue),
+            "lost": 1 - float(np.mean(kept[1])) if kept[1] else 0.0,
+            "gained": float(np.mean(kept[0])) if kept[0] else 0.0,
+        }
+
+    def _save(self) -> dict[str, Any]:
+        probes = [[task, self._before.get(task), solved] for task, solved in self._last.items()]
+        return {**super()._save(), "probes": probes}
+
+    def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
+        probes = own.get("probes", [])
+        self._last = {int(task): bool(last) for task, _, last in probes}
+        self._before = {int(task): bool(before) for task, before, _ in probes if before is not None}

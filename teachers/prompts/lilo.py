@@ -1,7 +1,7 @@
 """LILO: screen a pool several times as large as the batch and train on its most learnable prompts (arXiv 2502.12272).
 
-Learnability is p (1 - p), the variance of success at the pass rate p. The rollouts that screen the pool are not trained
-on, but they cost compute: `train` is False in those proposals, and `metrics` gives their share.
+Learnability is p (1 - p), the variance of success at the pass rate p. Rollouts that screen a prompt that is not chosen
+are not trained on, but they cost compute: `train` is False in those proposals, and `metrics` gives their share.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LILO(StreamTeacher):
     no rate older than one pool decides. A prompt may never give a valid episode: once any other prompt was rated three
     times, the pool consists of the prompts that have a rate. While outcomes are outstanding, further prompts are
     screened; a learner therefore asks for proposals until it has a batch with ``train=True``. ``meta["joins"]`` of a
-    training proposal holds the ids of the proposals that screened its prompt.
+    training proposal holds the ids of the proposals that screened its prompt, whose rollouts join its group.
 
     Args:
         batch: prompts trained on from each pool (the papers' batches depend on the data set; 64 is our choice). In a
@@ -82,6 +82,9 @@ class LILO(StreamTeacher):
         self.queue |= {tasks[i]: self._candidates[tasks[i]][1] for i in best.tolist()}
         self._learnability = [float(scores.mean()), float(scores[best].mean())]
         self._candidates = {}
+
+    def joinable(self) -> frozenset[int]:
+        return super().joinable().union(*(ids for _, ids, _ in self._candidates.values()))
 
     def _metrics(self) -> dict[str, float]:
         pool, chosen = self._learnability

@@ -48,6 +48,7 @@ class Pairing(PromptTeacher):
     """
 
     paper = "2602.03452"
+    asks = frozenset({"pair", "role", "partner", "success_weight", "failure_weight"})
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ the weight on. `group_weight` and the measures of dispersion are there for learn
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, Unpack
 
@@ -27,9 +27,14 @@ from .prompt_teacher import PromptTeacher
 class PuzzleCraft(PromptTeacher):
     """Weighs prompts by difficulty times dispersion of the answers in their latest group.
 
-    The dispersion comes from the extra "answer_entropy", in [0, 1], where outcomes carry it (its mean over the group;
-    see `normalised_answer_entropy` and `permutation_dispersion`); without it, it counts as 1. A prompt not seen yet has
-    weight 1, the highest there is at the paper's `scale`.
+    The dispersion is the extra "answer_dispersion", in [0, 1], where outcomes carry it (its mean over the group; see
+    `normalised_answer_entropy` and `permutation_dispersion`); without it, it counts as 1, and the weight is that of
+    difficulty alone, as in the paper's first version. A prompt not seen yet has weight 1, the highest there is at the
+    paper's `scale`.
+
+    With ``rac`` the teacher also monitors the consistency of reasoning and answer: its metric "rac" is the moving
+    average of the extra "consistency", a judge's probability that the rationale supports the answer. It is for the
+    eyes only, and moves no weight.
 
     Args:
         space, bins: see `PromptTeacher`.
@@ -39,6 +44,7 @@ class PuzzleCraft(PromptTeacher):
         gamma: exponent of the dispersion, at least 0.
         floor: share of proposals that are uniform in mode "sample", so that a prompt of weight 0 is seen again.
         group: single returns that make a group; the paper has 8.
+        rac: episodes that the moving average of the consistency spans; 0 leaves the monitor out.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:
@@ -46,6 +52,8 @@ class PuzzleCraft(PromptTeacher):
     """
 
     paper = "2512.14944"
+    uses = frozenset({"answer_dispersion"})
+    asks = frozenset({"weight"})
 
     def __init__(
         self,
@@ -56,6 +64,7 @@ class PuzzleCraft(PromptTeacher):
         gamma: float = 0.5,
         floor: float = 0.1,
         group: int = 8,
+        rac: int = 0,
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
     ):
@@ -64,11 +73,16 @@ class PuzzleCraft(PromptTeacher):
         if self.gamma < 0:
             raise InputError(f"gamma={gamma:g} must be at least 0.")
         check_count("group", group, low=2)
+        check_count("rac", rac, low=0)
         self.mode, self.floor = mode, check_share("floor", floor)
+        self.asks = frozenset({"weight"}) if mode == "weight" else frozenset()
         settings = {"mode": mode, "scale": self.scale, "gamma": self.gamma, "floor": self.floor, "group": int(group)}
+        settings |= {"rac": int(rac)} if rac else {}  # a state from before there was a monitor fits
         super().__init__(space, bins=bins, settings=settings, **common)
         self.weights = np.ones(self.pool.n)
         self._groups, self._dispersions = Groups(int(group)), Groups(int(group))
+        self.needs = frozenset({"consistency"} if rac else ())
+        self._consistencies: deque[float] = deque(maxlen=int(rac))
 
     def distribution(self) -> np.ndarray:
         n, total = self.pool.n, self.weights.sum()
@@ -85,7 +99,7 @@ class PuzzleCraft(PromptTeacher):
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         for outcome in outcomes:
-            _check_entropy(outcome.extras, f" of outcome {outcome.id}")
+            _check_dispersion(outcome.extras, f" of outcome {outcome.id}")
         super().observe(outcomes)
 
     def update(
@@ -97,12 +111,13 @@ class PuzzleCraft(PromptTeacher):
         cost: float | None = None,
         extras: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
-        _check_entropy(extras or {})
+        _check_dispersion(extras or {})
         super().update(task, ret, successes=successes, cost=cost, extras=extras)
 
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:
-            given = np.array(item.outcome.extras.get("answer_entropy", np.ones(len(item.returns))))
+            self._consistencies.extend(item.outcome.extras.get("consistency", ()))
+            given = np.array(item.outcome.extras.get("answer_dispersion", np.ones(len(item.returns))))
             task = int(item.record)
             returns, dispersions = self._groups.add(task, item.returns), self._dispersions.add(task, given)
             if returns is not None and dispersions is not None:
@@ -110,24 +125,31 @@ class PuzzleCraft(PromptTeacher):
                 self.weights[task] = group_weight(returns, dispersion, scale=self.scale, gamma=self.gamma)
 
     def _metrics(self) -> dict[str, float]:
-        return {"mean_weight": float(self.weights.mean()), "idle": float((self.weights <= 1e-9).mean())}
+        seen = self._consistencies
+        return {
+            "mean_weight": float(self.weights.mean()),
+            "idle": float((self.weights <= 1e-9).mean()),
+            **({"rac": math.fsum(seen) / len(seen)} if seen else {}),
+        }
 
     def _save(self) -> dict[str, Any]:
         return {
             "weights": self.weights.tolist(),
             "groups": self._groups.save(),
             "dispersions": self._dispersions.save(),
+            **({"consistencies": list(self._consistencies)} if self._consistencies else {}),
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         self.weights = restore_array(own["weights"], self.weights)
         self._groups.restore(own["groups"])
         self._dispersions.restore(own["dispersions"])
+        self._consistencies = deque(map(float, own.get("consistencies", ())), self._consistencies.maxlen)
 
 
-def _check_entropy(extras: Mapping[str, Sequence[float]], whose: str = "") -> None:
-    if any(not 0 <= value <= 1 for value in extras.get("answer_entropy", ())):
-        raise InputError(f"answer_entropy{whose} lies outside [0, 1]; normalise it.")
+def _check_dispersion(extras: Mapping[str, Sequence[float]], whose: str = "") -> None:
+    if any(not 0 <= value <= 1 for value in extras.get("answer_dispersion", ())):
+        raise InputError(f"answer_dispersion{whose} lies outside [0, 1]; normalise it.")
 
 
 def group_weight(returns: np.ndarray, dispersion: float = 1.0, *, scale: float = 4.0, gamma: float = 0.5) -> float:

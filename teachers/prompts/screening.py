@@ -189,6 +189,8 @@ class StreamTeacher(ScreeningTeacher):
         queue: tasks to train on next, each with the ids of the proposals that screened it.
     """
 
+    asks = frozenset({"joins"})
+
     def __init__(self, space: Any, **options: Any):
         super().__init__(space, **options)
         self.queue: dict[int, list[int]] = {}
@@ -215,6 +217,9 @@ class StreamTeacher(ScreeningTeacher):
     def _draw_fields(self, index: int) -> dict[str, Any]:
         advice = super()._draw_fields(index)
         return {**advice, "meta": {"joins": self._joins[index]}} if advice["train"] else advice
+
+    def joinable(self) -> frozenset[int]:
+        return frozenset().union(*self.queue.values(), *self._ids.values())
 
     def _learn_outcome(self, item: Evidence, screened: bool) -> None:
         if not screened:

@@ -35,9 +35,11 @@ class SEELE(PromptTeacher):
     every proposal uses all outcomes of its prompt.
 
     Args:
-        space: `FiniteTasks` or a Discrete: every task is a prompt. With axes: every cell of the other axes.
+        space: see `PromptTeacher`. Where an axis is the hint, every cell of the others is a prompt; elsewhere every
+            task is one, and ``meta["hint"]`` asks the learner for its hint.
         target: the accuracy aimed at, strictly between 0 and 1; a half is where the paper's bound is highest.
-        axis: which axis is the hint, by name or place. Low is no hint, and high the whole solution.
+        axis: which axis is the hint, by name or place. Low is no hint, and high the whole solution. None: the one that
+            is called "hint", if there is one.
         memory: latest outcomes of each prompt that are fitted.
         bins: cells per axis, see `PromptTeacher`.
         seed, return_range, max_in_flight: see `Teacher`.
@@ -47,13 +49,14 @@ class SEELE(PromptTeacher):
     """
 
     paper = "2509.06923"
+    asks = frozenset({"hint"})
 
     def __init__(
         self,
         space: Any,
         *,
         target: float = 0.5,
-        axis: int | str = -1,
+        axis: int | str | None = None,
         memory: int = 16,
         bins: int | Sequence[int] | None = None,
         **common: Unpack[Common],
@@ -65,8 +68,8 @@ class SEELE(PromptTeacher):
         self.memory = int(memory)
         pool: Arms = as_pool(space, bins)
         self.axis: int | None = None
-        if isinstance(pool, Grid):
-            self.axis = _axis_index(axis, pool.cube.names)
+        if isinstance(pool, Grid) and (axis is not None or "hint" in pool.cube.names):
+            self.axis = _axis_index("hint" if axis is None else axis, pool.cube.names)
             rest = [1 if i == self.axis else count for i, count in enumerate(pool.bins)]
             pool = Grid(pool.cube, rest, max(DEFAULT_CELLS, pool.n))
         settings = {"target": self.target, "axis": self.axis, "memory": self.memory}

@@ -18,8 +18,8 @@ class SPEED(StreamTeacher):
     """Screens prompts with a few rollouts and trains on those whose pass rate lies strictly between two bounds.
 
     A prompt that passes is proposed again for ``n`` more rollouts, first come first served, before any further one is
-    screened. ``meta["joins"]`` of that proposal holds the ids of those that screened it: the paper trains on both
-    together, so a learner may keep the screening rollouts and add them to the group.
+    screened. ``meta["joins"]`` of that proposal holds the ids of those that screened it: the learner adds the
+    screening rollouts to the group, as the paper trains on both together.
 
     Args:
         screen: rollouts to screen a prompt; single outcomes are collected until they are so many (4 is our choice).

@@ -1,7 +1,8 @@
 """Train long, think short (arXiv 2508.08940): a limit on the answer's length that shrinks as training goes on.
 
 The student first learns to solve the tasks, then to answer in fewer tokens. The limit of the present
-step comes with every proposal, in ``meta["max_tokens"]``; the paper puts it in the prompt and rewards the length.
+step comes with every proposal, in ``meta["max_tokens"]``; the learner puts it in the prompt, and the recipe
+"train_long_think_short" rewards the length.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class TokenBudget(PromptTeacher):
     """
 
     paper = "2508.08940"
+    asks = frozenset({"max_tokens"})
 
     def __init__(
         self,

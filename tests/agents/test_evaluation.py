@@ -202,6 +202,20 @@ class TestTheAgentsSide:
         assert agent.idle > 0
         assert report.agent == "agent"
 
+    @pytest.mark.parametrize("env_id", ["palaestra/Arithmetic-v0", "palaestra/GuessNumber-v0"])
+    def test_no_agent_sees_the_extras_among_which_is_the_reference(self, env_id):
+        class Spy(Agent):
+            def __init__(self):
+                self.names = []
+
+            def act(self, observations, infos):
+                self.names.extend(set(info) for info in infos)
+                return ["1"] * len(observations)
+
+        spy = Spy()
+        evaluate(spy, env_id, episodes=3, num_envs=2)
+        assert all({"task_id", "params"} <= names and "extras" not in names for names in spy.names)
+
     def test_an_agent_that_plays_one_slot_gets_one(self):
         class Single(Agent):
             max_slots = 1

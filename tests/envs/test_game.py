@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -128,3 +129,16 @@ def test_a_state_without_repr_is_refused_as_content():
 def test_impossible_transitions_are_refused(wrong: dict[str, Any]):
     with pytest.raises(InputError):
         Transition(None, **wrong)
+
+
+def test_the_extras_of_a_step_hold_the_progress_up_to_it_also_after_a_snapshot():
+    env, other = Count(split="all"), Count(split="all")
+    _, info = env.reset(seed=3)
+    goal = env.here()[0]
+    infos = [info, env.step("1")[4], env.step("x")[4]]
+    snapshot = pickle.loads(pickle.dumps(env.get_state()))
+    infos.append(env.step("2")[4])
+    done = [1 / goal, 1 / goal, 2 / goal]
+    assert [info["extras"]["completion"] for info in infos] == [done[:turn] for turn in range(4)]
+    other.set_state(snapshot)
+    assert other.step("2")[4]["extras"] == infos[-1]["extras"]

@@ -264,3 +264,13 @@ def test_a_range_that_is_named_is_kept():
 def test_limits_enclose_the_range(limits: tuple[int, int]):
     with pytest.raises(InputError, match="must enclose 3 to 13"):
         IntAxis("variables", 3, 13, limits=limits)
+
+
+def test_a_difficulty_leaves_a_choice_open_on_which_nothing_is_harder():
+    space = ParamSpace([ChoiceAxis("colour", ("red", "blue"), harder=None), IntAxis("size", 1, 5)])
+    assert space.at(1.0) == {"size": 5}
+    assert space.difficulty({"colour": "blue", "size": 1}) == 0.0
+    drawn = {space.complete({}, np.random.default_rng(seed), 0.0)["colour"] for seed in range(20)}
+    assert drawn == {"red", "blue"}
+    assert space.complete({"colour": "red"}, np.random.default_rng(0), 1.0) == {"colour": "red", "size": 5}
+    assert space.restrict(colour="red").at(0.0) == {"colour": "red", "size": 1}

@@ -49,7 +49,7 @@ def test_right_answers_are_right_with_marks_and_words_around_them(family: str):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_an_answer_of_the_greatest_length_is_judged_at_once(family: str):
     env: Any = gym.make(f"palaestra/{family}", difficulty=1.0, disable_env_checker=True)
-    assert isinstance(env.unwrapped, palaestra.envs.Question | palaestra.envs.Game)
+    assert isinstance(env.unwrapped, palaestra.envs.TaskEnv)
     for part in ("9", "(", "^", ",", "*", "`", ".", "answer: ", "\\frac{", "1 1,", "U", "=", "[[", "A "):
         env.reset(seed=1)
         info = env.step((part * 4096)[:4096])[4]

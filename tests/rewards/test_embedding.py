@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
-from palaestra.rewards.embedding import HashedNgrams, collect_features, cosines, embed
+from palaestra.rewards.embedding import EmbeddingSource, HashedNgrams, collect_features, cosines, embed
 
 untimed = settings(deadline=None)
 
@@ -93,3 +93,19 @@ def test_features_come_from_the_extras_without_an_embedder():
     assert rows.tolist() == [[1, 2], [3, 4]]
     with pytest.raises(InputError, match="features"):
         collect_features([an_episode("x", features=[1, 2]), an_episode("y", features=[3])], None)
+
+
+def test_a_feature_that_nobody_could_measure_leaves_the_group_unjudged():
+    assert collect_features([an_episode("x", features=[1, 2]), an_episode("y", features=None)], None) is None
+
+
+def test_a_models_name_in_the_place_of_an_embedder_asks_for_its_states():
+    source = EmbeddingSource.of("reference", "features", "reference_features")
+    assert source.embedder is None
+    assert source.needs == {"features", "reference_features"}
+    assert source.options == {name: {"model": "reference"} for name in source.needs}
+    assert EmbeddingSource.of(None, "features").options == {}
+    assert EmbeddingSource.of(HashedNgrams(), "features").needs == frozenset()
+    for wrong in ("polcy", 3):
+        with pytest.raises(InputError, match="policy"):
+            EmbeddingSource.of(wrong, "features")  # type: ignore[arg-type]

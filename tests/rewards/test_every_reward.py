@@ -141,7 +141,7 @@ def some_extras(rng: np.random.Generator, steps: Sequence[Step]) -> dict[str, An
         "completion": np.sort(rng.uniform(0, 1, count)).tolist(),
         "consistency": int(rng.integers(-1, 2)),
         "echo_logps": (-rng.exponential(1, 3)).tolist(),
-        "features": rng.normal(0, 1, 3).tolist(),
+        "gradient_features": rng.normal(0, 1, 3).tolist(),
         "logps_without_prompt": (-rng.exponential(2, tokens)).tolist(),
         "mark": int(rng.integers(1, 4)),
         "milestones": [int(rng.integers(0, 6)), 5],
@@ -152,6 +152,8 @@ def some_extras(rng: np.random.Generator, steps: Sequence[Step]) -> dict[str, An
         "positive_logps": (-rng.exponential(1, 3)).tolist(),
         "negative_logps": (-rng.exponential(1, 3)).tolist(),
         "potentials": rng.normal(0, 1, count + 1).tolist(),
+        "positions": rng.integers(0, 9, (count + 1, 2)).tolist(),
+        "waypoints": rng.integers(0, 9, (3, 2)).tolist(),
         "prefix_values": rng.uniform(0, 1, count + 1).tolist(),
         "solver_scores": unit,
         "step_labels": (rng.uniform(0, 1, count) < 0.5).tolist(),
@@ -160,7 +162,7 @@ def some_extras(rng: np.random.Generator, steps: Sequence[Step]) -> dict[str, An
         "teacher_answer": "1",
         "token_confidence": rng.exponential(1, (count, 3)).tolist(),
         "tests": rng.choice(["", "", "wrong", "error", "limit", "syntax"], rng.integers(1, 5)).tolist(),
-        "tool_calls": [{"name": "f", "parameters": {"x": 1}}],
+        "expected_calls": [{"name": "f", "parameters": {"x": 1}}],
     }
 
 
@@ -280,3 +282,18 @@ def test_importing_rewards_loads_nothing_heavy():
 
 def test_a_missing_extra_is_an_import_error_with_the_command():
     assert "pip install 'palaestra[math]'" in str(MissingExtra("math", "math"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_batch_is_judged_once_with_one_state_and_one_total(name):
+    """The same numbers in terms, turns and state, however often the verdicts are read; rewards with randomness or
+    memory among them."""
+    rng = np.random.default_rng(5)
+    groups = [[some_episode(rng) for _ in range(3)] for _ in range(2)]
+    ours, again = made(name), made(name)
+    verdicts, same = ours.batch(groups), again.batch(groups)
+    assert ours.state_dict() == again.state_dict()
+    for verdict, other in zip(itertools.chain(*verdicts), itertools.chain(*same), strict=True):
+        assert verdict == other
+        for term, values in verdict.steps.items():
+            assert math.fsum(values) == pytest.approx(verdict.terms[term], abs=1e-6)

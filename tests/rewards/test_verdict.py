@@ -48,3 +48,10 @@ def test_episode_sums_rewards_and_tokens():
 def test_a_step_with_impossible_numbers_is_refused(reward: float, tokens: int):
     with pytest.raises(InputError):
         Step("", "", reward, {}, tokens)
+
+
+def test_rewards_of_turns_sum_to_the_term_of_their_name():
+    assert Verdict(0.5, False, terms={"a": 0.5, "b": 1.0}, steps={"a": (0.2, 0.3)}).by_turn == (0.2, 0.3)
+    for steps in ({"a": (0.2, 0.2)}, {"c": (0.5,)}):
+        with pytest.raises(InputError, match="sum to"):
+            Verdict(0.5, False, terms={"a": 0.5}, steps=steps)

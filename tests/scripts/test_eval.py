@@ -120,3 +120,18 @@ class TestEval:
     def test_axes_of_an_environment_without_any_are_refused(self, capsys):
         assert main(["eval", "CartPole-v1", "--axis", "digits=1"]) == 2
         assert "'CartPole-v1' has no axes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--checkpoint", "best"], ["--greedy"], ["--context", "99"]])
+def test_settings_of_a_model_are_refused_for_another_agent(capsys, option):
+    assert main(["eval", ARITHMETIC, "--agent", "random", *option]) == 2
+    assert "'random' is no model" in capsys.readouterr().err
+
+
+def test_options_of_the_environment_reach_it(tmp_path, capsys):
+    out = tmp_path / "played.jsonl"
+    options = ["--env-option", "answer_format=boxed", "--episodes", "2", "--out", str(out)]
+    assert main(["eval", ARITHMETIC, "--agent", "oracle", *options]) == 0
+    assert all("boxed" in json.loads(line)["turns"][0]["action"] for line in out.read_text().splitlines())
+    assert main(["eval", str(tmp_path), *options]) == 2
+    assert "a folder without a run" in capsys.readouterr().err

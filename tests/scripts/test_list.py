@@ -113,7 +113,9 @@ class TestRecipes:
         assert "clip(low=0.2, high=0.28)" in line
         assert "clip(low=0.2, high=0.2)" in line
         (line,) = [line for line in out.splitlines() if line.split()[:1] == ["minibatches"]]
-        assert line.split() == ["minibatches", "1"]
+        assert line.split() == ["minibatches", "16", "1"]
+        (line,) = [line for line in out.splitlines() if line.split()[:1] == ["epochs"]]
+        assert line.split() == ["epochs", "1"]
 
     def test_the_readme_has_no_column_for_differences(self, capsys):
         assert main(["list", "recipes", "--format", "markdown"]) == 0

@@ -110,8 +110,181 @@ def test_resuming_goes_further_when_more_steps_are_asked_for_and_reports_again(r
     assert [json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()] == [1, 2]
 
 
-def test_help_shows_examples(capsys):
+def test_help_shows_examples_and_options_in_groups(capsys):
     with pytest.raises(SystemExit) as caught:
         main(["train", "--help"])
     assert caught.value.code == 0
-    assert "palaestra train --resume runs/first" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "palaestra train --resume runs/first" in text
+    for group in ("model options", "optimiser options", "stages options", "patience options"):
+        assert group in text
+
+
+# What a run says of itself -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model(small, tmp_path_factory):
+    """The folder of a small model."""
+    folder = tmp_path_factory.mktemp("small")
+    small.save(folder)
+    return str(folder)
+
+
+LENGTHS_DIFFER = ["--shaping", "overlong(cache=8, max_tokens=8)", "--max-new-tokens", "8"]
+
+
+def rows(run, log: str) -> list[dict]:
+    """The rows of a log, read as strict JSON."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is not JSON")
+
+    return [json.loads(line, parse_constant=refuse) for line in (run / f"{log}.jsonl").read_text().splitlines()]
+
+
+def said(run, kind: str) -> list[str]:
+    return [row["sentence"] for row in rows(run, "notices") if row["kind"] == kind]
+
+
+def test_a_run_with_an_absurd_learning_rate_ends_with_exit_code_1_and_its_logs_are_strict_json(model, tmp_path, capsys):
+    run = tmp_path / "run"
+    options = ["--lr", "1e6", "--lr-warmup", "0", "--steps", "8", "--patience.nonfinite", "2", "--samples", "8"]
+    assert main(["train", "--model", model, *QUICK, *LENGTHS_DIFFER, *options, "--out", str(run)]) == 1
+    (sentence,) = said(run, "end")
+    assert "NaN or infinite in the last 2 steps" in sentence
+    assert sentence in " ".join(capsys.readouterr().err.split())
+    assert sentence.partition("(")[0] in (run / "report.html").read_text()
+    assert len(rows(run, "metrics")) < 8
+
+
+def test_a_model_that_never_earns_a_reward_ends_its_run_which_goes_on_with_more_patience(model, tmp_path):
+    run = tmp_path / "run"
+    never = ["--model", model, *QUICK, "--steps", "4", "--patience.no-signal", "2", "--kl", "0"]
+    assert main(["train", *never, "--out", str(run)]) == 1
+    (sentence,) = said(run, "end")
+    assert "no episodes of a group apart in the last 2 steps, as all of them failed" in sentence
+    assert [row["updates"] for row in rows(run, "metrics")] == [0, 0]
+    assert main(["train", "--resume", str(run), "--patience.no-signal", "0"]) == 0
+    assert [row["step"] for row in rows(run, "metrics")] == [1, 2, 3, 4]
+    assert "learned nothing from rewards: in all 4 steps" in said(run, "health")[-1]
+
+
+def test_answers_that_are_all_cut_off_end_the_run(model, tmp_path):
+    options = ["--patience.truncated", "1", "--max-new-tokens", "1", "--steps", "3"]
+    assert main(["train", "--model", model, *QUICK, *options, "--out", str(tmp_path / "run")]) == 1
+    (sentence,) = said(tmp_path / "run", "end")
+    assert "cut off by a token budget" in sentence
+    assert "raise --max-new-tokens" in sentence
+
+
+def test_prompts_that_do_not_fit_are_left_out_and_counted(model, tmp_path):
+    run = tmp_path / "run"
+    sizes = ["--context", "300", "--max-new-tokens", "8", "--prompts", "8", "--samples", "2", "--teacher", "random"]
+    ends = ["--warmup.steps", "0", "--steps", "2", "--final-episodes", "8", "--threads", "1", "--out", str(run)]
+    assert main(["train", "palaestra/GSM8K-v0", "--model", model, *sizes, *ends]) == 0
+    left_out = [row for row in rows(run, "proposals") if row["n"] == 0]
+    assert sum(row.get("overlong_prompts", 0) for row in rows(run, "metrics")) == len(left_out) > 0
+    assert {row["success"] for row in left_out} == {None}
+    assert sum(row["invalid_episodes"] for row in rows(run, "metrics")) == 2 * len(left_out)
+    assert "leave no room to answer in a context of 300 tokens" in said(run, "overlong")[0]
+    assert "prompts left out" in (run / "report.html").read_text()
+
+
+def test_prompts_of_which_too_many_or_the_easiest_do_not_fit_are_refused(capsys, model, tmp_path):
+    gsm8k = ["palaestra/GSM8K-v0", "--model", model, "--max-new-tokens", "8", *QUICK, "--out", str(tmp_path / "run")]
+    assert main(["train", *gsm8k, "--context", "300", "--max-overlong", "0.05"]) == 2
+    assert "more than the 5% that --max-overlong allows" in capsys.readouterr().err
+    assert main(["train", *gsm8k, "--context", "60"]) == 2
+    assert "on the easiest tasks already" in capsys.readouterr().err
+
+
+def test_a_data_set_is_given_to_training_and_to_evaluation_by_its_source(model, tmp_path, capsys):
+    questions = [{"question": f"What is {n} + {n}?", "answer": f"{n} + {n} = {2 * n}\n#### {2 * n}"} for n in range(60)]
+    source = tmp_path / "mine.jsonl"
+    source.write_text("".join(json.dumps(question) + "\n" for question in questions))
+    run = tmp_path / "run"
+    options = ["--env-option", f"source={source}", "--model", model, "--max-new-tokens", "4", "--steps", "1"]
+    assert main(["train", "palaestra/GSM8K-v0", *options, *QUICK, "--out", str(run)]) == 0
+    assert json.loads((run / "config.json").read_text())["env_options"] == {"source": str(source)}
+    shown = [turn["observation"] for row in rows(run, "trajectories") for turn in row["turns"]]
+    assert all("What is" in text for text in shown)
+    out = tmp_path / "played.jsonl"
+    capsys.readouterr()
+    for arguments in (["palaestra/GSM8K-v0", "--agent", "oracle", *options[:2]], [str(run)]):
+        assert main(["eval", *arguments, "--episodes", "4", "--out", str(out)]) == 0
+        played = [json.loads(line) for line in out.read_text().splitlines()]
+        assert all("What is" in row["turns"][0]["observation"] for row in played)
+
+
+def test_an_option_that_the_environment_does_not_have_is_refused_by_name(capsys, tmp_path):
+    assert "'sauce'" in refused(capsys, "--env-option", "sauce=1", *QUICK, "--out", str(tmp_path / "run"))
+    assert "'split'" in refused(capsys, "--env-option", "split=test", *QUICK, "--out", str(tmp_path / "run"))
+
+
+def test_values_chosen_for_a_model_are_printed_and_recorded_and_options_win(model, tmp_path, capsys):
+    run = tmp_path / "run"
+    assert main(["train", "--model", model, "--lr", "0.02", "--steps", "0", *QUICK, "--out", str(run)]) == 0
+    config = json.loads((run / "config.json").read_text())
+    assert (config["lr"], config["context"], config["dtype"]) == (0.02, 512, "float32")
+    sentence, *of_the_recipe = said(run, "start")
+    assert any("every ratio is 1" in other for other in of_the_recipe)
+    assert "set otherwise: lr 0.02 (by default 0.0003)" in sentence
+    assert sentence.split("; ")[1] in " ".join(capsys.readouterr().err.split())
+
+
+def test_learning_rates_follow_the_schedule_and_are_refused_by_name(model, tmp_path, capsys):
+    run = tmp_path / "run"
+    rate = ["--lr", "1", "--lr-warmup", "1", "--lr-schedule", "linear", "--lr-end", "0.5", "--patience.nonfinite", "0"]
+    assert main(["train", "--model", model, *rate, "--steps", "3", *QUICK, "--out", str(run)]) == 0
+    assert [row["lr"] for row in rows(run, "metrics")] == [1.0, 1.0, 0.75]
+    capsys.readouterr()
+    assert "'cosinus'" in refused(capsys, "--lr-schedule", "cosinus", *QUICK, "--out", str(tmp_path / "never"))
+
+
+def test_a_run_is_evaluated_by_its_folder_greedily_and_at_its_best(run, tmp_path, capsys):
+    for row in rows(run, "evaluations"):
+        assert 0 <= row["greedy_success"] <= 1
+    best = json.loads((run / "checkpoints" / "best" / "best.json").read_text())
+    first = max(rows(run, "evaluations"), key=lambda row: (row["success"], -row["step"]))
+    assert (best["step"], best["success"]) == (first["step"], first["success"])
+    out = [tmp_path / f"{number}.jsonl" for number in range(2)]
+    for path in out:
+        options = ["--checkpoint", "best", "--greedy", "--episodes", "4", "--out", str(path)]
+        assert main(["eval", str(run), *options]) == 0
+    assert out[0].read_bytes() == out[1].read_bytes()
+    assert {json.loads(line)["params"]["digits"] for line in out[0].read_text().splitlines()} == {1}
+    assert main(["eval", str(run), "--checkpoint", "77"]) == 2
+    assert "'best'" in capsys.readouterr().err
+
+
+def test_several_environments_are_trained_with_weights_and_axes_of_each(tmp_path):
+    out = tmp_path / "two"
+    envs = ["palaestra/Arithmetic-v0", "palaestra/LinearEquation-v0"]
+    options = ["--env-weight", "1", "0:1", "--axis", "Arithmetic.digits=1", "LinearEquation.sides=one"]
+    limits = ["--steps", "1", "--threads", "1", "--max-new-tokens", "2", "--teacher", "sec", "--track"]
+    assert main(["train", *envs, *options, *limits, "--out", str(out), *QUICK, "--final-episodes", "1"]) == 0
+    config = json.loads((out / "config.json").read_text())
+    assert config["env"] == envs
+    assert config["env_weights"] == [1, {"kind": "linear", "start": 0.0, "end": 1.0}]
+    assert config["axes"] == {"Arithmetic.digits": 1, "LinearEquation.sides": ["one"]}
+    (row,) = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    assert "teacher/value/LinearEquation" in row
+    played = tmp_path / "played.jsonl"
+    assert main(["eval", str(out), "--agent", "oracle", "--episodes", "12", "--out", str(played)]) == 0
+    params = [json.loads(line)["params"] for line in played.read_text().splitlines()]
+    assert {own["env"] for own in params} == {"Arithmetic"}  # the weight of the other is still 0
+    assert {own["Arithmetic.digits"] for own in params} == {1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--env-weight", "1"], ["1 weights", "2 environments"]),
+        (["--env-weight", "1", "x:2"], ["'x:2'", "a number such as 2"]),
+        (["--axis", "digits=1"], ["'digits'", "Arithmetic.digits"]),
+    ],
+)
+def test_bad_input_for_several_environments_is_one_sentence(capsys, tmp_path, arguments, words):
+    line = refused(capsys, "palaestra/Arithmetic-v0", "palaestra/Maze-v0", *arguments, "--out", str(tmp_path / "run"))
+    assert all(word in line for word in words)

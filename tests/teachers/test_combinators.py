@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from palaestra.errors import InputError
-from palaestra.teachers import Outcome, discretise, make
+from palaestra.teachers import FiniteTasks, Outcome, discretise, make
 from palaestra.teachers.combinators import Every, Mix, Sequential, Warmup
 
 SPACE = gym.spaces.Discrete(4)
@@ -179,3 +179,26 @@ def test_parts_over_different_spaces_or_ranges_are_refused():
         Sequential([(sec(), None), (sec(), None)])
     with pytest.raises(InputError, match=r"floor must be a number in \[0, 1\], not 1\.5"):
         Mix(sec(), 1.5)
+
+
+def test_a_combination_knows_joined_proposals_by_its_own_ids():
+    tasks = FiniteTasks(list(range(4)))
+
+    def mixture():
+        return Mix(make("speed", tasks, screen=2, n=2), floor=0.5, seed=3)
+
+    teacher, screened, joins = mixture(), {}, 0
+    for _ in range(30):
+        proposals = teacher.propose(3)
+        for proposal in proposals:
+            for id in proposal.meta.get("joins", ()):
+                joins += 1
+                assert screened[id] == proposal.task
+        screened |= {p.id: p.task for p in proposals if not p.train}
+        teacher.observe([Outcome(p.id, p.task, [0.0, 1.0]) for p in proposals])
+        assert teacher.joinable() <= screened.keys()
+        copy = mixture()
+        copy.load_state_dict(json.loads(json.dumps(teacher.state_dict())))
+        assert copy.joinable() == teacher.joinable()
+        teacher = copy
+    assert joins > 10

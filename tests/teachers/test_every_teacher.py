@@ -11,6 +11,7 @@ import pytest
 from palaestra.envs.axes import ChoiceAxis, FloatAxis, IntAxis
 from palaestra.envs.param_space import ParamSpace
 from palaestra.errors import InputError
+from palaestra.rewards.measures import check_names
 from palaestra.teachers import TEACHERS, FiniteTasks, Outcome, discretise, make
 
 # Options under which a short run passes through what takes a teacher long at its defaults (fits, windows, phases).
@@ -117,6 +118,12 @@ def space(request):
 
 def build(name, space, seed=0, **kwargs):
     return make(name, space, seed=seed, **{**OPTIONS.get(name, {}), **kwargs})
+
+
+def test_what_it_reads_of_episodes_is_in_the_table_of_measures(name, space):
+    teacher = build(name, space)
+    assert teacher.needs.isdisjoint(teacher.uses)
+    check_names(f"teacher {name!r}", teacher.needs | teacher.uses)
 
 
 def inside(space, task):
@@ -405,3 +412,13 @@ def test_every_teacher_names_its_kind_and_its_paper(name):
     assert teacher.kind in ("box", "arms", "prompts", "levels", "any")
     assert teacher.paper or name in ("random", "palaestra")
     assert teacher.__doc__
+
+
+def test_a_teacher_declares_the_requests_that_it_makes(name):
+    teacher, rng = build(name, PROMPTS if name in LISTS else PARAMS), np.random.default_rng(0)
+    made = set()
+    for _ in range(40):
+        proposals = teacher.propose(6)
+        made |= {key for proposal in proposals for key in proposal.meta}
+        teacher.observe([outcome(teacher, p, (rng.random(p.n or 2) < 0.5).tolist()) for p in proposals])
+    assert made == teacher.asks

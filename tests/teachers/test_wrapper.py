@@ -6,6 +6,7 @@ import json
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 from palaestra.envs.axes import IntAxis
 from palaestra.envs.param_space import ParamSpace
 from palaestra.errors import InputError
@@ -201,3 +202,45 @@ def test_alp_gmm_follows_the_axis_on_which_the_return_moves():
     assert isinstance(env.teacher, Teacher)
     assert env.teacher.metrics()["observed"] == 120
     assert np.isfinite(list(env.teacher.metrics().values())).all()
+
+
+@pytest.mark.parametrize("id", ["palaestra/Countdown-v0", "palaestra/GuessNumber-v0"])
+@pytest.mark.parametrize("name", ["alp-gmm", "dapo", "speed", "accel", "sec"])
+@pytest.mark.filterwarnings("ignore::UserWarning")  # check_env's advice to check the bare environment
+def test_check_env_passes_under_any_teacher(id, name):
+    env = gym.make(id)
+    check_env(TeacherWrapper(env, name), skip_render_check=True)
+    check_env(TeacherWrapper(env, make(name, env.unwrapped.param_space)), skip_render_check=True)
+
+
+def test_the_same_seed_plays_the_same_task_again_and_is_not_reported():
+    env, teacher = wrap()
+    first = [env.reset(seed=seed)[1]["proposal"] for seed in range(6)]
+    episode(env)
+    reported = len(teacher.reported)
+    for seed in (3, 0, 5):
+        observation, info = env.reset(seed=seed)
+        assert info["proposal"] is first[seed]
+        assert observation == first[seed].task["steps"]
+        while not env.step(0)[2]:
+            pass
+    assert len(teacher.reported) == reported
+    assert len({proposal.id for proposal in first}) == 6
+
+
+def test_a_first_reset_with_a_seed_is_reported():
+    env, teacher = wrap()
+    info = env.reset(seed=7)[1]
+    while not env.step(0)[2]:
+        pass
+    assert [outcome.id for outcome in teacher.reported] == [info["proposal"].id]
+
+
+def test_what_is_played_without_the_teacher_keeps_a_proposal_that_was_not_begun():
+    env, _ = wrap()
+    waiting = env.reset()[1]["proposal"]
+    env.reset(options={"difficulty": 0.0})
+    assert env.reset()[1]["proposal"] is waiting
+    env.step(0)
+    env.reset(options={"difficulty": 0.0})
+    assert env.reset()[1]["proposal"] is not waiting

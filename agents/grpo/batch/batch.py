@@ -17,7 +17,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from .segments import segment_sum
+from .segments import segment_starts, segment_sum
 from .trajectory import Group, Origin, Trajectory
 
 
@@ -39,6 +39,10 @@ class Batch:
         episode_of_row: int64 [S].
         episode_of_turn: int64 [K].
         turn_reward: reward of each turn, float32 [K]: the environment's, unless replaced, plus shaping of the turn.
+        process_reward: reward of each turn apart from the outcome, float32 [K]: what rewards that judge turns gave, or
+            the environment's reward where there are none.
+        spans: rewards of parts of actions, contained in `turn_reward` or `outcome`: place of the part's last token and
+            reward, in order.
         group_of: group of each episode, int64 [E].
         outcome: return of each episode, float32 [E].
         truncated: episodes ended by a limit, bool [E].
@@ -70,6 +74,8 @@ class Batch:
     episode_of_row: Tensor
     episode_of_turn: Tensor
     turn_reward: Tensor
+    process_reward: Tensor
+    spans: tuple[tuple[int, float], ...]
     group_of: Tensor
     outcome: Tensor
     truncated: Tensor
@@ -100,9 +106,25 @@ class Batch:
         return len(self.group_list)
 
     @cached_property
+    def kl_scale(self) -> Tensor | None:
+        """Factor on the KL penalties of each episode, float32 [E], NaN where none was asked for; None if all are."""
+        asked = [t.kl_scale for t in self.trajectories]
+        if all(scale is None for scale in asked):
+            return None
+        return torch.tensor([float("nan") if scale is None else scale for scale in asked])
+
+    @cached_property
     def action_count(self) -> Tensor:
         """Action tokens of each episode, int64 [E]."""
         return self.sum_by_episode(self.action.long())
+
+    @cached_property
+    def prompt(self) -> Tensor:
+        """Tokens of each episode before its first action that have a token before them, bool [N]."""
+        first = torch.zeros(self.rows, dtype=torch.bool)
+        first[segment_starts(self.episode_of_row)] = True
+        inside = first[self.row_of] & (self.position < self.prompt_length[self.row_of])
+        return inside & (self.position > 0)
 
     def sum_by_episode(self, token_value: Tensor) -> Tensor:
         """Sum of a token value [N] over each episode, [E]."""
@@ -151,6 +173,8 @@ def collate(groups: Sequence[Group]) -> Batch:
     turn_lengths: list[int] = []
     turn_episode: list[int] = []
     turn_reward: list[float] = []
+    process_reward: list[float] = []
+    spans: list[tuple[int, float]] = []
     row_lengths: list[int] = []
     row_episode: list[int] = []
     prompts: list[int] = []
@@ -177,6 +201,8 @@ def collate(groups: Sequence[Group]) -> Batch:
             turn_lengths.append(observed + acted)
             turn_episode.append(episode)
             turn_reward.append(turn.shaping + (0.0 if trajectory.replaced else turn.reward))
+            process_reward.append(turn.shaping if trajectory.stepwise else turn_reward[-1])
+            spans += [(len(ids) - acted + tokens - 1, reward) for tokens, reward in turn.spans if tokens]
     length = torch.tensor(row_lengths, dtype=torch.int64)
     row_start = torch.cat((torch.zeros(1, dtype=torch.int64), length.cumsum(0)))
     row_of = torch.repeat_interleave(torch.arange(len(length)), length)
@@ -197,6 +223,8 @@ def collate(groups: Sequence[Group]) -> Batch:
         episode_of_row=episode_of_row,
         episode_of_turn=torch.tensor(turn_episode, dtype=torch.int64),
         turn_reward=torch.tensor(turn_reward, dtype=torch.float32),
+        process_reward=torch.tensor(process_reward, dtype=torch.float32),
+        spans=tuple(spans),
         group_of=torch.tensor([g for g, _ in members], dtype=torch.int64),
         outcome=torch.tensor([t.outcome for _, t in members], dtype=torch.float32),
         truncated=torch.tensor([t.truncated for _, t in members], dtype=torch.bool),

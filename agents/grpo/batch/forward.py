@@ -15,9 +15,10 @@ from torch import Tensor
 
 from ...language.decoder import hidden_states
 from ...language.head import Head, head_of
-from .batch import Batch
-from .logprobs import token_divergence, token_logps
+from .batch import Batch, collate
+from .logprobs import chosen_logps, token_divergence, token_logps, top_tokens
 from .packing import PACKERS, MicroBatch
+from .trajectory import Group
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +30,18 @@ class Outputs:
         entropy: of the distribution, nats.
         kl_ref: KL(model || reference) over the vocabulary, if a reference was given.
         hidden: the state that predicts the token, [A, H], if requested.
+        logp_top: log-probabilities of given tokens, [A, k], if requested.
     """
 
     logp: Tensor
     entropy: Tensor
     kl_ref: Tensor | None = None
     hidden: Tensor | None = None
+    logp_top: Tensor | None = None
+
+
+TOP = 64
+"""Number of the likeliest tokens that are kept of a distribution, where a component needs more than the sampled one."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +76,13 @@ class Forward:
         entropy_grad: bool = False,
         reference: Any = None,
         hidden: bool = False,
+        top_ids: Tensor | None = None,
     ) -> Outputs:
-        """Score the action tokens of a micro-batch, with gradient where torch records it."""
+        """Score the action tokens of a micro-batch, with gradient where torch records it.
+
+        Args:
+            top_ids: further tokens whose log-probabilities are computed at each token of the batch, int64 [N, k].
+        """
         head = self._head(model)
         micro = micro.to(head.weight.device)
         states = self._states(model, micro)
@@ -81,7 +93,10 @@ class Forward:
             with torch.no_grad():
                 other = self._states(reference, micro)
             divergence = token_divergence(states, head, other, self._head(reference), "reverse", self.temperature)
-        return Outputs(logp, entropy, divergence, states.detach() if hidden else None)
+        logp_top = None
+        if top_ids is not None:
+            logp_top = chosen_logps(states, head, top_ids[micro.scored].to(head.weight.device), self.temperature)
+        return Outputs(logp, entropy, divergence, states.detach() if hidden else None, logp_top)
 
     def _head(self, model: Any) -> Head:
         head = head_of(model, self.fp32_head)
@@ -99,6 +114,32 @@ class Forward:
 
         return logits
 
+    def likeliest_logps(self, model: Any, hidden: Tensor, count: int) -> Tensor:
+        """Log-probabilities of the ``count`` likeliest tokens (or of all, if there are fewer), likeliest first, of the
+        distributions that hidden states [A, H] predict: [A, k] on the CPU, nats at the sampling temperature."""
+        head = self._head(model)
+        hidden = hidden.to(head.weight.device)
+        return top_tokens(hidden, head, min(count, len(head.weight)), self.temperature)[1].cpu()
+
+    def logp_slopes(self, model: Any, hidden: Tensor, ids: Tensor) -> Tensor:
+        """Gradient of each token's log-probability in the hidden state that predicts it.
+
+        Args:
+            hidden: [A, H].
+            ids: the tokens, int64 [A].
+
+        Returns:
+            W'(onehot - probability) / temperature, for a linear head W: [A, H] on the CPU.
+        """
+        head = self._head(model)
+        # Detached, so that no gradient of the weights is computed.
+        fixed = replace(head, weight=head.weight.detach(), bias=None if head.bias is None else head.bias.detach())
+        with torch.enable_grad():
+            states = hidden.to(head.weight.device).requires_grad_()
+            logp, _ = token_logps(states, fixed, ids.to(head.weight.device), self.temperature)
+            (slopes,) = torch.autograd.grad(logp.sum(), states)
+        return slopes.cpu()
+
     def _states(self, model: Any, micro: MicroBatch) -> Tensor:
         keep = self.checkpoint and torch.is_grad_enabled()
         states = hidden_states(
@@ -107,20 +148,95 @@ class Forward:
         return states.index_select(0, micro.source)
 
     @torch.no_grad()
-    def measure(self, model: Any, batch: Batch, *, reference: Any = None, hidden: bool = False) -> Outputs:
+    def likeliest(self, model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The `TOP` likeliest tokens at each action token of a batch (or all, if there are fewer), likeliest first.
+
+        Returns:
+            (ids int64 [N, k], log-probabilities [N, k]) on the CPU, 0 at other tokens.
+        """
+        head = self._head(model)
+        count = min(TOP, len(head.weight))
+        ids = torch.zeros((len(batch.ids), count), dtype=torch.int64)
+        logps = torch.zeros((len(batch.ids), count))
+        for micro in self.micro_batches(batch, range(batch.episodes)):
+            states = self._states(model, micro.to(head.weight.device))
+            best, values = top_tokens(states, head, count, self.temperature)
+            ids[micro.scored], logps[micro.scored] = best.cpu(), values.cpu().to(logps.dtype)
+        return ids, logps
+
+    @torch.no_grad()
+    def measure_prompts(self, model: Any, batch: Batch) -> Tensor:
+        """Log-probability of each prompt token (`Batch.prompt`) given those before it, [N] on the CPU, 0 elsewhere.
+
+        Of episodes with the same prompt only the first goes through the model.
+        """
+        logp = torch.zeros(len(batch.ids))
+        places = {}
+        for episode in range(batch.episodes):
+            place = (batch.prompt & (batch.episode_of == episode)).nonzero()[:, 0]
+            places.setdefault(tuple(batch.ids[place].tolist()), []).append((episode, place))
+        asked = replace(batch, action=batch.prompt)
+        for micro in PACKERS["plain"](asked, [same[0][0] for same in places.values()], self.budget):
+            logp[micro.scored] = self.score(model, micro).logp.cpu().to(logp.dtype)
+        for (_, first), *others in places.values():
+            for _, place in others:
+                logp[place] = logp[first]
+        return logp
+
+    @torch.no_grad()
+    def measure_twins(self, model: Any, batch: Batch) -> Tensor:
+        """Symmetric KL divergence, nats, at each action token between the distributions after the episode's own prompt
+        and after its twin, `Trajectory.extras` "twin_prompt": (KL(p || q) + KL(q || p)) / 2, [N] on the CPU; 0 in
+        episodes without a twin.
+        """
+        divergence = torch.zeros(len(batch.ids))
+        twins = {e: t for e, t in enumerate(batch.trajectories) if t.extras.get("twin_prompt") and t.turns}
+        if not twins:
+            return divergence
+        has_twin = torch.zeros(batch.episodes, dtype=torch.bool)
+        has_twin[list(twins)] = True
+        others = tuple(
+            replace(t, turns=(replace(t.turns[0], obs_ids=tuple(t.extras["twin_prompt"])), *t.turns[1:]))
+            for t in twins.values()
+        )
+        states = []
+        for members in (tuple(twins.values()), others):
+            alone = collate([Group(-1, members)])
+            hidden = self.measure(model, alone, hidden=True).hidden
+            assert hidden is not None
+            states.append(hidden[alone.action])
+        head = self._head(model)
+        own, twin = (state.to(head.weight) for state in states)
+        there, back = (
+            token_divergence(own, head, twin, head, kind, self.temperature) for kind in ("reverse", "forward")
+        )
+        divergence[batch.action & batch.per_token(has_twin)] = ((there + back) / 2).cpu().to(divergence.dtype)
+        return divergence
+
+    @torch.no_grad()
+    def measure(
+        self,
+        model: Any,
+        batch: Batch,
+        *,
+        reference: Any = None,
+        hidden: bool = False,
+        top_ids: Tensor | None = None,
+    ) -> Outputs:
         """Score every action token of a batch without gradient; 0 at other tokens, on the CPU."""
         count = len(batch.ids)
         parts: dict[str, Tensor] = {}
         for micro in self.micro_batches(batch, range(batch.episodes)):
-            out = self.score(model, micro, reference=reference, hidden=hidden)
-            for name in ("logp", "entropy", "kl_ref", "hidden"):
+            out = self.score(model, micro, reference=reference, hidden=hidden, top_ids=top_ids)
+            for name in ("logp", "entropy", "kl_ref", "hidden", "logp_top"):
                 value = getattr(out, name)
                 if value is not None:
                     if name not in parts:
                         parts[name] = torch.zeros(count, *value.shape[1:], dtype=value.dtype)
                     parts[name][micro.scored] = value.cpu()
         empty = torch.zeros(count)
-        return Outputs(parts.get("logp", empty), parts.get("entropy", empty), parts.get("kl_ref"), parts.get("hidden"))
+        others = {name: parts.get(name) for name in ("kl_ref", "hidden", "logp_top")}
+        return Outputs(parts.get("logp", empty), parts.get("entropy", empty), **others)
 
     def backward(
         self,
@@ -130,30 +246,41 @@ class Forward:
         *,
         entropy: Tensor | None = None,
         kl_ref: Tensor | None = None,
+        logp_top: Tensor | None = None,
         reference: Any = None,
+        top_ids: Tensor | None = None,
         episodes: Sequence[int] | None = None,
     ) -> None:
         """Accumulate the gradient of sum(coefficient x output) over tokens.
 
         Args:
-            logp, entropy, kl_ref: coefficients of the outputs of that name, [N]; the gradient of the loss with respect
-                to them.
+            logp, entropy, kl_ref, logp_top: coefficients of the outputs of that name, [N], and [N, k] for the last; the
+                gradient of the loss with respect to them.
             reference: the reference of ``kl_ref``.
+            top_ids: the tokens of ``logp_top``.
             episodes: episodes to include; all by default. Episodes without a coefficient are skipped.
         """
         weighted = logp != 0
         for other in (entropy, kl_ref):
             if other is not None:
                 weighted = weighted | (other != 0)
+        if logp_top is not None:
+            weighted = weighted | (logp_top != 0).any(-1)
         wanted = set(batch.episode_of[weighted].tolist())
         chosen = [e for e in (range(batch.episodes) if episodes is None else episodes) if e in wanted]
         for micro in self.micro_batches(batch, chosen):
             out = self.score(
-                model, micro, entropy_grad=entropy is not None, reference=None if kl_ref is None else reference
+                model,
+                micro,
+                entropy_grad=entropy is not None,
+                reference=None if kl_ref is None else reference,
+                top_ids=None if logp_top is None else top_ids,
             )
             total = (logp[micro.scored].to(out.logp) * out.logp).sum()
             if entropy is not None:
                 total = total + (entropy[micro.scored].to(out.logp) * out.entropy).sum()
             if kl_ref is not None and out.kl_ref is not None:
                 total = total + (kl_ref[micro.scored].to(out.logp) * out.kl_ref).sum()
+            if logp_top is not None and out.logp_top is not None:
+                total = total + (logp_top[micro.scored].to(out.logp_top) * out.logp_top).sum()
             total.backward()

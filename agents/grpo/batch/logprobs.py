@@ -106,6 +106,20 @@ def top_tokens(hidden: Tensor, head: Head | Tensor, k: int, temperature: float =
     return ids, logps
 
 
+def chosen_logps(hidden: Tensor, head: Head | Tensor, ids: Tensor, temperature: float = 1.0) -> Tensor:
+    """Log-probabilities of several given tokens at each position, with gradient.
+
+    Args:
+        hidden, head, temperature: as in `token_logps`.
+        ids: int64 [A, k].
+
+    Returns:
+        [A, k] nats, float32 (float64 for float64 input).
+    """
+    head = _as_head(head)
+    return _ChosenLogps.apply(hidden, head.weight, head.bias, head, ids, temperature)  # type: ignore[return-value]
+
+
 def _as_head(head: Head | Tensor, fp32: bool = False) -> Head:
     if isinstance(head, Tensor):
         return Head(head, fp32=fp32)
@@ -211,6 +225,35 @@ class _TokenLogps(torch.autograd.Function):
             slope.scatter_add_(-1, targets[part, None], scaled)
             gradient.add(part, slope, capped)
         return (*gradient.result(), None, None, None, None)
+
+
+class _ChosenLogps(torch.autograd.Function):
+    @staticmethod
+    def forward(  # type: ignore[override]
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, head: Head, ids: Tensor, temperature: float
+    ) -> Tensor:
+        logps = torch.empty(ids.shape, dtype=_wide(hidden), device=hidden.device)
+        for part in _parts(hidden, head):
+            logits = head.logits(hidden[part]).div_(temperature)
+            logps[part] = logits.gather(-1, ids[part]) - logits.logsumexp(-1, keepdim=True)
+        ctx.save_for_backward(hidden, weight, bias, ids)
+        ctx.head, ctx.temperature = head, temperature
+        return logps
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        hidden, weight, bias, ids = ctx.saved_tensors
+        head = replace(ctx.head, weight=weight, bias=bias)
+        gradient = _HeadGradient(hidden, head, ctx.needs_input_grad)
+        for part in _parts(hidden, head):
+            scaled = grad[part] / ctx.temperature
+            logits = head.logits(hidden[part])
+            capped = logits.clone() if head.softcap is not None else None
+            # d logp_k / d logits = onehot_k - probability
+            slope = logits.div_(ctx.temperature).softmax(-1).mul_(-scaled.sum(-1, keepdim=True))
+            gradient.add(part, slope.scatter_add_(-1, ids[part], scaled.to(slope)), capped)
+        return (*gradient.result(), None, None, None)
 
 
 class _TokenDivergence(torch.autograd.Function):

@@ -38,6 +38,10 @@ class Scored:
         outcome: return of each episode, [R].
         logp_ref, logp_teacher: under the reference policy and the model to distil from, [A], where needed.
         kl_ref: KL(pi || reference) over the whole vocabulary at each token, with gradient, [A], where needed.
+        kl_scale: factor of the teacher on the KL penalties of each episode, NaN where it asked for none, [R]; None if
+            it asked for none at all.
+        logp_top, logp_top_old: log-probabilities of the k tokens that were likeliest at the beginning of the update,
+            likeliest first, now, with gradient, and then, [A, k], where needed.
     """
 
     logp: Tensor
@@ -55,6 +59,9 @@ class Scored:
     logp_ref: Tensor | None = None
     logp_teacher: Tensor | None = None
     kl_ref: Tensor | None = None
+    kl_scale: Tensor | None = None
+    logp_top: Tensor | None = None
+    logp_top_old: Tensor | None = None
 
     def sum_by_episode(self, token_value: Tensor) -> Tensor:
         """Sum over each episode's tokens, [A] -> [R]; differentiable."""
@@ -107,13 +114,24 @@ def needs(*names: str) -> Callable[[F], F]:
     """Declare what a component needs beyond log-probabilities; measurements that no component needs are not made.
 
     Names: "logp_old", "entropy", "entropy_grad", "logp_ref", "kl_ref", "logp_teacher", "logp_prm", "value", "hidden",
-    "head" (measurements of `Batch` or `Scored`); "greedy", "drawn", "nodes", "node_values" (what a rollout strategy
-    must provide); "anchor" (a corrector of the gap between sampler and policy); "batch" (a loss component that must see
-    the whole optimiser batch at once); "every_row" (one whose gradient does not vanish with the advantage).
+    "head", "top_tokens", "prompt_logp", "prompt_divergence" (measurements of `Batch` or `Scored`); "greedy", "drawn",
+    "nodes", "node_values", "twin_prompt" (what a rollout strategy must provide); "anchor" (a corrector of the gap
+    between sampler and policy); "batch" (a loss component that must see the whole optimiser batch at once); "every_row"
+    (one whose gradient does not vanish with the advantage).
     """
 
     def mark(component: F) -> F:
         component.needs = frozenset(names)  # type: ignore[attr-defined]
+        return component
+
+    return mark
+
+
+def brings(what: str) -> Callable[[F], F]:
+    """Declare what only the caller can bring, in words, where nothing that is shipped lets a component act."""
+
+    def mark(component: F) -> F:
+        component.brings = what  # type: ignore[attr-defined]
         return component
 
     return mark

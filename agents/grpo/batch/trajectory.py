@@ -8,11 +8,12 @@ shortest form that reads back as the same number, so that a saved group is exact
 from __future__ import annotations
 
 import math
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -45,7 +46,10 @@ class Turn:
         finish: "stop" or "length" (the token budget ended the action).
         reward, reward_terms: the environment's reward for the action, and its terms.
         extras: further data of the environment for rewards to read.
-        shaping: reward of the learner's shaping stage for this turn.
+        feedback: the environment's words on the action.
+        shaping, shaping_terms: reward of the learner's shaping stage for this turn, and its terms.
+        spans: rewards of parts of the action, contained in those of the turn or the episode: the number of action
+            tokens up to the end of the part, and its reward.
         origins: `Origin` of each action token; () if the policy sampled all.
         entropies: entropy in nats of the distribution that each action token was drawn from; () if not recorded.
         fresh: the context begins anew here: ``obs_ids`` is all that the model sees before the action.
@@ -61,7 +65,10 @@ class Turn:
     reward_terms: Mapping[str, float] = field(default_factory=dict)
     extras: Mapping[str, Any] = field(default_factory=dict)
     action_error: str | None = None
+    feedback: str = ""
     shaping: float = 0.0
+    shaping_terms: Mapping[str, float] = field(default_factory=dict)
+    spans: tuple[tuple[int, float], ...] = ()
     origins: tuple[int, ...] = ()
     entropies: tuple[float, ...] = ()
     fresh: bool = False
@@ -77,6 +84,11 @@ class Turn:
             raise ValueError("a turn needs at least one observation token before its action.")
         if not math.isfinite(self.reward):
             raise ValueError(f"a turn's reward must be finite, not {self.reward}.")
+
+    @property
+    def terms(self) -> Mapping[str, float]:
+        """Reward terms of the environment and of the shaping stage."""
+        return {**self.reward_terms, **self.shaping_terms}
 
     @property
     def token_origins(self) -> tuple[int, ...]:
@@ -107,6 +119,11 @@ class Trajectory:
         valid: False if the environment or a verifier failed (sandbox down, timeout); such an episode is neither trained
             nor counted in any baseline or normaliser.
         truncated: the turn limit or the token budget ended it, not the task.
+        seed: fixes the instance of the task among those of its parameters; -1 if it is not known.
+        extras: what the learner measured of the episode, by the names of `rewards.measures.MEASURES`.
+        judged: True once the rewards of the shaping stage have judged it, which they do once.
+        remarks: what these rewards said of it, one remark a line (criteria that it does not meet, and the like).
+        stepwise: True if a reward gave rewards of turns, which are then the process reward; see `Turn.shaping`.
         shaping: reward terms of the learner's shaping stage.
         replaced: True if those terms replace the environment's rewards instead of being added to them.
         max_tokens: budget of action tokens for the whole episode.
@@ -118,6 +135,8 @@ class Trajectory:
         advantage: advantage assigned beforehand (replayed episodes), or None.
         guided: share of the solution that was given away, in [0, 1].
         weight: factor of the teacher on the weight of its tokens in the loss, at least 0.
+        advantage_weight: factor of the teacher on its advantages, at least 0.
+        kl_scale: factor of the teacher on the KL penalties of its tokens, at least 0; None where it asks for none.
     """
 
     task_id: str
@@ -129,6 +148,11 @@ class Trajectory:
     truncated: bool
     valid: bool
     max_tokens: int
+    seed: int = -1
+    extras: Mapping[str, Any] = field(default_factory=dict)
+    judged: bool = False
+    remarks: str = ""
+    stepwise: bool = False
     shaping: Mapping[str, float] = field(default_factory=dict)
     replaced: bool = False
     role: str = ""
@@ -138,6 +162,8 @@ class Trajectory:
     advantage: float | None = None
     guided: float = 0.0
     weight: float = 1.0
+    advantage_weight: float = 1.0
+    kl_scale: float | None = None
 
     def __post_init__(self) -> None:
         if self.nodes and sum(node.tokens for node in self.nodes) != self.action_tokens:
@@ -164,8 +190,13 @@ class Trajectory:
     def episode(self) -> Episode:
         """The view that rewards score."""
         steps = tuple(
-            Step(t.observation, t.action, t.reward, t.reward_terms, len(t.act_ids), t.logps) for t in self.turns
+            Step(
+                *(t.observation, t.action, t.reward, t.reward_terms, len(t.act_ids), t.logps),
+                *(t.action_error, t.feedback, t.extras),
+            )
+            for t in self.turns
         )
+        supplied = self.turns[-1].extras if self.turns else {}
         return Episode(
             self.task_id,
             self.params,
@@ -175,7 +206,8 @@ class Trajectory:
             self.valid,
             self.truncated,
             self.max_tokens,
-            self.turns[-1].extras if self.turns else {},
+            # A chain, as some of what the environment supplies is computed when it is read.
+            ChainMap(cast(Any, self.extras), cast(Any, supplied)) if self.extras else supplied,
         )
 
 
@@ -187,12 +219,14 @@ class Group:
         proposal: id of the teacher's proposal; -1 for a group that belongs to none.
         greedy: return of a further episode played at temperature 0, or None.
         drawn: returns of all episodes sampled for the task, if only some were kept; () otherwise.
+        pair: number of the pair of groups that are trained in one optimiser step; -1 for a group without a partner.
     """
 
     proposal: int
     trajectories: tuple[Trajectory, ...]
     greedy: float | None = None
     drawn: tuple[float, ...] = ()
+    pair: int = -1
 
     @property
     def valid(self) -> tuple[Trajectory, ...]:
@@ -223,28 +257,38 @@ def group_to_json(group: Group) -> dict[str, Any]:
         "trajectories": [trajectory_to_json(trajectory) for trajectory in group.trajectories],
         "greedy": group.greedy,
         "drawn": list(group.drawn),
+        **({"pair": group.pair} if group.pair >= 0 else {}),
     }
 
 
 def group_from_json(data: Mapping[str, Any]) -> Group:
     """Read a group written by `group_to_json`."""
     members = tuple(trajectory_from_json(item) for item in data["trajectories"])
-    return Group(data["proposal"], members, data["greedy"], tuple(data["drawn"]))
+    return Group(data["proposal"], members, data["greedy"], tuple(data["drawn"]), data.get("pair", -1))
 
 
 def trajectory_to_json(trajectory: Trajectory) -> dict[str, Any]:
-    """Turn a trajectory into data for `json.dumps`; `trajectory_from_json` is the inverse."""
+    """Turn a trajectory into data for `json.dumps`; `trajectory_from_json` is the inverse, but for the extras of turns
+    before the last, which nobody reads once it has ended: those of a long episode hold its whole past each."""
     data = {name: _plain(getattr(trajectory, name)) for name in _TRAJECTORY}
-    data["turns"] = [{name: _plain(getattr(turn, name)) for name in _TURN} for turn in trajectory.turns]
+    turns = [*(replace(turn, extras={}) for turn in trajectory.turns[:-1]), *trajectory.turns[-1:]]
+    data["turns"] = [{name: _plain(getattr(turn, name)) for name in _TURN} for turn in turns]
     data["nodes"] = [[node.key, node.tokens, node.value] for node in trajectory.nodes]
     return data
 
 
 def trajectory_from_json(data: Mapping[str, Any]) -> Trajectory:
     """Read a trajectory written by `trajectory_to_json`."""
-    turns = tuple(Turn(**{**turn, **{name: tuple(turn[name]) for name in _SEQUENCES}}) for turn in data["turns"])
+    turns = tuple(
+        Turn(**{**turn, **{name: tuple(turn[name]) for name in _SEQUENCES}, "spans": _read_spans(turn)})
+        for turn in data["turns"]
+    )
     nodes = tuple(Node(*node) for node in data["nodes"])
     return Trajectory(**{**data, "turns": turns, "nodes": nodes})
+
+
+def _read_spans(turn: Mapping[str, Any]) -> tuple[tuple[int, float], ...]:
+    return tuple((int(tokens), float(reward)) for tokens, reward in turn.get("spans", ()))
 
 
 _SEQUENCES = ("obs_ids", "act_ids", "logps", "origins", "entropies")
@@ -257,6 +301,8 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
     if isinstance(value, np.generic):
         return value.item()
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value

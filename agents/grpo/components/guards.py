@@ -40,6 +40,15 @@ def max_clip_fraction(statistics: Mapping[str, float], limit: float = 0.3) -> bo
     return _read_statistic(statistics, "clip_fraction") <= check_number("limit", limit, 0, 1)
 
 
+@GUARDS.register("max_clip_bias")
+def max_clip_bias(statistics: Mapping[str, float], limit: float = 1 / 17.15) -> bool:
+    """Reads what the regulariser "clip_bias" reports: the upper clip takes at most ``limit`` of the surrogate away
+    (arXiv 2512.16912: with random rewards at most 1 / 17.15).
+    """
+    correction, raw = (_read_statistic(statistics, name) for name in ("clip_correction", "raw_surrogate"))
+    return correction <= check_number("limit", limit, 0) * raw
+
+
 @GUARDS.register("at_most")
 def at_most(statistics: Mapping[str, float], statistic: str = "approx_kl", limit: float = 0.1) -> bool:
     """Reads any one statistic: at most ``limit``."""

@@ -16,8 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
+import torch
 from torch import Tensor
 
+from ....checks import check_number
 from ....registry import Registry
 from ..batch.scored import LossTerm, Scored, needs_of
 from ..batch.segments import Segments
@@ -48,7 +50,13 @@ def _group(scored: Scored) -> Segments:
     return Segments(scored.group, count, _present(scored))
 
 
-MEASURED = {"logp_ref_t": "logp_ref", "logp_teacher_t": "logp_teacher", "kl_ref_t": "kl_ref"}
+MEASURED = {
+    "logp_ref_t": "logp_ref",
+    "logp_teacher_t": "logp_teacher",
+    "kl_ref_t": "kl_ref",
+    "logp_top_tk": "top_tokens",
+    "logp_top_old_tk": "top_tokens",
+}
 """Arrays that exist only if a component asks for them: parameter of the formula -> need that the component declares."""
 
 LOSS_ARRAYS: dict[str, Callable[[Scored], Any]] = {
@@ -61,21 +69,25 @@ LOSS_ARRAYS: dict[str, Callable[[Scored], Any]] = {
     "sampled_t": lambda s: (s.origin == Origin.POLICY) | (s.origin == Origin.COPY),
     "turn_t": attrgetter("turn"),
     "outcome_e": attrgetter("outcome"),
+    "kl_scale_e": lambda s: torch.full_like(s.outcome, torch.nan) if s.kl_scale is None else s.kl_scale,
     "taught_e": lambda s: s.sum_by_episode((s.origin == Origin.TEACHER).to(s.logp_old.dtype)) > 0,
     "episode": lambda s: Segments(s.episode, s.episodes, s.trained),
     "present_e": _present,
     "group": _group,
-    **{name: _measurement(need) for name, need in MEASURED.items()},
+    **{name: _measurement(name.removesuffix("_tk").removesuffix("_t")) for name in MEASURED},
 }
 """Leading parameter of a loss formula -> what it holds, over A tokens and R episodes.
 
 logp_t, logp_old_t, logp_mu_t, logp_ref_t, logp_teacher_t: log-probability of each token under the policy (with
 gradient), the anchor of ratios, the sampler, the reference and the model to distil from, [A].
 kl_ref_t: full KL to the reference, with gradient, [A].
+logp_top_tk, logp_top_old_tk: log-probabilities of the k tokens that were likeliest at the beginning of the update, now,
+with gradient, and then, [A, k].
 adv_t, entropy_t: advantage and entropy, [A].
 trained_t, sampled_t: tokens that carry weight, and tokens that the policy sampled itself, bool [A].
 turn_t: turn of each token, int64 [A].
 outcome_e: return of each episode, [R].
+kl_scale_e: factor of the teacher on the KL penalties of each episode, NaN where it asked for none, [R].
 taught_e, present_e: episodes with tokens of a teacher, and episodes with trained tokens, bool [R].
 episode: `Segments` of the tokens; those that are trained count.
 group: `Segments` of the episodes; those that are present count.
@@ -88,8 +100,23 @@ def surrogate(name: str) -> Callable[[F], F]:
 
 
 def regulariser(name: str) -> Callable[[F], F]:
-    """Register a formula as a regulariser: arrays -> value [A], or (value [A], `Statistics`)."""
-    return _register(REGULARISERS, name, loss_term)
+    """Register a formula as a regulariser: arrays -> value [A], or (value [A], `Statistics`).
+
+    Its ``coefficient`` must be at least 0: what it punishes would be rewarded otherwise.
+    """
+
+    def add(formula: F) -> F:
+        component = from_scored(formula, name)
+
+        @functools.wraps(component)
+        def checked(scored: Scored, *options: Any, **named: Any) -> Any:
+            check_number(f"coefficient of {name}", named.get("coefficient", 0.0), 0)
+            return component(scored, *options, **named)
+
+        REGULARISERS.add(name, checked)
+        return formula
+
+    return add
 
 
 def corrector(name: str) -> Callable[[F], F]:
@@ -128,6 +155,11 @@ def from_scored(
         return finish(formula(*[read(scored) for read in readers], *options, **named), scored)
 
     return describe_component(component, formula, name, ("scored",), parameters, MEASURED)
+
+
+def arrays_of(component: Callable[..., Any]) -> frozenset[str]:
+    """Names in `LOSS_ARRAYS` of what a registered formula reads; none for a component that is no formula."""
+    return frozenset(inspect.signature(inspect.unwrap(component)).parameters) & LOSS_ARRAYS.keys()
 
 
 def split_arguments(

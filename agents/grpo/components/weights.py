@@ -15,7 +15,7 @@ from ..batch.scored import needs
 from ..batch.trajectory import Origin, Trajectory
 from ..recipes.stages import WEIGHTS
 from . import masks
-from .credit.peers import entropy_of_answers
+from .credit.peers import answer_dispersion
 from .credit.priorities import ObjectivePriorities
 from .credit.units import place_of_turn
 
@@ -37,20 +37,38 @@ def signs(batch: Batch, advantage: Tensor, positive: float = 1.0, negative: floa
 
 @WEIGHTS.register("mid_difficulty")
 def mid_difficulty(
-    batch: Batch, advantage: Tensor, factor: float = 4.0, diversity: float = 0.0, choices: int = 2
+    batch: Batch,
+    advantage: Tensor,
+    factor: float = 4.0,
+    diversity: float = 0.0,
+    level: str = "reward",
+    choices: int | None = None,
 ) -> Tensor:
-    """factor x d (1 - d) x (answer entropy / ln choices)^diversity for each group, d its mean outcome within [0, 1]
-    (PC-GRPO, arXiv 2512.14944, which has diversity 0.5).
+    """factor x d (1 - d) x dispersion^diversity for each group, d its mean level within [0, 1] and the dispersion that
+    of its answers (PC-GRPO, arXiv 2512.14944, which has diversity 0.5; see `answer_dispersion`).
+
+    Args:
+        level: d is the mean "reward", or the "accuracy", the share of successes (Observe-R1, arXiv 2505.12432).
+        choices: number of possible answers; None takes the task's own.
 
     Raises:
         InputError: fewer than two choices.
     """
-    if choices < 2:
+    if choices is not None and choices < 2:
         raise InputError(f"choices={choices} of an answer must be at least 2.")
+    check_choice("level", level, ("reward", "accuracy"))
+    reached = batch.outcome
+    if level == "accuracy":
+        reached = torch.tensor([float(t.success) for t in batch.trajectories], dtype=batch.outcome.dtype)
     count = batch.sum_by_group(torch.ones_like(batch.outcome)).clamp(min=1)
-    level = (batch.sum_by_group(batch.outcome) / count).clamp(0, 1)
-    spread = (entropy_of_answers(batch) / torch.tensor(float(choices)).log()).clamp(0, 1).to(level.dtype)
-    return batch.per_token((factor * level * (1 - level) * spread**diversity)[batch.group_of])
+    mean = (batch.sum_by_group(reached) / count).clamp(0, 1)
+    weight = factor * mean * (1 - mean)
+    if diversity:
+        members: list[list[Trajectory]] = [[] for _ in range(batch.groups)]
+        for group, trajectory in zip(batch.group_of.tolist(), batch.trajectories, strict=True):
+            members[group].append(trajectory)
+        weight = weight * torch.tensor([answer_dispersion(one, choices) for one in members]).to(mean) ** diversity
+    return batch.per_token(weight[batch.group_of])
 
 
 @WEIGHTS.register("pass_rate")
@@ -150,7 +168,8 @@ class Priorities(ObjectivePriorities):
     Args:
         window: batches that are remembered.
         temperature: of the softmax; large: all alike.
-        by: kinds are ``bins`` equal intervals of "difficulty", the "role", or the values of the parameter of this name.
+        by: kinds are ``bins`` equal intervals of "difficulty", the "role", or the values of the parameter of this name;
+            "environment" takes the environments where several are mixed, and the difficulty elsewhere.
         bins: see there.
 
     Raises:
@@ -163,13 +182,17 @@ class Priorities(ObjectivePriorities):
 
     def kind(self, trajectory: Trajectory) -> str:
         """The kind of task of an episode."""
-        if self.by == "difficulty":
+        if self.by == "environment" and "env" in trajectory.params:
+            return str(trajectory.params["env"])
+        if self.by in ("difficulty", "environment"):
             return str(min(int(trajectory.difficulty * self.bins), self.bins - 1))
         if self.by == "role":
             return trajectory.role
         if self.by not in trajectory.params:
             known = ", ".join(trajectory.params) or "none"
-            raise InputError(f"by={self.by!r} is no parameter of these tasks; there are: difficulty, role, {known}.")
+            raise InputError(
+                f"by={self.by!r} is no parameter of these tasks; there are: difficulty, environment, role, {known}."
+            )
         return str(trajectory.params[self.by])
 
     def __call__(self, batch: Batch, advantage: Tensor) -> Tensor:

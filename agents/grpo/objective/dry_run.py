@@ -6,11 +6,13 @@ the last step of a run, so that a mistake costs a second instead of a warm-up.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 import torch
 
+from .... import rewards
 from ....errors import InputError
 from ..batch.batch import Batch, collate
 from ..batch.forward import Outputs
@@ -21,34 +23,64 @@ from .loss import WeightedBatch, add_loss_statistics, make_scored
 from .objective import Objective
 
 
-def dry_run(recipe: Recipe, *, samples: int, steps: int, teacher_model: bool = False) -> None:
+def dry_run(
+    recipe: Recipe, *, samples: int, steps: int, teacher_model: bool = False, extras: Collection[str] = ()
+) -> None:
     """Filter, weight and score synthetic groups by a recipe; its rewards and rollouts are not called.
 
     Args:
         samples: episodes a task.
         steps: optimiser batches of the run, for schedules.
+        teacher_model: the run has a model to distil from.
+        extras: names of what the environment supplies.
 
     Raises:
         InputError: a component raises it, a result is not finite, or ``samples`` is 1 and the recipe's gradient is 0
             for groups of one episode.
     """
-    objective = Objective(replace(recipe, shaping=()), teacher_model=teacher_model)
+    # Neither rewards nor what they read are there yet.
+    objective = Objective(replace(recipe, shaping=(), measures=()), teacher_model=teacher_model, extras=extras)
     for step in sorted({1, (steps + 1) // 2, steps} - {0}):
         objective.advance(step, steps)
         groups = [synthetic_group(number, max(samples, 2)) for number in range(3)]
+        if recipe.replay.name != "none":  # which may give episodes an advantage of their own
+            groups = [replace(g, trajectories=tuple(replace(t, advantage=0.5) for t in g.trajectories)) for g in groups]
         objective.keep(groups)
         tally = Tally()
-        batch = _with_measurements(collate(groups), objective)
+        batch = with_measurements(collate(groups), objective)
         parts = [objective.weigh(batch), *(stream.weigh(batch) for stream in objective.streams)]
         for number, weighted in enumerate(parts):
             _score(recipe, weighted, tally, f"stream{number}/" if number else "")
         for guard in objective.guards:
             guard(tally.means())
+        _check_batch_factor(recipe, objective, batch)
     if samples == 1 and not _learns_from_single_episodes(objective):
         raise InputError(
             f"recipe {recipe.name!r} compares the episodes of a task with each other, so that samples=1 teaches "
             "nothing; take 2 or more, or a recipe such as 'spo_single' that needs no siblings."
         )
+
+
+def _check_batch_factor(recipe: Recipe, objective: Objective, batch: Batch) -> None:
+    """Check that a reward that multiplies a whole batch by one number is not divided by it again."""
+    scaling = [name for part in recipe.shaping if (name := _find_batch_factor(rewards.build(part.data())))]
+    if not scaling:
+        return
+    one = objective.weigh(batch).advantage
+    two = objective.weigh(replace(batch, outcome=2 * batch.outcome, turn_reward=2 * batch.turn_reward)).advantage
+    if torch.allclose(one, two, rtol=0.01, atol=1e-6):
+        scales = " and ".join(sorted({term.scale.name for term in recipe.credit}))
+        raise InputError(
+            f"the reward {scaling[0]!r} multiplies all rewards of a batch by one number, which the scale {scales} of "
+            f"recipe {recipe.name!r} divides by again; take --scale none, or the recipe 'hypervolume'."
+        )
+
+
+def _find_batch_factor(reward: rewards.Reward) -> str:
+    """Name of the first reward in a tree that scales whole batches, or ""."""
+    if getattr(reward, "scales_batch", False):
+        return reward.name
+    return next((name for child in reward.children.values() if (name := _find_batch_factor(child))), "")
 
 
 def _score(recipe: Recipe, weighted: WeightedBatch, tally: Tally, prefix: str) -> None:
@@ -57,7 +89,9 @@ def _score(recipe: Recipe, weighted: WeightedBatch, tally: Tally, prefix: str) -
     place = batch.action.nonzero()[:, 0]
     inputs = [torch.full((len(place),), value).requires_grad_() for value in (-1.0, 0.5, 0.1)]
     everyone = torch.arange(batch.episodes)
-    scored = make_scored(weighted, place, batch.episode_of[place], everyone, Outputs(*inputs))
+    top = batch.measured("top_logp")[place].requires_grad_()
+    outputs = Outputs(*inputs, logp_top=top)
+    scored = make_scored(weighted, place, batch.episode_of[place], everyone, outputs)
     own = Tally()
     value = weighted.loss(scored, own)
     add_loss_statistics(own, scored, value)
@@ -84,7 +118,7 @@ def _learns_from_single_episodes(objective: Objective) -> bool:
         return True
     if "logp_teacher" in needs or objective.loss.surrogate.needs & {"every_row", "batch"}:
         return True
-    batch = _with_measurements(collate([synthetic_group(number, 1) for number in range(4)]), objective)
+    batch = with_measurements(collate([synthetic_group(number, 1) for number in range(4)]), objective)
     return bool((objective.weigh(batch).advantage != 0).any())
 
 
@@ -113,7 +147,7 @@ def _synthetic_trajectory(group: int, sample: int) -> Trajectory:
     )
 
 
-def _with_measurements(batch: Batch, objective: Objective) -> Batch:
+def with_measurements(batch: Batch, objective: Objective) -> Batch:
     """Add a plausible value for every measurement to a batch."""
     found: dict[str, Any] = {
         name: torch.where(batch.action, value, 0.0)
@@ -126,6 +160,10 @@ def _with_measurements(batch: Batch, objective: Objective) -> Batch:
             "value": 0.5,
         }.items()
     }
+    found["prompt_divergence"] = torch.where(batch.action, 0.3, 0.0)
+    found["prompt_logp"] = torch.where(batch.prompt, -2.0, 0.0)
+    found["top_ids"] = torch.tensor([0, 1, 2]).repeat(len(batch.ids), 1)
+    found["top_logp"] = torch.tensor([-0.5, -1.0, -6.0]).repeat(len(batch.ids), 1)
     found["hidden"] = torch.linspace(-1, 1, len(batch.ids))[:, None].repeat(1, 4)
     for part in objective.auxiliaries:
         found |= {name: found.get(name, found["value"]) for name in part.target.provides}

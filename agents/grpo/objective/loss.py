@@ -20,7 +20,7 @@ from ..batch.forward import Forward, Outputs
 from ..batch.scored import Scored
 from ..batch.tally import Tally
 from ..batch.trajectory import Origin
-from ..recipes import Recipe, Stream
+from ..recipes import Recipe, Stream, is_kl
 from .binding import Clock, bind_stages
 
 
@@ -44,9 +44,10 @@ class LossTerms:
         term = self.surrogate(scored)
         value = -self.corrector(scored) * term.value
         tally.add_all(term.stats)
+        kl_factor = 1.0 if scored.kl_scale is None else scored.per_token(scored.kl_scale.nan_to_num(1.0))
         for regulariser in self.regularisers:
             penalty = regulariser(scored)
-            value = value + penalty.value
+            value = value + (kl_factor * penalty.value if is_kl(regulariser.component) else penalty.value)
             tally.add_all(penalty.stats)
         # A token without weight must not count even if its value is not finite.
         return (scored.weight * torch.where(scored.trained, value, 0.0)).sum()
@@ -105,6 +106,9 @@ def make_scored(weighted: WeightedBatch, place: Tensor, episode: Tensor, episode
         logp_ref=at(batch.logp_ref),
         logp_teacher=at(batch.logp_teacher),
         kl_ref=outputs.kl_ref,
+        kl_scale=None if batch.kl_scale is None else batch.kl_scale[episodes].to(logp),
+        logp_top=outputs.logp_top,
+        logp_top_old=at(batch.extra.get("top_logp")),
     )
 
 
@@ -136,7 +140,13 @@ def accumulate_gradients(
         return _accumulate_coupled(model, weighted, forward, reference, wanted)
     tally = Tally()
     for micro in forward.micro_batches(weighted.batch, wanted):
-        outputs = forward.score(model, micro, entropy_grad="entropy_grad" in loss.needs, reference=reference)
+        outputs = forward.score(
+            model,
+            micro,
+            entropy_grad="entropy_grad" in loss.needs,
+            reference=reference,
+            top_ids=weighted.batch.extra.get("top_ids") if "top_tokens" in loss.needs else None,
+        )
         scored = make_scored(weighted, micro.scored, micro.episode, micro.episodes, outputs)
         value = loss(scored, tally)
         if value.requires_grad:
@@ -149,27 +159,30 @@ def _accumulate_coupled(
     model: Any, weighted: WeightedBatch, forward: Forward, reference: Any, wanted: list[int]
 ) -> Tally:
     batch, needs = weighted.batch, weighted.loss.needs
-    measured = forward.measure(model, batch, reference=reference)
+    top_ids = batch.extra.get("top_ids") if "top_tokens" in needs else None
+    measured = forward.measure(model, batch, reference=reference, top_ids=top_ids)
     place = batch.action.nonzero()[:, 0]
     leaf = Outputs(
         measured.logp[place].requires_grad_(),
         measured.entropy[place].requires_grad_("entropy_grad" in needs),
         None if measured.kl_ref is None else measured.kl_ref[place].requires_grad_(),
+        logp_top=None if measured.logp_top is None else measured.logp_top[place].requires_grad_(),
     )
     tally = Tally()
     everyone = torch.arange(batch.episodes)
     scored = make_scored(weighted, place, batch.episode_of[place], everyone, leaf)
     value = weighted.loss(scored, tally)
-    inputs = {name: x for name in ("logp", "entropy", "kl_ref") if (x := getattr(leaf, name)) is not None}
+    outputs = ("logp", "entropy", "kl_ref", "logp_top")
+    inputs = {name: x for name in outputs if (x := getattr(leaf, name)) is not None}
     inputs = {name: x for name, x in inputs.items() if x.requires_grad}
     slopes = torch.autograd.grad(value, list(inputs.values()), allow_unused=True) if value.requires_grad else ()
     coefficients: dict[str, Tensor] = {}
     for name, slope in zip(inputs, slopes, strict=False):
         if slope is not None:
-            coefficients[name] = slope.new_zeros(len(batch.ids)).index_copy_(0, place, slope)
+            coefficients[name] = slope.new_zeros(len(batch.ids), *slope.shape[1:]).index_copy_(0, place, slope)
     none = measured.logp.new_zeros(len(batch.ids))
     coefficients.setdefault("logp", none)
-    forward.backward(model, batch, **coefficients, reference=reference, episodes=wanted)
+    forward.backward(model, batch, **coefficients, reference=reference, top_ids=top_ids, episodes=wanted)
     add_loss_statistics(tally, scored, value)
     return tally
 

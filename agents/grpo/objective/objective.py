@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from .... import rewards
 from ....errors import InputError, unknown_name
-from ....rewards.reward import StepReward
 from ..batch.batch import Batch
-from ..batch.trajectory import Group, Trajectory
-from ..recipes import Recipe
+from ..batch.trajectory import Group, Origin, Trajectory, Turn
+from ..recipes import Component, Recipe
 from ..recipes.stages import STAGES
-from .binding import Bound, Clock, bind_number, bind_stages
+from .binding import Bound, Clock, bind, bind_number, bind_stages
 from .loss import LossTerms, WeightedBatch
 from .parts import CreditTerm, Selection, StreamTerms, trained_episodes
 
-_MEASURED = frozenset({"logp_old", "entropy", "logp_ref", "hidden", "head"})
+_MEASURED = frozenset(
+    {"logp_old", "entropy", "logp_ref", "hidden", "head", "top_tokens", "prompt_logp", "prompt_divergence"}
+)
 """Measurements that every run can make for its components."""
 _LOSS_ONLY = frozenset({"batch", "every_row", "entropy_grad", "kl_ref", "anchor"})
 """Needs that concern the loss alone; nothing has to be measured for them before."""
-_REWARDS_GET = frozenset({"logps"})
-"""Needs of rewards that trajectories supply: log-probabilities of the actions as sampled."""
-_ANCHORS = ("sampler", "policy")
+_RECORDED = frozenset({"logps"})
+"""Needs of rewards that every trajectory holds: log-probabilities of the actions as sampled."""
+_ANCHORS = ("sampler", "policy", "rescored")
+
+
+TokensUntil = Callable[[Turn, int], int]
+"""(turn, characters) -> number of the action's tokens that cover so many characters of its text."""
+
+
+def count_all(turn: Turn, characters: int) -> int:
+    """Take every part of an action for the whole of it."""
+    return len(turn.act_ids)
 
 
 class Objective:
@@ -35,16 +47,27 @@ class Objective:
         recipe: the recipe.
         teacher_model: True if the run has a model to distil from.
         extras: names of what the environment supplies to rewards.
+        teacher_needs: names of what the teacher of the curriculum reads of episodes.
+        teacher_uses: names of what it reads where the environment or a producer supplies it.
 
     Raises:
         InputError: the recipe names an unknown component or parameter, needs what nothing supplies, or contradicts
             itself.
     """
 
-    def __init__(self, recipe: Recipe, *, teacher_model: bool = False, extras: Collection[str] = ()):
+    def __init__(
+        self,
+        recipe: Recipe,
+        *,
+        teacher_model: bool = False,
+        extras: Collection[str] = (),
+        teacher_needs: Collection[str] = (),
+        teacher_uses: Collection[str] = (),
+    ):
         self.recipe = recipe
         self.clock = clock = Clock()
         self.rewards = [rewards.build(part.data()) for part in recipe.shaping]
+        _check_learning(self.rewards)
         self.own = bind_stages("objective", recipe, clock)
         (self.rollout,), (self.replay,), (self.reference,) = (self.own[x] for x in ("rollout", "replay", "reference"))
         self.filters, self.adjustments = self.own["filters"], self.own["adjustments"]
@@ -54,13 +77,64 @@ class Objective:
         self.loss = LossTerms(recipe, clock)
         self.streams = [StreamTerms(stream, clock) for stream in recipe.streams]
         self.share = bind_number(recipe.rollout_share)
-        self._check(teacher_model, _REWARDS_GET | set(extras))
+        supplied = frozenset(extras)
+        used = {name for name in teacher_uses if self._is_producible(name, supplied)}
+        self.teacher_producers = self.find_producers("the teacher", {*teacher_needs, *used} - supplied, supplied)
+        self.producers = list(self.own["measures"])
+        played = _RECORDED.union(extras, getattr(self.rollout.target, "provides", ()))
+        options = _collect_options(self.rewards)
+        for reward in self.rewards:
+            known = played.union(*(part.target.provides for part in self.producers))
+            self.producers += self.find_producers(f"reward {reward.name!r}", reward.needs - known, known, options)
+        self._check(teacher_model, supplied)
+
+    def find_producers(
+        self,
+        who: str,
+        names: Collection[str],
+        known: frozenset[str] = frozenset(),
+        options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    ) -> list[Bound]:
+        """Find producers of the named measures and, before them, of what these need.
+
+        Args:
+            who: what needs them, for the error message.
+            known: measures that are there already.
+            options: of producers, by a measure that they provide.
+
+        Raises:
+            InputError: nothing produces one of them.
+        """
+        found: list[Bound] = []
+        for name in sorted(names):
+            if name in known.union(*(part.target.provides for part in found)):
+                continue
+            able = [key for key, producer in STAGES["measures"].items() if name in getattr(producer, "provides", ())]
+            if not able:
+                raise InputError(
+                    f"{who} needs {name!r} of every episode, which neither this environment nor the learner supplies; "
+                    "palaestra list measures shows what supplies it."
+                )
+            provides = STAGES["measures"][able[0]].provides  # type: ignore[attr-defined]
+            own = {key: value for measure in sorted(provides) for key, value in options.get(measure, {}).items()}
+            part = bind(STAGES["measures"], Component(able[0], MappingProxyType(own)), self.clock)
+            found += [*self.find_producers(f"{able[0]!r}", part.needs - _MEASURED, known, options), part]
+        return found
+
+    def _is_producible(self, name: str, known: frozenset[str]) -> bool:
+        """True if a measure is known, or some producer makes it of what is known or producible itself."""
+        return name in known or any(
+            name in getattr(producer, "provides", ())
+            and all(self._is_producible(need, known) for need in producer.needs - _MEASURED)
+            for _, producer in STAGES["measures"].items()
+        )
 
     @property
     def parts(self) -> dict[str, Bound]:
         """Every component under a name that is the same in every process."""
         listed = {
             **self.own,
+            "measures": [*self.producers, *self.teacher_producers],
             "credit": [part for term in self.credit for part in term.parts],
             "selection": self.selection.parts,
             "loss": self.loss.parts,
@@ -80,26 +154,32 @@ class Objective:
         return frozenset().union(*(part.needs for part in [*credit, *self.selection.parts]))
 
     @property
-    def auxiliary_needs(self) -> frozenset[str]:
-        """Measurements of the policy that auxiliary models read."""
-        return frozenset().union(*(part.needs for part in self.auxiliaries))
+    def balanced(self) -> list[rewards.Reward]:
+        """Rewards that weigh their objectives by the objectives' gradients."""
+        return [reward for reward in self.rewards if "gradient_influence" in reward.learns_from]
 
-    def _check(self, teacher_model: bool, rewards_get: frozenset[str]) -> None:
+    @property
+    def copies(self) -> list[Bound]:
+        """Producers that own weights which follow the policy."""
+        return [part for part in (*self.producers, *self.teacher_producers) if hasattr(part.target, "follow")]
+
+    @property
+    def auxiliary_needs(self) -> frozenset[str]:
+        """Measurements that auxiliary models read when they are trained: of the policy, and their own."""
+        return frozenset().union(*(part.needs | frozenset(part.target.provides) for part in self.auxiliaries))
+
+    def _check(self, teacher_model: bool, extras: frozenset[str]) -> None:
         recipe = self.recipe
-        supplied = _MEASURED | _LOSS_ONLY | ({"logp_teacher"} if teacher_model else frozenset())
-        for part in (self.rollout, *self.auxiliaries):
+        supplied = (
+            extras | _MEASURED | _LOSS_ONLY | ({"logp_teacher", "teacher_model"} if teacher_model else frozenset())
+        )
+        for part in (self.rollout, *self.auxiliaries, *self.producers, *self.teacher_producers):
             supplied |= frozenset(getattr(part.target, "provides", ()))
         for part in self.parts.values():
             if missing := sorted(part.needs - supplied):
                 raise InputError(
                     f"{part.component.name!r} of recipe {recipe.name!r} needs {' and '.join(map(repr, missing))}, "
                     f"which nothing supplies: {_suggest_supplier(missing[0])}."
-                )
-        for reward in self.rewards:
-            if missing := reward.needs - rewards_get:
-                raise InputError(
-                    f"reward {reward.name!r} needs {sorted(missing)}, which neither this learner nor the environment "
-                    "supplies."
                 )
         if recipe.anchor not in _ANCHORS:
             raise unknown_name("anchor", recipe.anchor, _ANCHORS)
@@ -121,18 +201,30 @@ class Objective:
 
     # Groups ----------------------------------------------------------------------------------------------------------
 
-    def shape(self, groups: Sequence[Group]) -> list[Group]:
-        """Add the recipe's reward terms. An invalid verdict makes its trajectory invalid; it is not a reward of 0."""
-        shaped = list(groups)
+    def shape(self, groups: Sequence[Group], tokens_until: TokensUntil = count_all) -> list[Group]:
+        """Add the recipe's reward terms to the episodes that have none yet.
+
+        Every reward judges an episode once in its life: those that are judged already stay as they are and take no part
+        in the judgement of the others. An invalid verdict makes its trajectory invalid; it is not a reward of 0.
+
+        Args:
+            tokens_until: see `TokensUntil`; places rewards of parts of an action.
+        """
+        shaped = [tuple(t for t in group.trajectories if not t.judged) for group in groups]
         for reward in self.rewards:
-            judged = reward.batch([[trajectory.episode for trajectory in group.trajectories] for group in shaped])
-            for index, (group, verdicts) in enumerate(zip(shaped, judged, strict=True)):
-                pairs = zip(group.trajectories, verdicts, strict=True)
-                members = tuple(
-                    _add_reward(t, reward, verdict.terms or {reward.name: verdict.score}) for t, verdict in pairs
+            judged = reward.batch([[trajectory.episode for trajectory in members] for members in shaped])
+            shaped = [
+                tuple(
+                    _add_reward(t, reward, verdict, tokens_until) for t, verdict in zip(members, verdicts, strict=True)
                 )
-                shaped[index] = replace(group, trajectories=members).invalidate([not v.valid for v in verdicts])
-        return shaped
+                for members, verdicts in zip(shaped, judged, strict=True)
+            ]
+        result = []
+        for group, members in zip(groups, shaped, strict=True):
+            fresh = iter(replace(trajectory, judged=True) for trajectory in members)
+            every = tuple(t if t.judged else next(fresh) for t in group.trajectories)
+            result.append(replace(group, trajectories=every))
+        return result
 
     def advance(self, step: int, steps: int) -> None:
         """Set the clock of schedules and advance rewards to ``step``, which counts from 1."""
@@ -160,16 +252,29 @@ class Objective:
         advantage = torch.zeros(len(batch.ids))
         for term in self.credit:
             advantage = advantage + term.advantage(batch)
+        if any(t.advantage_weight != 1.0 for t in batch.trajectories):
+            asked = [t.advantage_weight for t in batch.trajectories]
+            advantage = advantage * batch.per_token(torch.tensor(asked))
         for adjust in self.adjustments:
             advantage = adjust(advantage, batch)
         weight = self.share(self.clock) * self.selection.weight(batch, advantage)
         if live_anchor is None:
             live_anchor = batch.logp_old is None
-        anchored = replace(batch, logp_old=batch.logp_mu) if self.recipe.anchor == "sampler" else batch
-        live_anchor = live_anchor and self.recipe.anchor == "policy"
+        live_anchor = live_anchor and self.recipe.anchor != "sampler"
+        anchored = batch
+        if self.recipe.anchor == "sampler":
+            anchored = replace(batch, logp_old=batch.logp_mu)
+        elif self.recipe.anchor == "rescored" and not live_anchor:
+            old = batch.measured("logp_old").to(batch.logp_mu)
+            anchored = replace(batch, logp_old=torch.where(self.sampled_now(batch), old, batch.logp_mu))
         return WeightedBatch(
             anchored, advantage, weight, trained_episodes(advantage, weight, self.loss, batch), self.loss, live_anchor
         )
+
+    def sampled_now(self, batch: Batch) -> Tensor:
+        """Action tokens that the policy sampled in this step, as it is at the beginning of the update, bool [N]."""
+        fresh = torch.tensor([t.version == self.clock.step for t in batch.trajectories], dtype=torch.bool)
+        return batch.written_by(Origin.POLICY, Origin.COPY) & batch.per_token(fresh)
 
     # State -----------------------------------------------------------------------------------------------------------
 
@@ -189,29 +294,71 @@ class Objective:
             parts[name].load_state_dict(saved)
 
 
-def _add_reward(trajectory: Trajectory, reward: rewards.Reward, terms: Mapping[str, float]) -> Trajectory:
-    """Add a reward's terms to a trajectory, and to each of its turns if the reward has values for them."""
+def _check_learning(parts: Sequence[rewards.Reward]) -> None:
+    """Raise InputError where a reward that learns from the training batch is a part of another."""
+    for reward in parts:
+        for inner in reward.walk():
+            if inner is not reward and inner.learns_from:
+                raise InputError(
+                    f"{inner.name!r} learns from the gradients of its objectives and cannot be a part of "
+                    f"{reward.name!r}; take it as a reward of its own, with the others as its objectives."
+                )
+
+
+def _collect_options(parts: Sequence[rewards.Reward]) -> dict[str, Mapping[str, Any]]:
+    """Collect the options of the producers of what rewards need, by measure.
+
+    Raises:
+        InputError: two rewards need one measure with different options.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    for part in (inner for reward in parts for inner in reward.walk()):
+        for measure, options in part.measure_options.items():
+            if measure not in part.needs:
+                continue
+            if found.setdefault(measure, options) != options:
+                raise InputError(
+                    f"{part.name!r} needs {measure!r} with {dict(options)}, but another reward of the recipe with "
+                    f"{dict(found[measure])}; give both the same options."
+                )
+    return found
+
+
+def _add_reward(
+    trajectory: Trajectory, reward: rewards.Reward, verdict: rewards.Verdict, tokens_until: TokensUntil
+) -> Trajectory:
+    """Add a verdict to a trajectory: its terms, and the rewards of turns and of parts of actions."""
+    terms = verdict.terms or {reward.name: verdict.score}
     # Two rewards may have a term of the same name.
     total = {name: trajectory.shaping.get(name, 0.0) + value for name, value in terms.items()}
-    turns = trajectory.turns
-    if isinstance(reward, StepReward) and (values := reward.values(trajectory.episode)) is not None:
-        pairs = zip(turns, values, strict=True)
-        turns = tuple(replace(turn, shaping=turn.shaping + float(value)) for turn, value in pairs)
+    turns = list(trajectory.turns)
+    for name, values in verdict.steps.items():
+        for number, value in enumerate(values):
+            turn = turns[number]
+            known = {**turn.shaping_terms, name: turn.shaping_terms.get(name, 0.0) + value}
+            turns[number] = replace(turn, shaping=turn.shaping + value, shaping_terms=known)
+    for span in verdict.spans:
+        turn = turns[span.turn]
+        turns[span.turn] = replace(turn, spans=(*turn.spans, (tokens_until(turn, span.stop), span.reward)))
     return replace(
         trajectory,
-        turns=turns,
+        turns=tuple(turns),
         shaping={**trajectory.shaping, **total},
+        remarks="\n".join(filter(None, (trajectory.remarks, verdict.feedback))),
+        stepwise=trajectory.stepwise or bool(verdict.steps),
         replaced=trajectory.replaced or reward.complete,
+        valid=trajectory.valid and verdict.valid,
+        extras={**trajectory.extras, **report} if (report := reward.report(verdict)) else trajectory.extras,
     )
 
 
 def _suggest_supplier(need: str) -> str:
     """Suggest an option that would supply a need, for the error message."""
-    if need == "logp_teacher":
+    if need in ("logp_teacher", "teacher_model"):
         return "name a model to distil from with --teacher-model"
     for stage in ("auxiliaries", "rollout"):
         registry = STAGES[stage]
         able = [name for name, target in registry.items() if need in getattr(target, "provides", ())]
         if able:
             return f"take --{stage} {' or '.join(able)}"
-    return "this learner does not measure it"
+    return "take an environment that supplies it (palaestra list measures)"

@@ -15,6 +15,7 @@ from .recipe import (
     Stages,
     Stream,
     c,
+    is_kl,
     register_recipe,
     schedule,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "Stages",
     "Stream",
     "c",
+    "is_kl",
     "register_recipe",
     "schedule",
 ]

@@ -11,13 +11,15 @@ register_recipe(
         summary="no group: KL in the reward of each token, returns-to-go whitened over the batch",
         credit=(Credit(c("kl_to_go", beta=0.01), c("none"), c("whiten")),),
         reduction=c("token_mean"),
+        minibatches=8,
     )
 )
 register_recipe(
     Recipe(
         name="reinforce_pp_baseline",
         paper="REINFORCE++, arXiv 2501.03262",
-        summary="group mean subtracted, then whitened over the batch; k2 in the loss (its strength varies)",
+        summary="group mean subtracted, then whitened over the batch; k2 in the loss (its strength varies); strictly "
+        "on-policy, one update a batch",
         credit=(Credit(scale=c("whiten")),),
         regularisers=(c("kl_k2", coefficient=0.001),),
         reduction=c("token_mean"),
@@ -27,7 +29,8 @@ register_recipe(
     Recipe(
         name="remax",
         paper="ReMax, arXiv 2310.10505",
-        summary="outcome minus that of one greedy episode, KL in the reward of each token, plain REINFORCE",
+        summary="outcome minus that of one greedy episode, KL in the reward of each token, plain REINFORCE; strictly "
+        "on-policy, one update a batch",
         rollout=c("greedy_twin"),
         credit=(Credit(c("kl_to_go", beta=0.01), c("greedy"), c("none")),),
         surrogate=c("reinforce"),
@@ -48,7 +51,8 @@ register_recipe(
     Recipe(
         name="otb",
         paper="The Optimal Token Baseline, arXiv 2602.07078",
-        summary="a baseline for each token, weighted by the estimated squared norm of the score so far, no scale",
+        summary="a baseline for each token, weighted by the estimated squared norm of the score so far, no scale; "
+        "strictly on-policy, one update a batch",
         credit=(Credit(c("outcome_by_token"), c("optimal_token"), c("none")),),
         reduction=c("token_mean"),
     )
@@ -76,7 +80,8 @@ register_recipe(
     Recipe(
         name="max_rl",
         paper="MaxRL, arXiv 2602.02710",
-        summary="centred outcomes over the group's mean: the gradient of the log success rate",
+        summary="centred outcomes over the group's mean: the gradient of the log success rate; strictly on-policy, "
+        "one update a batch",
         credit=(Credit(scale=c("mean")),),
         surrogate=c("reinforce"),
         reduction=c("token_mean"),
@@ -122,6 +127,7 @@ register_recipe(
         credit=(Credit(c("success"), c("fixed", value=0.5), c("sign")),),
         masks=(c("positive"),),
         reduction=c("token_mean"),
+        minibatches=4,
     )
 )
 register_recipe(
@@ -132,6 +138,7 @@ register_recipe(
         credit=(Credit(c("success"), c("fixed", value=0.5), c("sign")),),
         masks=(c("negative"),),
         reduction=c("token_mean"),
+        minibatches=4,
     )
 )
 register_recipe(
@@ -142,6 +149,7 @@ register_recipe(
         credit=(Credit(c("success"), c("fixed", value=0.5), c("sign")),),
         adjustments=(c("sign_weights", positive=0.1, negative=1.0),),
         reduction=c("token_mean"),
+        minibatches=4,
     )
 )
 register_recipe(
@@ -180,6 +188,7 @@ register_recipe(
         credit=(Credit(baseline=c("quantile", level=0.4)),),
         surrogate=c("clip", low=0.2, high=0.28),
         reduction=c("token_mean"),
+        minibatches=16,
     )
 )
 register_recipe(
@@ -204,7 +213,8 @@ register_recipe(
     Recipe(
         name="pc_grpo",
         paper="PuzzleCraft, arXiv 2512.14944",
-        summary="groups weighted by 4 d (1 - d), d the mean outcome, and by how answers differ; no scale, no KL",
+        summary="groups weighted by 4 d (1 - d), d the mean outcome, and by how answers differ, among the task's "
+        "options or as permutations; no scale, no KL",
         credit=(Credit(scale=c("none")),),
         weights=(c("mid_difficulty", factor=4.0, diversity=0.5),),
     )

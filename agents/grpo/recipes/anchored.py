@@ -16,6 +16,7 @@ register_recipe(
         reduction=c("token_mean"),
         reference=c("on_stall", patience=3),
         refill=4,
+        minibatches=4,
     )
 )
 register_recipe(

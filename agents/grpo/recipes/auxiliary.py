@@ -14,17 +14,18 @@ register_recipe(
         auxiliaries=(c("critic", discount=1.0, decay=0.95),),
         reduction=c("token_mean"),
         epochs=3,
+        minibatches=4,
     )
 )
 register_recipe(
     Recipe(
         name="reft",
         paper="ReFT, arXiv 2401.08967",
-        summary="imitation of the oracle for 40 updates, then PPO with KL to where that ended (k2 in the loss, which "
-        "is k1 in the reward); the critic is a head that does not train the policy",
-        credit=(Credit(c("gae", discount=1.0, decay=0.95), c("none"), c("whiten")),),
-        regularisers=(c("kl_k2", coefficient=0.05),),
-        auxiliaries=(c("critic", discount=1.0, decay=0.95),),
+        summary="imitation of the oracle for 40 updates, then PPO with KL to where that ended in the reward of each "
+        "token, and 0.1 for a wrong number; the critic is a head that does not train the policy",
+        shaping=(c("partial-number"),),
+        credit=(Credit(c("kl_gae", beta=0.05, discount=1.0, decay=0.95), c("none"), c("whiten")),),
+        auxiliaries=(c("critic", discount=1.0, decay=0.95, beta=0.05),),
         reduction=c("token_mean"),
         streams=(Stream(c("oracle"), coefficient=schedule("piecewise", points=((39, 1.0), (40, 0.0)))),),
         rollout_share=schedule("piecewise", points=((39, 0.0), (40, 1.0))),

@@ -8,7 +8,8 @@ register_recipe(
     Recipe(
         name="grpo",
         paper="DeepSeekMath, arXiv 2402.03300",
-        summary="group-normalised advantages, symmetric clip, mean over each sequence, KL to the starting policy",
+        summary="group-normalised advantages, symmetric clip, mean over each sequence, KL to the starting policy; "
+        "strictly on-policy, one update a batch",
         regularisers=(c("kl_k3", coefficient=0.04),),
     )
 )
@@ -19,6 +20,7 @@ register_recipe(
         summary="no division by the standard deviation nor by length, no KL",
         credit=(Credit(scale=c("none")),),
         reduction=c("constant"),
+        minibatches=8,
     )
 )
 register_recipe(
@@ -31,6 +33,7 @@ register_recipe(
         surrogate=c("clip", low=0.2, high=0.28),
         reduction=c("token_mean"),
         refill=4,
+        minibatches=16,
     )
 )
 register_recipe(

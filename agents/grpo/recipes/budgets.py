@@ -14,6 +14,7 @@ register_recipe(
         credit=(Credit(baseline=c("drawn_mean"), scale=c("none")),),
         surrogate=c("clip", low=0.2, high=0.28),
         reduction=c("token_mean"),
+        minibatches=4,
     )
 )
 register_recipe(
@@ -25,6 +26,7 @@ register_recipe(
         credit=(Credit(baseline=c("drawn_mean"), scale=c("none")),),
         surrogate=c("clip", low=0.2, high=0.28),
         reduction=c("token_mean"),
+        minibatches=4,
     )
 )
 register_recipe(
@@ -51,5 +53,6 @@ register_recipe(
         reduction=c("token_mean"),
         reference=c("on_stall", patience=3),
         refill=4,
+        minibatches=4,
     )
 )

@@ -25,9 +25,11 @@ for _recipe in (
     Recipe(
         name="topr",
         paper="TOPR, arXiv 2503.14286",
-        summary="rewards of 1 and -1 without baseline; right answers imitated, wrong ones weighted by min(pi / mu, 1)",
+        summary="rewards of 1 and -1 without baseline; right answers imitated, wrong ones weighted by min(pi / mu, "
+        "1); four updates a batch (the number is not stated)",
         credit=SIGNED,
         surrogate=c("topr", level="sequence"),
+        minibatches=4,
     ),
     Recipe(
         name="opmd",
@@ -52,6 +54,7 @@ for _recipe in (
         credit=CENTRED,
         surrogate=c("rec", clip="one_side", weight="is"),
         reduction=c("token_mean"),
+        minibatches=20,
     ),
     Recipe(
         name="rec_one_side_noweight",
@@ -60,6 +63,7 @@ for _recipe in (
         credit=CENTRED,
         surrogate=c("rec", clip="one_side", weight="none", near=(0.6, 2.0)),
         reduction=c("token_mean"),
+        minibatches=20,
     ),
     Recipe(
         name="rec_two_side",
@@ -68,6 +72,7 @@ for _recipe in (
         credit=CENTRED,
         surrogate=c("rec", clip="two_side", weight="is"),
         reduction=c("token_mean"),
+        minibatches=20,
     ),
     Recipe(
         name="rec_ring",
@@ -76,6 +81,7 @@ for _recipe in (
         credit=CENTRED,
         surrogate=c("rec", clip="ring", weight="none"),
         reduction=c("token_mean"),
+        minibatches=20,
     ),
     Recipe(
         name="rec_opmd",
@@ -85,6 +91,7 @@ for _recipe in (
         surrogate=c("rec", clip="none", weight="none"),
         regularisers=(c("log_ratio_square", coefficient=0.1),),
         reduction=c("token_mean"),
+        minibatches=20,
     ),
     Recipe(
         name="red_weight",
@@ -93,6 +100,7 @@ for _recipe in (
         credit=CENTRED,
         surrogate=c("rec", clip="none", weight="advantage"),
         reduction=c("token_mean"),
+        minibatches=20,
     ),
     Recipe(
         name="red_drop",
@@ -103,24 +111,28 @@ for _recipe in (
         credit=CENTRED,
         surrogate=c("rec", clip="none", weight="none"),
         reduction=c("token_mean"),
+        minibatches=20,
     ),
     Recipe(
         name="dpo",
         paper="DPO, arXiv 2305.18290",
         summary="each pair of a group with unequal outcomes is a preference; fresh samples, no advantage",
         surrogate=c("dpo", beta=0.1),
+        origins=("policy", "teacher"),
     ),
     Recipe(
         name="ipo_pairs",
         paper="IPO, arXiv 2310.12036",
         summary="pairs as in dpo, with a squared error around a fixed margin",
         surrogate=c("ipo_pairs", beta=0.1),
+        origins=("policy", "teacher"),
     ),
     Recipe(
         name="kto",
         paper="KTO, arXiv 2402.01306",
         summary="each episode is desirable or not by itself; reference point from the batch's own episodes",
         surrogate=c("kto", beta=0.1),
+        origins=("policy", "teacher"),
     ),
     Recipe(
         name="rrhf",

@@ -9,14 +9,15 @@ from __future__ import annotations
 from .recipe import Recipe, c, register_recipe
 
 
-def _corrected(name: str, paper: str, summary: str, corrector: str, **params: object) -> Recipe:
+def _corrected(name: str, paper: str, summary: str, corrector: str, updates: int = 1, **params: object) -> Recipe:
     return Recipe(
         name=name,
         paper=paper,
-        summary=f"{summary}; token mean, no KL",
+        summary=f"for stale samplers: {summary}; token mean, no KL",
         anchor="policy",
         corrector=c(corrector, **params),
         reduction=c("token_mean"),
+        minibatches=updates,
     )
 
 
@@ -26,12 +27,14 @@ for _recipe in (
         "AReaL, arXiv 2505.24298",
         "the clip around the policy, times the weight of the gap",
         "importance",
+        updates=4,
     ),
     _corrected(
         "tis",
         "Your Efficient RL Framework Secretly Brings You Off-Policy RL Training, Yao et al. 2025",
         "weights of the gap capped at 2",
         "truncated_is",
+        updates=16,
         cap=2.0,
     ),
     _corrected(
@@ -79,14 +82,17 @@ for _recipe in (
         summary="failed episodes that the policy has moved away from by 0.1 nats a token are dropped; unbiased KL",
         corrector=c("opsm", delta=0.1),
         regularisers=(c("kl_k3_unbiased", coefficient=1e-3),),
+        minibatches=16,
     ),
     Recipe(
         name="m2po",
         paper="M2PO, arXiv 2510.01161",
         summary="of the tokens that a clip could stop, those of the largest log-ratios are dropped until the mean "
-        "square is 0.04; no clip, no KL",
+        "square is 0.04; no clip, token mean, no KL",
         corrector=c("m2po", limit=0.04),
         surrogate=c("ratio"),
+        reduction=c("token_mean"),
+        minibatches=4,
     ),
 ):
     register_recipe(_recipe)

@@ -26,7 +26,9 @@ register_recipe(
     Recipe(
         name="rusca_rl",
         paper="RuscaRL, arXiv 2508.16949",
-        summary="samples see a share of the criteria that falls within the group and with training; the loss does not",
+        summary="the score of the task's rubric is the reward; samples see a share of the criteria that falls within "
+        "the group and with training; the loss does not",
+        shaping=(c("rubric", aggregation="signed", complete=True),),
         rollout=c(
             "guided",
             trigger="always",
@@ -36,6 +38,18 @@ register_recipe(
             template="A good answer meets these criteria:\n{hint}",
             merge="replace",
         ),
+    )
+)
+register_recipe(
+    Recipe(
+        name="rgr_grpo",
+        paper="RGR-GRPO, arXiv 2511.12344",
+        summary="the share of a rubric's points is the reward; the best sample is written again with the criteria that "
+        "it does not meet as a critique, and the new row shaped by pi / (pi + 0.1) (the paper's trigger is not stated)",
+        rollout=c("rubric_refine"),
+        shaping=(c("rubric", aggregation="mean", complete=True),),
+        surrogate=c("by_origin", policy=c("clip", low=0.2, high=0.2), teacher=c("shaped_ratio", gamma=0.1)),
+        origins=("policy", "teacher"),
     )
 )
 register_recipe(
@@ -51,7 +65,8 @@ register_recipe(
     Recipe(
         name="ghpo",
         paper="GHPO, arXiv 2507.10628",
-        summary="a failing group is sampled again with a quarter, half, three quarters of the solution in the prompt",
+        summary="a failing group is sampled again with a quarter, half, three quarters of the steps of the worked "
+        "solution in the prompt",
         rollout=c("guided", trigger="all_fail", amount="ladder(levels=(0.25, 0.5, 0.75))", merge="replace"),
     )
 )
@@ -74,8 +89,8 @@ register_recipe(
     Recipe(
         name="agent_rlvr",
         paper="Agent-RLVR, arXiv 2506.11425",
-        summary="every failed attempt is tried again with what was wrong with it and a plan in the prompt (the paper "
-        "updates by DPO)",
+        summary="every failed attempt is tried again with its errors, feedback and failing test and the first half of "
+        "the worked steps as a plan in the prompt (the paper updates by DPO)",
         rollout=c(
             "guided",
             trigger="any_fail",
@@ -91,8 +106,9 @@ register_recipe(
     Recipe(
         name="igpo_inpainting",
         paper="IGPO, arXiv 2509.10396",
-        summary="in failing groups chunks of the solution are put into answers; up to half of the group are replaced "
-        "by those that came out right; of inserted tokens the most uncertain fifth is trained; ratios by sequence",
+        summary="in failing groups chunks of the worked steps are put into answers; up to half of the group are "
+        "replaced by those that came out right; of inserted tokens the most uncertain fifth is trained; ratios by "
+        "sequence",
         rollout=c(
             "guided",
             trigger="all_fail",
@@ -123,15 +139,24 @@ register_recipe(
         surrogate=c("by_origin", policy=c("clip", low=0.2, high=0.2), teacher=c("shaped_ratio", gamma=0.1)),
         reduction=c("constant"),
         origins=("policy", "teacher"),
+        minibatches=2,
     )
 )
 register_recipe(
     Recipe(
         name="ampo_multi_guidance",
         paper="AMPO, arXiv 2510.02227",
-        summary="two failures of a failing group give way to the teacher's rows that the policy understands best, "
-        "shaped by pi / (pi + 0.1); the pool is the oracle and up to three earlier successes",
-        rollout=c("teacher_rows", trigger="all_fail", merge="failures", most=2, remember=3),
+        summary="two failures of a failing group give way to the teachers' rows whose answers the policy finds "
+        "likeliest after their reasoning, shaped by pi / (pi + 0.1); the pool is the worked solution, the data set's "
+        "rationale, two samples of --teacher-model if there is one, and up to three earlier successes",
+        rollout=c(
+            "teacher_rows",
+            trigger="all_fail",
+            merge="failures",
+            most=2,
+            remember=3,
+            sources="oracle + rationale + model(samples=2, optional=True)",
+        ),
         credit=(Credit(scale=c("none")),),
         surrogate=c("by_origin", policy=c("clip", low=0.2, high=0.2), teacher=c("shaped_ratio", gamma=0.1)),
         reduction=c("constant"),
@@ -157,8 +182,9 @@ register_recipe(
     Recipe(
         name="scope_repair",
         paper="SCOPE, arXiv 2602.24110",
-        summary="the oracle rewrites the first wrong turn of a failed episode, the policy goes on, and what succeeds "
-        "joins the group, rewritten tokens shaped as LUFFY's (the paper's weights are not stated)",
+        summary="the oracle rewrites the first wrong step of a failed answer or turn of a failed game, the policy "
+        "goes on, and what succeeds joins the group, rewritten tokens shaped as LUFFY's (the paper's weights are not "
+        "stated)",
         rollout=c("first_error_repair"),
         surrogate=c("by_origin", policy=c("clip", low=0.2, high=0.2), teacher=c("shaped_ratio", gamma=0.1)),
         origins=("policy", "teacher"),

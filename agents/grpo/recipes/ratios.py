@@ -16,25 +16,30 @@ for _recipe in (
         paper="GSPO, arXiv 2507.18071",
         summary="the geometric mean of an episode's ratios is clipped, in a narrow band; no KL",
         surrogate=c("gspo", low=3e-4, high=4e-4),
+        minibatches=4,
     ),
     Recipe(
         name="gspo_token",
         paper="GSPO, arXiv 2507.18071",
         summary="GSPO's ratio with token gradients, for advantages that differ within an episode; no KL",
         surrogate=c("gspo_token", low=3e-4, high=4e-4),
+        minibatches=4,
     ),
     Recipe(
         name="luspo",
         paper="LUSPO, arXiv 2602.05261",
-        summary="GSPO with each episode counting as often as it has tokens, in a wider band; no KL",
+        summary="GSPO with each episode counting as often as it has tokens, in a wider band; no KL; four updates a "
+        "batch (the number is not stated)",
         surrogate=c("gspo", low=2e-3, high=2.5e-3),
         reduction=c("sequence_sum"),
+        minibatches=4,
     ),
     Recipe(
         name="gmpo",
         paper="GMPO, arXiv 2507.20673",
         summary="geometric mean of token ratios, each clipped to [e^-0.4, e^0.4]; no KL",
         surrogate=c("gmpo", low=0.4, high=0.4),
+        minibatches=8,
     ),
     Recipe(
         name="cispo",
@@ -42,12 +47,14 @@ for _recipe in (
         summary="REINFORCE weighted by the capped, detached ratio, no token loses its gradient; token mean, no KL",
         surrogate=c("cispo", cap=5.0),
         reduction=c("token_mean"),
+        minibatches=16,
     ),
     Recipe(
         name="sapo",
         paper="SAPO, arXiv 2511.20347",
         summary="a sigmoid of the ratio in place of the clip, steeper for negative advantages; no KL",
         surrogate=c("sapo", tau_positive=1.0, tau_negative=1.05),
+        minibatches=4,
     ),
     Recipe(
         name="vespo",
@@ -55,6 +62,7 @@ for _recipe in (
         summary="REINFORCE with a gamma-shaped weight of the episode's whole ratio; token mean, no KL",
         surrogate=c("vespo"),
         reduction=c("token_mean"),
+        minibatches=8,
     ),
     Recipe(
         name="dppo",
@@ -62,6 +70,7 @@ for _recipe in (
         summary="drops tokens whose probability has moved by more than 0.15, whatever the ratio; token mean, no KL",
         surrogate=c("dppo_tv", low=0.15, high=0.15),
         reduction=c("token_mean"),
+        minibatches=8,
     ),
     Recipe(
         name="dppo_kl",
@@ -69,11 +78,13 @@ for _recipe in (
         summary="drops tokens whose binary KL divergence exceeds 0.05; token mean, no KL in the loss",
         surrogate=c("dppo_kl", low=0.05, high=0.05),
         reduction=c("token_mean"),
+        minibatches=8,
     ),
     Recipe(
         name="prime_rl",
         paper="prime-rl, INTELLECT-3, arXiv 2512.16144",
-        summary="no std; tokens whose probability moved by more than 0.2 are dropped; squared log-ratio penalty",
+        summary="no std; tokens whose probability moved by more than 0.2 are dropped; squared log-ratio penalty; for "
+        "stale samplers, one update a batch",
         credit=CENTRED,
         surrogate=c("dppo_tv", low=0.2, high=0.2, form="ratio"),
         regularisers=(c("log_ratio_square", coefficient=1e-3),),
@@ -82,7 +93,8 @@ for _recipe in (
     Recipe(
         name="ipo",
         paper="prime-rl's loss ipo",
-        summary="no std; tokens that moved by more than 0.2 either way are dropped; squared log-ratio penalty",
+        summary="no std; tokens that moved by more than 0.2 either way are dropped; squared log-ratio penalty; for "
+        "stale samplers, one update a batch",
         credit=CENTRED,
         surrogate=c("ipo", threshold=0.2),
         regularisers=(c("log_ratio_square", coefficient=1e-3),),
@@ -91,9 +103,11 @@ for _recipe in (
     Recipe(
         name="dual_clip",
         paper="Dual-clip PPO, arXiv 1912.09729",
-        summary="the clip has a second bound of 3 for negative advantages; token mean, no KL",
+        summary="the clip has a second bound of 3 for negative advantages; token mean, no KL; four updates a batch "
+        "(the number is not stated)",
         surrogate=c("dual_clip", low=0.2, high=0.2, worst=3.0),
         reduction=c("token_mean"),
+        minibatches=4,
     ),
     Recipe(
         name="intellect_2",
@@ -102,6 +116,7 @@ for _recipe in (
         surrogate=c("two_sided", low=0.2, high=0.2, delta=4.0),
         regularisers=(c("kl_k3", coefficient=1e-3),),
         reduction=c("token_mean"),
+        minibatches=8,
     ),
     Recipe(
         name="aspo",
@@ -109,6 +124,8 @@ for _recipe in (
         summary="the ratio of positive advantages is turned over; soft cap at 3; token mean, no KL",
         surrogate=c("aspo", low=0.2, high=0.28, cap=3.0),
         reduction=c("token_mean"),
+        minibatches=4,
+        epochs=3,
     ),
     Recipe(
         name="bapo",
@@ -116,12 +133,15 @@ for _recipe in (
         summary="clip bounds rise until positive tokens make up 0.4 of what the batch contributes; token mean, no KL",
         surrogate=c("bapo", share=0.4),
         reduction=c("token_mean"),
+        minibatches=4,
+        epochs=2,
     ),
     Recipe(
         name="dcpo",
         paper="DCPO, arXiv 2509.02333",
         summary="clip bounds from the token's old probability; GRPO's advantages instead of cumulative ones, no KL",
         surrogate=c("dcpo", low=0.16, high=0.2),
+        minibatches=16,
     ),
     Recipe(
         name="tr_grpo",
@@ -136,6 +156,7 @@ for _recipe in (
         summary="a few tokens of high covariance between advantage and log-probability are left out; token mean, no KL",
         surrogate=c("clip_cov", share=2e-4, smallest=1.0, largest=5.0),
         reduction=c("token_mean"),
+        minibatches=8,
     ),
     Recipe(
         name="kl_cov",
@@ -143,6 +164,7 @@ for _recipe in (
         summary="tokens of the highest covariance are held near the old policy instead of clipped; token mean, no KL",
         surrogate=c("kl_cov", share=2e-4, coefficient=1.0),
         reduction=c("token_mean"),
+        minibatches=8,
     ),
 ):
     register_recipe(_recipe)

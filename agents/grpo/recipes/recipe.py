@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -153,6 +153,8 @@ class Recipe:
 
     Attributes:
         rollout: strategy that plays the samples of a task.
+        measures: producers of what rewards and teachers read, where their parameters differ from the defaults; those
+            that are needed are added by themselves.
         shaping: registered rewards, added to the environment's or, if complete, replacing them; a parameter may be a
             component, so that trees can be written: ``c("weighted", child=c("overlong"), weight=0.5)``.
         filters: selections of the groups, and of their episodes, that are trained.
@@ -162,7 +164,9 @@ class Recipe:
         masks: conditions on the tokens that are trained; all must hold.
         weights: factors on the weight of each token.
         anchor: the policy that importance ratios are taken against: "sampler" (by the log-probabilities recorded with
-            the tokens) or "policy" (at the beginning of the update; the corrector handles the gap to the sampler).
+            the tokens), "policy" (at the beginning of the update; the corrector handles the gap to the sampler) or
+            "rescored" (as "policy" at tokens that it sampled in this step itself, as "sampler" at all others), which
+            takes the place of "sampler" where weights are half precision.
         corrector, surrogate, regularisers, reduction: see the packages and modules of these names.
         streams: further episodes that are trained with the rollouts.
         auxiliaries: models trained with the policy.
@@ -179,6 +183,7 @@ class Recipe:
     paper: str
     summary: str
     rollout: Component = c("independent")
+    measures: tuple[Component, ...] = ()
     shaping: tuple[Component, ...] = ()
     filters: tuple[Component, ...] = ()
     replay: Component = c("none")
@@ -217,32 +222,32 @@ class Recipe:
         mine, theirs = self.stages(), other.stages()
         return {stage: text for stage, text in mine.items() if text != theirs[stage]}
 
-    def with_(self, **overrides: str) -> Recipe:
-        """Replace stages by the components in a text: ``with_(surrogate="cispo", masks="none")``.
+    def with_(self, **overrides: str | Component | Sequence[Component]) -> Recipe:
+        """Replace stages by components, or by those in a text: ``with_(surrogate="cispo", masks="none")``.
 
         ``returns``, ``baseline`` and ``scale`` replace parts of the credit of a recipe with one credit term.
 
         Raises:
-            InputError: there is no such stage, the text is no component, or the recipe has several credit terms.
+            InputError: there is no such stage, a value is no component, or the recipe has several credit terms.
         """
         changed: dict[str, Any] = {}
-        for stage, text in overrides.items():
+        for stage, value in overrides.items():
             if stage not in OVERRIDES:
                 raise unknown_name("stage of a recipe", stage, OVERRIDES)
             if stage in STAGES and STAGES[stage].part == "credit":
                 if len(self.credit) != 1:
                     raise InputError(
-                        f"{stage}={text!r} cannot replace a part of the credit of recipe {self.name!r}, which has "
+                        f"{stage}={value!r} cannot replace a part of the credit of recipe {self.name!r}, which has "
                         f"{len(self.credit)} terms; register a recipe of your own."
                     )
                 (term,) = changed.get("credit", self.credit)
-                changed["credit"] = (dataclasses.replace(term, **{stage: Component.parse(text)}),)
+                changed["credit"] = (dataclasses.replace(term, **{stage: _read_part(stage, value)}),)
             elif stage == "anchor":
-                changed[stage] = text
+                changed[stage] = value
             elif stage == "shaping" or STAGES[stage].many:
-                changed[stage] = Component.parse_all(text)
+                changed[stage] = _read_parts(stage, value)
             else:
-                changed[stage] = Component.parse(text)
+                changed[stage] = _read_part(stage, value)
         return dataclasses.replace(self, **changed) if changed else self
 
     def with_kl(self, coefficient: float) -> Recipe:
@@ -250,20 +255,39 @@ class Recipe:
 
         0 removes them; a recipe without any gets ``kl_k3``.
         """
-        others = [part for part in self.regularisers if not part.name.startswith(_KL)]
+        others = [part for part in self.regularisers if not is_kl(part)]
         if not coefficient:
             return dataclasses.replace(self, regularisers=tuple(others))
         if len(others) == len(self.regularisers):
             return dataclasses.replace(self, regularisers=(*others, c("kl_k3", coefficient=coefficient)))
         parts = (
-            c(part.name, **{**part.params, "coefficient": coefficient}) if part.name.startswith(_KL) else part
+            c(part.name, **{**part.params, "coefficient": coefficient}) if is_kl(part) else part
             for part in self.regularisers
         )
         return dataclasses.replace(self, regularisers=tuple(parts))
 
 
-_KL = "kl_"
-"""Prefix of the penalties that are KL divergences from the reference."""
+def is_kl(regulariser: Component) -> bool:
+    """True for a penalty that is a KL divergence from the reference: its name says so."""
+    return regulariser.name.startswith("kl_")
+
+
+def _read_parts(stage: str, value: Any) -> tuple[Component, ...]:
+    """Read one or several components, or their text."""
+    if isinstance(value, str):
+        return Component.parse_all(value)
+    parts = (value,) if isinstance(value, Component) else value
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, Component) for part in parts):
+        raise InputError(f"{stage} must be components or their text, such as 'clip(low=0.2)', not {value!r}.")
+    return tuple(parts)
+
+
+def _read_part(stage: str, value: Any) -> Component:
+    """Read the component of a stage that has one, or its text."""
+    parts = (Component.parse(value),) if isinstance(value, str) else _read_parts(stage, value)
+    if len(parts) != 1:
+        raise InputError(f"{stage} must be one component, such as c('clip', low=0.2), not {value!r}.")
+    return parts[0]
 
 
 @dataclass(frozen=True)
@@ -273,6 +297,7 @@ class Stages:
 
     Attributes:
         rollout: how the samples of a task are played.
+        measures: producers of what rewards and teachers read, with parameters, e.g. "prefix_values(samples=4)".
         shaping: rewards beside the environment's.
         filters: which groups and episodes are trained.
         replay: what is remembered and mixed in.
@@ -282,7 +307,7 @@ class Stages:
         adjustments: what happens to advantages afterwards.
         masks: which tokens are trained.
         weights: factors on the weight of each token.
-        anchor: what ratios are taken against, "sampler" or "policy".
+        anchor: what ratios are taken against, "sampler", "policy" or "rescored".
         corrector: factors for the gap between sampler and anchor.
         surrogate: what is maximised, e.g. "cispo" or "clip(low=0.2, high=0.28)".
         regularisers: penalties, e.g. "kl_k3(coefficient=0.01) + entropy_bonus".
@@ -293,6 +318,7 @@ class Stages:
     """
 
     rollout: str | None = None
+    measures: str | None = None
     shaping: str | None = None
     filters: str | None = None
     replay: str | None = None

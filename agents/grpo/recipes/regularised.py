@@ -20,7 +20,8 @@ for _recipe in (
     Recipe(
         name="skywork_or1",
         paper="Skywork-OR1, arXiv 2505.22312",
-        summary="entropy bonus that aims at 0.2 nats; token mean, groups without variance dropped",
+        summary="entropy bonus that aims at 0.2 nats; token mean, groups without variance dropped; strictly on- "
+        "policy, one update a batch",
         filters=(c("mixed_outcomes"),),
         regularisers=(c("entropy_target", target=0.2, step=0.005),),
         reduction=c("token_mean"),
@@ -28,9 +29,10 @@ for _recipe in (
     Recipe(
         name="lp_reg",
         paper="Lp-Reg, arXiv 2510.03222",
-        summary="no lower clip; unlikely but sensible tokens of failures are held up by a KL; token mean",
+        summary="no lower clip; unlikely tokens of failures that are no noise are shielded by a KL from the old policy "
+        "without its noise; token mean; strictly on-policy, one update a batch",
         surrogate=c("lp_reg", largest=10.0),
-        regularisers=(c("low_prob_shield", coefficient=1.0, share=0.01, floor=0.02),),
+        regularisers=(c("low_prob_shield", coefficient=1.0, share=0.01, kappa=0.02),),
         reduction=c("token_mean"),
     ),
     Recipe(

@@ -64,6 +64,7 @@ register_recipe(
                 reduction=c("sequence_mean"),
             ),
         ),
+        minibatches=2,
     )
 )
 register_recipe(

@@ -41,5 +41,6 @@ register_recipe(
         filters=(c("high_variance", share=0.25),),
         surrogate=c("clip", low=0.2, high=0.28),
         reduction=c("token_mean"),
+        minibatches=4,
     )
 )

@@ -66,6 +66,12 @@ def _add(stage: Stage) -> Stage:
 ROLLOUTS = _add(Stage("rollout", "rollout strategy", "rollouts", group="palaestra.rollouts"))
 """``strategy(**params)``; ``.play(tasks, player) -> list[Group]``, one group a task (see `rollouts.player`)."""
 
+PRODUCERS = _add(
+    Stage("measures", "producer of measures", "measures", arguments=2, many=True, group="palaestra.measures")
+)
+"""``(groups, instruments, **params) -> [[{name: value}]]``: values of each trajectory, found before it is judged (see
+`measures.instruments`). Those that a reward or the teacher needs are added to a recipe by themselves."""
+
 FILTERS = _add(Stage("filters", "filter", "components.filters", arguments=1, many=True))
 """``(groups, **params) -> groups``: the groups, and trajectories of them, that are trained."""
 

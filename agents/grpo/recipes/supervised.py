@@ -44,6 +44,7 @@ register_recipe(
             trigger="all_fail",
             amount="fixed(share=1.0)",
             where="stripped",
+            source="answer",
             keep="successes",
             merge="failures",
             most=1,

@@ -15,6 +15,7 @@ register_recipe(
         surrogate=c("clip", low=0.2, high=0.28),
         reduction=c("token_mean"),
         refill=4,
+        minibatches=16,
     )
 )
 register_recipe(
@@ -39,7 +40,8 @@ register_recipe(
     Recipe(
         name="pro_grpo",
         paper="ProGRPO, arXiv 2602.05281",
-        summary="answers that the policy was surer of than its others are reinforced less (the strength is not stated)",
+        summary="answers are reinforced less, the surer the policy was of them than of the question (the strength is "
+        "not stated)",
         adjustments=(c("confidence", alpha=0.1, share=0.2),),
     )
 )
@@ -60,5 +62,15 @@ register_recipe(
         adjustments=(c("sigma_filter", sigmas=3.0),),
         surrogate=c("clip_preclipped", low=0.2, high=0.2, largest=1000.0),
         reduction=c("token_mean"),
+    )
+)
+register_recipe(
+    Recipe(
+        name="vogue",
+        paper="VOGUE (DUPL), arXiv 2510.01444",
+        summary="each task is played again in other words, less and less often; advantages grow with the entropy of a "
+        "token, and there also with how much the wording changes its distribution",
+        rollout=c("perturbed_twin", start=1.0, changes=3),
+        adjustments=(c("dual_uncertainty", alpha=0.4, kappa=2.0, twin_alpha=1.0, twin_kappa=2.0),),
     )
 )

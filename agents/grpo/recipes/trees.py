@@ -23,6 +23,7 @@ register_recipe(
         "entropy; shared tokens have the mean advantage of those that share them, no KL",
         rollout=c("tool_branch", initial=0.5, beam=2, base=0.5, weight=0.2),
         adjustments=(c("shared_mean"),),
+        minibatches=8,
     )
 )
 register_recipe(
@@ -43,7 +44,7 @@ register_recipe(
         "among its siblings",
         rollout=c("split_tree", roots=1, width=2, splits=4, at="token", copies="once"),
         credit=(
-            Credit(c("node_return"), c("group_mean", by="siblings"), c("group_std", ddof=1, eps=1e-4, by="siblings")),
+            Credit(c("node_return"), c("group_mean", by="siblings"), c("group_std", ddof=0, eps=1e-4, by="siblings")),
         ),
     )
 )
@@ -70,6 +71,8 @@ register_recipe(
         credit=(Credit(c("segment_gain"), c("none"), c("none")),),
         regularisers=(c("kl_k3", coefficient=1e-4),),
         reduction=c("token_mean"),
+        minibatches=8,
+        epochs=2,
     )
 )
 register_recipe(

@@ -36,6 +36,21 @@ class Environments:
         self.threads = threads_for(first)
         self.give_back(first)
 
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Names of the environments of a mixture; empty for any other id."""
+        return tuple(getattr(self.param_space, "families", ()))
+
+    @property
+    def spaces(self) -> tuple[Any, ...]:
+        """The parameters of each environment of a mixture, or of the only one."""
+        return tuple(getattr(self.param_space, "families", {"": self.param_space}).values())
+
+    def set_progress(self, step: int, steps: int) -> None:
+        """Set the place in training, ``step`` of ``steps`` updates, which the weights of a mixture may follow."""
+        if self.families:
+            self.param_space.set_progress(step, steps)
+
     def take(self) -> gymnasium.Env[Any, Any]:
         """Take a free environment; make one if there is none."""
         if self._free:
@@ -73,18 +88,3 @@ def restore(env: gymnasium.Env[Any, Any], state: Any, seed: int, params: Mapping
         begin(env, seed, params)
     inner: Any = env.unwrapped
     inner.set_state(state)
-
-
-def oracle_action(env: gymnasium.Env[Any, Any]) -> str:
-    """The next action of the environment's scripted solver.
-
-    Raises:
-        InputError: the environment has no solver.
-    """
-    inner: Any = env.unwrapped
-    try:
-        return str(inner.oracle())
-    except (AttributeError, NotImplementedError):
-        raise InputError(
-            f"{type(inner).__name__} has no oracle(); strategies that show solutions need one, choose another rollout."
-        ) from None

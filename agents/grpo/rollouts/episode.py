@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import gymnasium
 
-from ....errors import InputError
+from ....rewards import Recording
 from ...engines.sampler import Completion, Request
 from ...language.renderer import Renderer
+from ...oracle import worked_action
 from ..batch.trajectory import Origin, Trajectory, Turn
-from .environments import oracle_action, snapshot
-from .starts import Insert, Moment, Start, TokenLimits
+from .environments import snapshot
+from .starts import Conditions, Insert, Moment, Start, TokenLimits
 
 
 @dataclass(eq=False)
@@ -53,8 +54,11 @@ class LiveEpisode:
         entropies: bool,
     ):
         self.env, self.start, self.over = env, start, False
+        # Whether the first observation left no room for an action.
+        self.overlong = False
         self.moments: list[Moment] = []
-        self._observation, self._info, self._renderer, self._limits = observation, info, renderer, limits
+        self._info, self._renderer, self._limits = info, renderer, limits
+        self._recording = Recording(observation, info)
         self._temperature, self._version, self._states, self._entropies = temperature, version, states, entropies
         self._turns = list(start.moment.turns) if start.moment else []
         self._unsent: list[int] = [i for turn in self._turns for i in (*turn.obs_ids, *turn.act_ids)]
@@ -62,16 +66,16 @@ class LiveEpisode:
         self._tokens = sum(len(turn.act_ids) for turn in self._turns)
         self._before = len(self._turns)
         self._action: _Action | None = None
-        self._final: dict[str, Any] = {}
         # Result of the environment's step, if `prepare_step` has taken it already.
         self._stepped: tuple[Any, ...] | None = None
-        self._valid, self._truncated, self._stripped, self._guided = True, False, False, start.guided
+        self._failed, self._truncated, self._stripped = False, False, False
+        self._guided = max(start.guided, start.conditions.guided)
 
     def advance(self, session: int) -> Request | None:
         """Play until the sampler is needed. Return its request, or None once the episode is over.
 
         Raises:
-            InputError: the first observation leaves no room for an action.
+            InputError: the environment lacks the oracle that the start needs.
             Exception: any exception of the environment.
         """
         while not self.over:
@@ -116,16 +120,18 @@ class LiveEpisode:
     def trajectory(self) -> Trajectory:
         """The turns played so far, as a trajectory."""
         sampled = any(o in (Origin.POLICY, Origin.COPY) for turn in self._turns for o in turn.token_origins)
+        played = self._recording
         return Trajectory(
-            task_id=str(self._info.get("task_id", "")),
-            params=dict(self._info.get("params", self.start.task.params)),
-            difficulty=float(self._info.get("difficulty", 0.0)),
+            task_id=played.task_id,
+            params=played.params or dict(self.start.task.params),
+            difficulty=played.difficulty or 0.0,
             turns=tuple(self._turns),
-            success=bool(self._final.get("is_success", False)),
-            progress=float(self._final.get("progress", 0.0)),
+            success=bool(played.success),
+            progress=played.progress or 0.0,
             truncated=self._truncated,
-            valid=self._valid,
+            valid=played.valid and not self._failed,
             max_tokens=self._limits.episode,
+            seed=self.start.task.seed,
             role=self.start.role,
             version=self._version if sampled else -1,
             rescore=self._stripped,
@@ -134,7 +140,7 @@ class LiveEpisode:
 
     def invalidate(self) -> None:
         """End the episode as invalid, after a failure that is not the agent's."""
-        self.over, self._valid = True, False
+        self.over = self._failed = True
 
     # Within a turn ---------------------------------------------------------------------------------------------------
 
@@ -142,29 +148,39 @@ class LiveEpisode:
         """Begin the next action; end the episode if the budgets leave no room for one."""
         played = len(self._turns) - self._before
         if self._states:
-            self.moments.append(Moment(snapshot(self.env), self._observation, dict(self._info), tuple(self._turns)))
-        seen = bare = self._render(self._observation)
-        text = self._observation
+            observation = self._recording.observation
+            self.moments.append(Moment(snapshot(self.env), observation, dict(self._info), tuple(self._turns)))
+        conditions = Conditions() if self._turns else self.start.conditions
+        text = conditions.show(self._recording.observation)
+        if conditions.hint:
+            hinted = f"{text}\n{conditions.hint}"
+            if self._room(self._render(hinted)) > 0:
+                text = hinted
+            else:  # A hint that would leave no room for an action is left out.
+                conditions = replace(conditions, guided=0.0)
+                self._guided = self.start.guided
+        seen = bare = self._render(text)
         if self.start.hint and played == 0:
-            hinted = f"{self._observation}\n{self.start.hint}"
+            hinted = f"{text}\n{self.start.hint}"
             if self._room(with_hint := self._render(hinted)) > 0:
                 seen = with_hint
                 self._stripped = not self.start.keep_hint
                 text = text if self._stripped else hinted
             else:
-                self._guided = 0.0  # A hint that would leave no room for an action is left out.
+                self._guided = conditions.guided
         room = self._room(seen)
         if room <= 0 and not self._turns:
-            raise InputError(
-                f"the first observation leaves no room to answer in {self._limits.context} tokens of context; "
-                "raise the context."
-            )
+            # Nothing was played, so the episode says nothing about the policy.
+            self.over = self._failed = self.overlong = True
+            return
         if room <= 0:
             self.over = self._truncated = True
             return
-        inserts = deque(self.start.inserts if played == 0 else ())
-        if played < self.start.oracle_turns:
-            ids = self._renderer.action_ids(oracle_action(self.env))
+        inserts = deque((self.start.inserts if played == 0 else ()) or conditions.inserts)
+        written_turns = max(len(self.start.actions), self.start.oracle_turns)
+        if played < written_turns or len(self._turns) < self.start.conditions.oracle_turns:
+            written = self.start.actions[played:] or (worked_action(self.env, self._info),)
+            ids = self._renderer.action_ids(written[0])
             inserts = deque([Insert.of(0, ids, self.start.oracle_origin)])
         self._unsent += seen
         self._used += len(seen)
@@ -198,8 +214,8 @@ class LiveEpisode:
         """Step the environment with the complete action."""
         assert action.finish is not None
         text = self._renderer.action(action.ids)
-        stepped, self._stepped = self._stepped or self.env.step(text), None
-        observation, reward, terminated, truncated, info = stepped
+        result, self._stepped = self._stepped or self.env.step(text), None
+        step = self._recording.add(text, result)
         origins = tuple(action.origins)
         self._turns.append(
             Turn(
@@ -207,19 +223,19 @@ class LiveEpisode:
                 act_ids=tuple(action.ids),
                 logps=tuple(action.logps),
                 finish=action.finish,
-                reward=float(reward),
+                reward=step.reward,
                 observation=action.observation,
                 action=text,
-                reward_terms=dict(info.get("reward_terms", {})),
-                extras=dict(info.get("extras", {})),
-                action_error=info.get("action_error"),
+                reward_terms=step.terms,
+                extras=step.extras,
+                action_error=step.action_error,
+                feedback=step.feedback,
                 origins=origins if any(origins) else (),
                 entropies=tuple(action.entropies) if self._entropies else (),
             )
         )
         self._tokens += len(action.ids)
         self._used += len(action.ids)
-        self._valid &= bool(info.get("reward_valid", True))
-        self._observation, self._final, self._action = observation, info, None
-        self.over = bool(terminated or truncated)
-        self._truncated = self.over and (bool(truncated) or action.finish == "length")
+        self._action = None
+        self.over = self._recording.over
+        self._truncated = self.over and (self._recording.truncated or action.finish == "length")

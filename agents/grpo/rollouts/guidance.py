@@ -1,25 +1,29 @@
-"""Building blocks of guidance by the environment's solution: triggers, amounts and placements.
+"""Building blocks of guidance by a worked solution: triggers, amounts, hints and placements.
 
 A trigger decides which tasks are guided, an amount which share of the solution each episode gets, a placement where it
 stands. Triggers and amounts are registered; a strategy names them by text, such as ``"ladder(levels=(0.25, 0.5))"``, so
-that recipes and the command line can. The solution comes from the environment's oracle.
+that recipes and the command line can. A hint is cut from the steps of a worked solution, so that it is not the answer
+while steps remain.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ....errors import InputError
 from ....registry import Registry
+from ...language.renderer import Renderer
+from ...oracle import worked_steps
 from ..batch.trajectory import Origin, Trajectory
 from ..recipes.recipe import Component
 from .player import Player
-from .starts import FinishedEpisode, Insert, RolloutTask, Start
+from .starts import FinishedEpisode, Insert, RolloutTask, Start, TokenLimits
 
 Trigger = Callable[[Sequence[Trajectory]], bool]
 Shares = Generator[list[float], list[bool], None]
@@ -185,79 +189,211 @@ def fit_logistic(seen: Sequence[tuple[float, float, int]]) -> tuple[float, float
 # Solutions ------------------------------------------------------------------------------------------------------------
 
 
+def hint_text(steps: Sequence[str], share: float) -> str:
+    """Cut a hint from a worked solution: its first steps, one a line.
+
+    Of n steps before the answer a share s above 0 gives ceil(s n), the answer itself only a share of 1. Where there is
+    no step before the answer, the hint is the first round(s c) of its c characters, but never all of them below 1.
+
+    Args:
+        steps: the steps in order, the last one being the answer; at least one.
+        share: in [0, 1].
+    """
+    *working, answer = steps
+    if share <= 0:
+        return ""
+    if share >= 1:
+        return "\n".join(steps)
+    if not working:
+        return answer[: min(round(share * len(answer)), len(answer) - 1)]
+    return "\n".join(working[: _count_steps(len(working), share)])
+
+
 @dataclass(frozen=True)
 class Solution:
-    """The oracle's episode, from the beginning of the task."""
+    """A solution of a task, played from its beginning.
+
+    Attributes:
+        played: the episode, its tokens marked as a teacher's.
+        steps: the worked solution, the last step being the answer; () for a game of which only turns are known.
+        ends: for each step, the number of first tokens of a single action that hold the solution up to its end; only
+            the last number where there are no steps.
+    """
 
     played: FinishedEpisode
+    steps: tuple[str, ...] = ()
+    ends: tuple[int, ...] = ()
+
+    @classmethod
+    def read(cls, played: FinishedEpisode, renderer: Renderer, steps: Sequence[str] | None = None) -> Solution:
+        """Find the steps in an episode of a single action; by default they are its lines."""
+        if len(played.trajectory.turns) != 1:
+            return cls(played, tuple(steps or ()))
+        (turn,) = played.trajectory.turns
+        steps = [line for line in turn.action.splitlines() if line.strip()] if steps is None else steps
+        ends, place = [], 0
+        for step in steps[:-1]:
+            place = max(place, turn.action.find(step, place) + len(step))
+            # The end of the line belongs to the step, so that what follows begins with the next one.
+            ends.append(renderer.tokens_until(turn.act_ids, place + (turn.action[place : place + 1] == "\n")))
+        return cls(played, tuple(steps), (*ends, len(turn.act_ids) - (turn.act_ids[-1:] == renderer.stop_ids[:1])))
 
     @property
     def actions(self) -> tuple[str, ...]:
         """The text of each action."""
         return tuple(turn.action for turn in self.played.trajectory.turns)
 
+    @property
+    def solved(self) -> bool:
+        """True if the environment's verifier has accepted it."""
+        trajectory = self.played.trajectory
+        return trajectory.valid and trajectory.success and bool(trajectory.turns)
+
     def text(self, share: float) -> str:
-        """The first ``share`` of the solution: characters of a single action, else whole actions, one a line."""
-        if len(self.actions) == 1:
-            return self.actions[0][: round(share * len(self.actions[0]))]
+        """The first ``share`` of the solution: whole steps (`hint_text`), or whole actions of a game, one a line."""
+        if self.steps or len(self.actions) == 1:
+            return hint_text(self.steps or self.actions, share)
         return "\n".join(self.actions[: round(share * len(self.actions))])
 
+    def tokens(self, share: float) -> int:
+        """Number of first tokens of a single action that hold the steps of `hint_text`."""
+        *working, whole = self.ends
+        if share <= 0 or share >= 1:
+            return whole if share > 0 else 0
+        return working[_count_steps(len(working), share) - 1] if working else min(round(share * whole), whole - 1)
+
     def criteria(self, share: float, rng: np.random.Generator) -> str:
-        """A random ``share`` of the criteria that a solution must meet, one a line: the environment's
-        ``info["criteria"]``, or the lines of the solution if it has none.
+        """A random ``share`` of the criteria that a solution must meet, one a line: ``extras["criteria"]``, or the
+        actions of a game without criteria; "" where all that could be said would be the answer.
+
+        Raises:
+            InputError: the environment tells neither criteria nor steps.
         """
-        listed = self.played.moments[0].info.get("criteria") if self.played.moments else None
-        every = [str(criterion) for criterion in listed or "\n".join(self.actions).splitlines()]
-        chosen = sorted(rng.choice(len(every), round(share * len(every)), replace=False).tolist())
-        return "\n".join(every[i] for i in chosen)
+        info = self.played.moments[0].info if self.played.moments else {}
+        listed = (info.get("extras") or {}).get("criteria") or (() if self.steps else self.actions)
+        if not listed and len(self.steps) == 1:
+            raise InputError(
+                "the environment tells no criteria and no steps before the answer, so that criteria would show the "
+                "answer itself; take source='solution', or an environment with worked solutions."
+            )
+        chosen = sorted(rng.choice(len(listed), round(share * len(listed)), replace=False).tolist())
+        return "\n".join(str(listed[i]) for i in chosen)
+
+
+def _count_steps(working: int, share: float) -> int:
+    """Number of steps that a share between 0 and 1 of so many steps shows: rounded up, at least one."""
+    return max(1, math.ceil(share * working - 1e-9))
 
 
 def solve(tasks: Sequence[RolloutTask], player: Player) -> list[Solution]:
-    """The oracle's solution of each task, its tokens marked as a teacher's.
+    """Play each task by the environment's oracle, which writes the steps of a worked solution before the answer.
+
+    The tokens are marked as a teacher's. Only the context bounds their number, so that a policy with a small budget can
+    be shown a long solution.
 
     Raises:
         InputError: the environment has no oracle.
     """
-    starts = [Start(task, oracle_turns=math.inf, oracle_origin=Origin.TEACHER) for task in tasks]
-    return [Solution(played) for played in player.play(starts, states=True)]
+    starts = [
+        Start(task, oracle_turns=math.inf, oracle_origin=Origin.TEACHER, limits=unbounded(player)) for task in tasks
+    ]
+    solutions = []
+    for played in player.play(starts, states=True):
+        trajectory = replace(played.trajectory, max_tokens=player.limits.episode)
+        steps = worked_steps(played.moments[0].info) if played.moments else ()
+        solutions.append(Solution.read(replace(played, trajectory=trajectory), player.renderer, steps))
+    return solutions
+
+
+def unbounded(player: Player) -> TokenLimits:
+    """The budgets of an author whom only the context bounds."""
+    return TokenLimits(player.limits.context, player.limits.context, player.limits.context)
 
 
 # Placements -----------------------------------------------------------------------------------------------------------
 
+TEMPLATE = "The following text is the beginning part of the answer: {hint}"
+"""GHPO's sentence before a hint."""
 
-def in_answer(task: RolloutTask, solution: Solution, share: float) -> Start:
+
+def guided_start(
+    task: RolloutTask,
+    solution: Solution,
+    share: float,
+    player: Player,
+    where: str = "prompt",
+    template: str = TEMPLATE,
+) -> Start:
+    """Make a start with the first ``share`` of a solution; without a hint where the share is 0.
+
+    Args:
+        solution: of `solve`.
+        where: "prompt" (after the observation), "stripped" (likewise, but left out of the trained context) or "answer"
+            (`in_answer`).
+        template: text of the hint in a prompt; ``{hint}`` stands for the steps.
+    """
+    if where == "answer":
+        return in_answer(task, solution, share, player)
+    return hinted_start(task, solution.text(share), share, where, template)
+
+
+def hinted_start(task: RolloutTask, hint: str, share: float, where: str = "prompt", template: str = TEMPLATE) -> Start:
+    """Make a start with the text of a hint in the prompt ("prompt" or "stripped"); a plain one if it is empty."""
+    if not hint:
+        return Start(task)
+    return Start(task, hint=template.replace("{hint}", hint), keep_hint=where == "prompt", guided=share)
+
+
+def in_answer(task: RolloutTask, solution: Solution, share: float, player: Player) -> Start:
     """Start with the first ``share`` of the solution as the beginning of the answer.
 
-    These are tokens of a single action, without its stop token, or whole turns, never the last one.
+    These are the tokens of whole steps of a single action, without its stop token, or whole turns, never the last one.
     """
     turns = solution.played.trajectory.turns
     if len(turns) != 1:
         given = min(round(share * len(turns)), len(turns) - 1)
-        return Start(task, oracle_turns=given, guided=given / len(turns) if turns else 0.0)
-    ids = turns[0].act_ids[:-1]
-    given = round(share * len(ids))
-    inserts = (Insert.of(0, ids[:given], Origin.HINT),) if given else ()
-    return Start(task, inserts=inserts, guided=given / len(ids) if ids else 0.0)
+        return Start(task, actions=solution.actions[: max(0, given)], guided=given / len(turns) if turns else 0.0)
+    given, whole = solution.tokens(share), solution.ends[-1]
+    inserts = (Insert.of(0, turns[0].act_ids[:given], Origin.HINT),) if given else ()
+    return Start(
+        task,
+        inserts=inserts,
+        limits=extend(task.conditions.limits or player.limits, inserts),
+        guided=given / whole if whole else 0.0,
+    )
 
 
-def in_chunks(
-    task: RolloutTask, solution: Solution, share: float, rng: np.random.Generator, low: int, high: int
-) -> Start:
-    """Start with some chunks of the solution's first action at their places in the answer; the policy writes the tokens
-    between them (IGPO, arXiv 2509.10396, section 3.2).
+def in_chunks(task: RolloutTask, solution: Solution, share: float, player: Player, low: int, high: int) -> Start:
+    """Start with some chunks of the solution's steps at their places in the answer; the policy writes the tokens
+    between them and the answer (IGPO, arXiv 2509.10396, section 3.2).
+
+    Of a solution without steps before the answer, and of a game's first action, the chunks are of all tokens.
 
     Args:
         share: share of the chunks that is given, at least one chunk.
-        low, high: least and most tokens of a chunk.
+        low, high: least and most tokens of a chunk; the last one may have up to ``low`` more.
     """
     turns = solution.played.trajectory.turns
-    ids = turns[0].act_ids[:-1] if turns else ()
+    if not turns:
+        return Start(task)
+    ids = turns[0].act_ids[: (*solution.ends[-2:], -1)[0]]
     if not ids:
         return Start(task)
     edges = [0]
     while edges[-1] < len(ids):
-        edges.append(min(len(ids), edges[-1] + int(rng.integers(low, high + 1))))
-    chunks = list(pairwise(edges))
-    chosen = sorted(rng.choice(len(chunks), max(1, round(share * len(chunks))), replace=False).tolist())
+        edges.append(min(len(ids), edges[-1] + int(player.rng.integers(low, high + 1))))
+    if len(edges) > 2 and edges[-1] - edges[-2] < low:
+        del edges[-2]  # A rest that is too short belongs to the chunk before.
+    cut = list(pairwise(edges))
+    # A chunk that happens to be the result of the last step would be the answer.
+    chunks = [(a, b) for a, b in cut if player.renderer.action(ids[a:b]).strip() not in solution.steps[-1:]] or cut
+    chosen = sorted(player.rng.choice(len(chunks), max(1, round(share * len(chunks))), replace=False).tolist())
     inserts = tuple(Insert.of(a, ids[a:b], Origin.HINT) for a, b in (chunks[i] for i in chosen))
-    return Start(task, inserts=inserts, guided=sum(len(insert.ids) for insert in inserts) / len(ids))
+    guided = sum(len(insert.ids) for insert in inserts) / len(ids)
+    return Start(task, inserts=inserts, limits=extend(task.conditions.limits or player.limits, inserts), guided=guided)
+
+
+def extend(limits: TokenLimits, inserts: Sequence[Insert]) -> TokenLimits:
+    """Budgets that leave the policy as many tokens of its own as without the inserts, within the same context."""
+    given = sum(len(insert.ids) for insert in inserts)
+    return replace(limits, action=limits.action + given, episode=limits.episode + given)

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
+from typing import Any
 
 from ....checks import check_choice, check_share
 from ....errors import InputError
 from ..batch.trajectory import Group, Trajectory
 from ..recipes.stages import ROLLOUTS
-from .guidance import AMOUNTS, TRIGGERS, Shares, Solution, in_answer, in_chunks, make_named, solve
+from .guidance import (
+    AMOUNTS,
+    TEMPLATE,
+    TRIGGERS,
+    Shares,
+    Solution,
+    guided_start,
+    hinted_start,
+    in_chunks,
+    make_named,
+)
 from .independent import Strategy, group_of, play_by_task
 from .player import Player
+from .solution_sources import gather_solutions, make_sources
 from .starts import FinishedEpisode, RolloutTask, Start
 
 _WHERE = ("prompt", "stripped", "answer", "chunks")
-_SOURCES = ("solution", "criteria", "feedback")
+_SOURCES = ("solution", "answer", "criteria", "feedback")
 _MERGES = ("replace", "failures", "add", "beside")
 
 
@@ -34,8 +44,8 @@ class Guided(Strategy):
         where: "prompt" (text after the observation, never trained), "stripped" (likewise, but left out of the trained
             context), "answer" (tokens or turns that open the answer, `Origin.HINT`) or "chunks" (tokens at their places
             within the answer, `Origin.HINT`).
-        source: source of the text: the beginning of the "solution", some of the "criteria" that it meets, or "feedback"
-            on a failed attempt followed by the beginning of the solution.
+        source: source of the text: the first steps of the worked "solution", the bare "answer" whatever the share,
+            some of the "criteria" that it meets, or "feedback" on a failed attempt followed by the first steps.
         template: text of the hint; ``{hint}`` stands for the source's text.
         count: guided episodes of a task; 0: as many as its samples, -1: one for each failed sample.
         keep: guided episodes that are kept: "all" or only "successes".
@@ -43,18 +53,21 @@ class Guided(Strategy):
             "add"ed to the group, or form a group of their own ("beside"), compared only with each other.
         most: most guided episodes that are kept; 0: no bound.
         chunk: least and most tokens of a chunk.
+        sources: authors of the solutions: names of `solution_sources.SOLUTIONS`, joined by +. The episodes of a task
+            take turns with the right solutions of its pool.
     """
 
     trigger: str = "all_fail"
     amount: str = "fixed(share=0.5)"
     where: str = "prompt"
     source: str = "solution"
-    template: str = "The following text is the beginning part of the answer: {hint}"
+    template: str = TEMPLATE
     count: int = 0
     keep: str = "all"
     merge: str = "replace"
     most: int = 0
     chunk: tuple[int, int] = (5, 10)
+    sources: str = "oracle"
 
     def __post_init__(self) -> None:
         check_choice("where", self.where, _WHERE)
@@ -67,6 +80,8 @@ class Guided(Strategy):
             raise InputError(f"chunk must be two rising numbers of at least 1, not {self.chunk}.")
         self._fires = make_named(TRIGGERS, self.trigger)
         self._amount = make_named(AMOUNTS, self.amount)
+        self._sources = make_sources(self.sources)
+        self.needs = frozenset().union(*(source.needs for source in self._sources))
         self._only_guided = self.trigger in ("always", "always()") and self.merge == "replace"
 
     def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
@@ -81,7 +96,16 @@ class Guided(Strategy):
             if self.merge == "beside" and more:
                 guided_groups.append(replace(group_of(task, more), proposal=-1))
             groups.append(group_of(task, self._merge(played, more)))
+        for source in self._sources:
+            source.remember([p.trajectory for played in plain for p in played])
         return [*groups, *guided_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {name: value for source in self._sources for name, value in source.state_dict().items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        for source in self._sources:
+            source.load_state_dict(state)
 
     def _merge(self, plain: Sequence[FinishedEpisode], guided: Sequence[FinishedEpisode]) -> list[FinishedEpisode]:
         if self.merge == "beside" or not guided:
@@ -98,29 +122,28 @@ class Guided(Strategy):
         """Play the guided episodes of each task; one wave plays a round of all tasks."""
         counts = [len(f) if self.count < 0 else self.count or t.samples for t, f in zip(tasks, failed, strict=True)]
         rounds: list[Shares] = [self._amount.shares(count, player) for count in counts]
-        solutions = solve(tasks, player)
+        pools = gather_solutions(self._sources, tasks, player, complete=False)
         kept: list[list[FinishedEpisode]] = [[] for _ in tasks]
-        asked: dict[int, list[float] | None] = {i: next(shares, None) for i, shares in enumerate(rounds)}
+        # A task without a solution is played as it is, where it has not been played yet.
+        asked: dict[int, list[float] | None] = {
+            i: next(shares, None) if pools[i] or self._only_guided else None for i, shares in enumerate(rounds)
+        }
+        last: dict[int, tuple[list[Start], list[bool]]] = {}
         while open_ := {i: shares for i, shares in asked.items() if shares is not None}:
-            starts = [
-                [
-                    self._start(
-                        tasks[i],
-                        solutions[i],
-                        check_share("a share of the solution", share),
-                        failed[i],
-                        number,
-                        player.rng,
-                    )
-                    for number, share in enumerate(shares)
-                ]
+            starts = {
+                i: [self._start(tasks[i], pools[i], share, failed[i], n, player) for n, share in enumerate(shares)]
                 for i, shares in open_.items()
+            }
+            # A rung that gives the same whole steps as the one below is not climbed again.
+            new = [
+                i for i in starts if self._amount.all_rounds or i not in last or not _same_help(starts[i], last[i][0])
             ]
-            waves = dict(zip(open_, play_by_task(player, starts)))
-            for i, wave in waves.items():
+            for i, wave in zip(new, play_by_task(player, [starts[i] for i in new]), strict=True):
                 kept[i] = [*kept[i], *wave] if self._amount.all_rounds else list(wave)
+                last[i] = starts[i], [p.trajectory.valid and p.trajectory.success for p in wave]
+            for i in open_:
                 try:
-                    asked[i] = rounds[i].send([p.trajectory.valid and p.trajectory.success for p in wave])
+                    asked[i] = rounds[i].send(last[i][1])
                 except StopIteration:
                     asked[i] = None
         return kept
@@ -128,26 +151,36 @@ class Guided(Strategy):
     def _start(
         self,
         task: RolloutTask,
-        solution: Solution,
+        pool: Sequence[Solution],
         share: float,
         failed: Sequence[Trajectory],
         number: int,
-        rng: np.random.Generator,
+        player: Player,
     ) -> Start:
-        if self.where == "answer":
-            return in_answer(task, solution, share)
+        """The start of guided episode ``number``; solutions of a pool take turns, those with worked steps alone."""
+        check_share("a share of the solution", share)
+        worked = [solution for solution in pool if len(solution.steps) != 1] or pool
+        if not worked:
+            return Start(task)
+        solution = worked[number % len(worked)]
         if self.where == "chunks":
-            return in_chunks(task, solution, share, rng, *self.chunk) if share else Start(task)
+            return in_chunks(task, solution, share, player, *self.chunk) if share else Start(task)
+        if self.where == "answer":
+            return guided_start(task, solution, share, player, "answer")
         if self.source == "criteria":
-            hint = solution.criteria(share, rng)
+            hint = solution.criteria(share, player.rng)
+        elif self.source == "answer":
+            hint = solution.steps[-1] if solution.steps else solution.text(1.0)
         elif self.source == "feedback" and failed:
             hint = feedback_on(failed[number % len(failed)], solution.text(share))
         else:
             hint = solution.text(share)
-        if not hint:
-            return Start(task)
-        keep = self.where == "prompt"
-        return Start(task, hint=self.template.replace("{hint}", hint), keep_hint=keep, guided=share)
+        return hinted_start(task, hint, share, self.where, self.template)
+
+
+def _same_help(starts: Sequence[Start], others: Sequence[Start]) -> bool:
+    """True if both rounds give the same help, whatever share they asked for."""
+    return [replace(start, guided=0.0) for start in starts] == [replace(start, guided=0.0) for start in others]
 
 
 def replace_failures(plain: Sequence[FinishedEpisode], others: Sequence[FinishedEpisode]) -> list[FinishedEpisode]:
@@ -157,8 +190,13 @@ def replace_failures(plain: Sequence[FinishedEpisode], others: Sequence[Finished
 
 
 def feedback_on(attempt: Trajectory, plan: str) -> str:
-    """Write a hint from a failed attempt: its actions, the environment's error messages, and a partial solution."""
+    """Write a hint from a failed attempt and a plan.
+
+    It has the attempt's actions, the environment's errors and feedback, the report of the tests that failed
+    (``extras["test_report"]``), and the plan, each where there is one (Agent-RLVR, arXiv 2506.11425, section 3.2).
+    """
     actions = "\n".join(turn.action for turn in attempt.turns)
-    errors = dict.fromkeys(turn.action_error for turn in attempt.turns if turn.action_error)
-    lines = [f"An earlier attempt failed: {actions}", *errors, *([f"Plan: {plan}"] if plan else [])]
-    return "\n".join(lines)
+    found = [text for turn in attempt.turns for text in (turn.action_error, turn.feedback) if text]
+    report = attempt.turns[-1].extras.get("test_report") if attempt.turns else None
+    lines = [f"An earlier attempt failed: {actions}", *found, *([str(report)] if report else [])]
+    return "\n".join(dict.fromkeys([*lines, *([f"Plan: {plan}"] if plan else [])]))

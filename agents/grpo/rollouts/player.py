@@ -20,7 +20,7 @@ from ....errors import InputError
 from ...engines.sampler import Completion, Request, Sampler
 from ...language.renderer import Renderer
 from ...stepping import AT_ONCE
-from ..batch.trajectory import Trajectory, Turn
+from ..batch.trajectory import Group, Trajectory, Turn
 from .environments import Environments, begin, restore
 from .episode import LiveEpisode
 from .starts import FinishedEpisode, Moment, Start, TokenLimits
@@ -28,9 +28,9 @@ from .starts import FinishedEpisode, Moment, Start, TokenLimits
 _log = logging.getLogger(__name__)
 
 
-def env_return(trajectory: Trajectory) -> float:
-    """Sum of the environment's rewards."""
-    return trajectory.env_return
+def leave_unjudged(groups: Sequence[Group]) -> list[Group]:
+    """Return the groups as they are, so that their returns are the environment's."""
+    return list(groups)
 
 
 class Player:
@@ -45,8 +45,10 @@ class Player:
         rng: random choices of strategies (where to branch, which hint); the sampler has a generator of its own.
         step, steps: updates done and updates of the whole run, for schedules.
         version: number of optimiser batches that the policy has been trained on.
-        return_of: return of an episode, for strategies that need it before credit is assigned (greedy twins, values of
-            states): the environment's rewards, or those with a recipe's shaping.
+        judge: adds a recipe's rewards to groups, for strategies that need returns before credit is assigned (greedy
+            twins, values of states). Each episode is judged once, together with the episodes of its group; whatever
+            becomes of it afterwards, it keeps the judgement.
+        teacher: makes a player of the run's second model; None where the run has none.
     """
 
     def __init__(
@@ -60,14 +62,19 @@ class Player:
         step: int = 0,
         steps: int = 0,
         version: int = 0,
-        return_of: Callable[[Trajectory], float] = env_return,
+        judge: Callable[[Sequence[Group]], list[Group]] = leave_unjudged,
+        teacher: Callable[[], Player] | None = None,
     ):
         self.environments, self.sampler, self.renderer, self.limits = environments, sampler, renderer, limits
-        self.temperature, self.rng, self.return_of = temperature, rng, return_of
+        self.temperature, self.rng, self.judge, self.teacher = temperature, rng, judge, teacher
         self.step, self.steps, self.version = step, steps, version
         self.attempts: dict[int, list[Trajectory]] = {}
         """Unaided episodes from the beginning of each proposed task, by the proposal's id. All of them are reported to
         the teacher, whichever of them a strategy keeps or replaces.
+        """
+        self.overlong: set[tuple[int, int]] = set()
+        """Proposal and seed of each task whose first observation left no room for an action: its episodes are invalid
+        and have no turns.
         """
         self._sessions = 0
 
@@ -85,6 +92,7 @@ class Player:
         states: bool = False,
         entropies: bool = False,
         enough: Callable[[int, Trajectory], bool] | None = None,
+        at_once: int | None = None,
     ) -> list[FinishedEpisode]:
         """Play every start to its end.
 
@@ -93,21 +101,22 @@ class Player:
             entropies: record the entropy at each sampled token.
             enough: called with the index of a start and its trajectory as soon as it ends; once it returns True, all
                 unfinished episodes are cancelled.
+            at_once: most episodes in progress; the next one begins when one ends. None begins all of them.
 
         Returns:
             Episodes in the order of ``starts``, without cancelled ones.
 
         Raises:
-            InputError: a first observation leaves no room for an action, or the environment lacks the snapshots or the
-                oracle that a start needs.
+            InputError: the environment lacks the snapshots or the oracle that a start needs.
         """
         wave = _Wave(self, states, entropies)
         finished: dict[int, FinishedEpisode] = {}
         try:
-            for number, start in enumerate(starts):
-                wave.begin(number, start)
+            waiting = deque(enumerate(starts))
             going_on = True
-            while going_on:
+            while going_on or waiting:
+                while waiting and (at_once is None or wave.in_progress < at_once):
+                    wave.begin(*waiting.popleft())
                 for number, played in wave.take_finished():
                     finished[number] = played
                     if enough is not None and enough(number, played.trajectory):
@@ -119,11 +128,18 @@ class Player:
 
     # Text outside episodes ------------------------------------------------------------------------------------------
 
+    def fits(self, question: str) -> bool:
+        """True if a question outside any environment leaves room to answer."""
+        return len(self.renderer.observation(question, first=True)) < self.limits.context
+
     def ask(self, questions: Sequence[str], most: int | None = None) -> list[Turn]:
         """Sample the policy's answers to questions outside any environment, each in a conversation of its own.
 
         Args:
             most: most tokens of an answer; None is the limit of an action.
+
+        Raises:
+            InputError: a question does not fit (see `fits`).
         """
         asked = []
         for question in questions:
@@ -190,6 +206,11 @@ class _Wave:
         self._stepping: deque[tuple[int, int, LiveEpisode, Future[None]]] = deque()
         self._finished: list[tuple[int, FinishedEpisode]] = []
 
+    @property
+    def in_progress(self) -> int:
+        """Number of episodes that have begun and not ended."""
+        return len(self._playing) + len(self._stepping)
+
     def begin(self, number: int, start: Start) -> None:
         player = self._player
         env = player.environments.take()
@@ -241,8 +262,9 @@ class _Wave:
 
     def _episode(self, start: Start, env: Any, observation: str, info: dict[str, Any]) -> LiveEpisode:
         player = self._player
-        temperature = player.temperature if start.temperature is None else start.temperature
-        limits = start.limits or player.limits
+        asked = (start.temperature, start.conditions.temperature, player.temperature)
+        temperature = next(value for value in asked if value is not None)
+        limits = start.limits or start.conditions.limits or player.limits
         return LiveEpisode(
             start,
             env,
@@ -289,6 +311,8 @@ class _Wave:
 
     def _end(self, number: int, episode: LiveEpisode, moments: tuple[Moment, ...]) -> None:
         trajectory = episode.trajectory()
+        if episode.overlong:
+            self._player.overlong.add((episode.start.task.proposal, episode.start.task.seed))
         if episode.start.unaided:
             self._player.attempts.setdefault(episode.start.task.proposal, []).append(trajectory)
         self._finished.append((number, FinishedEpisode(trajectory, moments)))

@@ -4,17 +4,21 @@ policy's own reflection.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ....checks import check_number
 from ....errors import InputError
+from ....rewards.judges.judge import JUDGES
 from ..batch.trajectory import Group, Origin, Trajectory
 from ..recipes.stages import ROLLOUTS
+from .guidance import Solution, extend, make_named, solve, unbounded
 from .independent import Strategy, play_by_task
 from .lineage import Member, Shoot, grow, tree_group
 from .player import Player
-from .starts import RolloutTask, branch
+from .starts import Insert, RolloutTask, Start, branch
 
 
 def first_error(trajectory: Trajectory, least: float = 0.0) -> int | None:
@@ -25,56 +29,179 @@ def first_error(trajectory: Trajectory, least: float = 0.0) -> int | None:
     return None
 
 
+def first_wrong_line(text: str, steps: Sequence[str]) -> tuple[int, int] | None:
+    """Find the first line of an answer that is none of the steps of a worked solution that are still to come.
+
+    Case, white space and full stops do not count; steps may be left out.
+
+    Returns:
+        The number of characters before that line, and the index of the first step after those that were found; the end
+        of the text if it stops too early, None if it holds the last step after others of the solution.
+    """
+    place, done = 0, 0
+    plain = [_bare(step) for step in steps]
+    for line in text.splitlines(keepends=True):
+        if _bare(line):
+            if _bare(line) not in plain[done:]:
+                return place, done
+            done = plain.index(_bare(line), done) + 1
+        place += len(line)
+    return (len(text), done) if done < len(steps) else None
+
+
+def _bare(line: str) -> str:
+    return "".join(line.split()).casefold().strip(".")
+
+
+@dataclass(frozen=True)
+class ErrorPlace:
+    """The place of an error: the turn, the tokens of its action before it, and what the teacher writes there ("" lets
+    the oracle play the whole turn)."""
+
+    turn: int
+    tokens: int = 0
+    text: str = ""
+
+
 @ROLLOUTS.register("first_error_repair")
 @dataclass(eq=False)
 class FirstErrorRepair(Strategy):
-    """Play a failed episode again from its first error: the oracle writes that turn, the policy continues, and the new
+    """Play a failed episode again from its first error: the oracle writes that step, the policy continues, and the new
     episode joins the group if it succeeds (SCOPE, arXiv 2602.24110, section 3).
 
-    An episode without an error is not played again. The environment's rewards and error messages take the place of the
-    paper's process reward model.
+    The paper's process reward model is replaced by what is known. The steps of a single answer are its lines: the first
+    one that is no step of the worked solution is wrong, or the first that a judge finds wrong, and the teacher writes
+    the solution's step in its place. In a game the first turn with an action error or a negative reward is wrong, or
+    else the last one before which the oracle could still have won. Tokens before the error stay as they are.
 
     Args:
-        least: a turn with a smaller reward is an error.
-        copies: the turns before the error, shared with the failed episode, are trained "once" or in "each" of both.
+        least: a turn of a game with a smaller reward is an error.
+        copies: the tokens before the error, shared with the failed episode, are trained "once" or in "each" of both.
+        judge: a registered judge of the lines of an answer, such as "endpoint(model='m')"; "" compares them with the
+            worked solution.
+        threshold: a line is wrong if the judge gives the answer up to its end less than this, in [0, 1].
     """
 
     least: float = 0.0
     copies: str = "once"
+    judge: str = ""
+    threshold: float = 0.5
 
     provides = frozenset({"nodes"})
 
     def __post_init__(self) -> None:
         if self.copies not in ("once", "each"):
             raise InputError(f"copies must be 'once' or 'each', not {self.copies!r}.")
+        check_number("threshold", self.threshold, 0.0, 1.0)
+        self._judge = make_named(JUDGES, self.judge) if self.judge else None
 
     def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         grow(player, tasks, trees, [[Shoot()] * task.samples for task in tasks])
-        places = [self._find_errors(tree) for tree in trees]
-        trained = self.copies == "each"
+        failed = [
+            [n for n, m in enumerate(tree) if m.trajectory.valid and not m.trajectory.success and m.trajectory.turns]
+            for tree in trees
+        ]
+        places = self._find_errors(tasks, trees, failed, player)
         starts = [
-            [
-                branch(task, tree[n].played, turn, 0, trained, oracle_turns=1, oracle_origin=Origin.TEACHER)
-                for n, turn in several
-            ]
+            [self._start(task, tree[n], place, player) for n, place in several]
             for task, tree, several in zip(tasks, trees, places, strict=True)
         ]
         for tree, several, wave in zip(trees, places, play_by_task(player, starts), strict=True):
-            for (parent, turn), played in zip(several, wave, strict=True):
+            for (parent, place), played in zip(several, wave, strict=True):
                 if played.trajectory.valid and played.trajectory.success:
-                    shared = sum(len(t.act_ids) for t in tree[parent].trajectory.turns[:turn])
-                    tree.append(Member(played, parent, shared))
+                    before = sum(len(t.act_ids) for t in tree[parent].trajectory.turns[: place.turn])
+                    tree.append(Member(played, parent, before + place.tokens))
         return [tree_group(task, tree) for task, tree in zip(tasks, trees, strict=True)]
 
-    def _find_errors(self, tree: Sequence[Member]) -> list[tuple[int, int]]:
-        """Member and turn of the first error of each failed episode."""
-        places = []
-        for number, member in enumerate(tree):
-            turn = first_error(member.trajectory, self.least)
-            if member.trajectory.valid and not member.trajectory.success and turn is not None:
-                places.append((number, turn))
+    def _start(self, task: RolloutTask, member: Member, place: ErrorPlace, player: Player) -> Start:
+        trained = self.copies == "each"
+        if not place.text:
+            return branch(task, member.played, place.turn, 0, trained, oracle_turns=1, oracle_origin=Origin.TEACHER)
+        start = branch(task, member.played, place.turn, place.tokens, trained)
+        ids = player.renderer.action_ids(place.text)
+        ids = ids[: player.renderer.tokens_until(ids, len(place.text))]
+        step = Insert.of(place.tokens, ids, Origin.TEACHER)
+        return replace(start, inserts=(*start.inserts, step), limits=extend(player.limits, [step]))
+
+    def _find_errors(
+        self,
+        tasks: Sequence[RolloutTask],
+        trees: Sequence[Sequence[Member]],
+        failed: Sequence[list[int]],
+        player: Player,
+    ) -> list[list[tuple[int, ErrorPlace]]]:
+        """Member and place of the first error of each failed episode."""
+        wanted = [i for i, several in enumerate(failed) if several]
+        solutions = dict(zip(wanted, solve([tasks[i] for i in wanted], player), strict=True))
+        places: list[list[tuple[int, ErrorPlace]]] = [[] for _ in tasks]
+        for i in wanted:
+            solution, games = solutions[i], []
+            for n in failed[i]:
+                trajectory = trees[i][n].trajectory
+                if len(trajectory.turns) == 1 and len(solution.ends) > 1:
+                    if (place := self._find_wrong_step(trajectory, solution, player)) is not None:
+                        places[i].append((n, place))
+                elif (turn := first_error(trajectory, self.least)) is not None:
+                    places[i].append((n, ErrorPlace(turn)))
+                else:
+                    games.append(n)
+            found = [(n, turn) for n, turn in zip(games, _last_chances(tasks[i], [trees[i][n] for n in games], player))]
+            places[i] += [(n, ErrorPlace(turn)) for n, turn in found if turn is not None]
         return places
+
+    def _find_wrong_step(self, trajectory: Trajectory, solution: Solution, player: Player) -> ErrorPlace | None:
+        (turn,) = trajectory.turns
+        found = first_wrong_line(turn.action, solution.steps)
+        if self._judge is not None:
+            found = self._judge_lines(trajectory, solution)
+        if found is None:
+            return None
+        characters, number = found
+        renderer, ids = player.renderer, turn.act_ids
+        kept = renderer.tokens_until(ids, characters)
+        # A token that reaches into the wrong line goes, and its part before that line is written again.
+        while len(renderer.action(ids[:kept])) > characters:
+            kept -= 1
+        before = turn.action[len(renderer.action(ids[:kept])) : characters]
+        if characters and not turn.action[:characters].endswith("\n"):
+            before += "\n"
+        written = solution.played.trajectory.turns[0].act_ids
+        begin = solution.ends[number - 1] if number else 0
+        return ErrorPlace(0, kept, before + renderer.action(written[begin : solution.ends[number]]))
+
+    def _judge_lines(self, trajectory: Trajectory, solution: Solution) -> tuple[int, int] | None:
+        """The first line with which a judge finds the answer wrong, and the step to write there; None if it finds none,
+        or failed."""
+        (turn,) = trajectory.turns
+        ends = [found.end() for found in re.finditer(r".*\S.*(\n|$)", turn.action)]
+        text, judge, reference = turn.action, self._judge, "\n".join(solution.steps)
+        assert judge is not None
+        judgement = judge.score(_RIGHT, trajectory.episode.prompt, [text[:end] for end in ends], reference)
+        wrong = [line for line, score in enumerate(judgement.scores) if score < self.threshold]
+        if not wrong:
+            return None
+        characters = ends[wrong[0] - 1] if wrong[0] else 0
+        found = first_wrong_line(text[:characters], solution.steps)
+        done = found[1] if found is not None else len(solution.steps)
+        return characters, min(max(done, wrong[0]), len(solution.steps) - 1)
+
+
+_RIGHT = "every step of the solution so far is right"
+
+
+def _last_chances(task: RolloutTask, members: Sequence[Member], player: Player) -> list[int | None]:
+    """For each episode of a game the last turn before which the oracle could still have won; None if there was none."""
+    starts = [
+        [
+            branch(task, member.played, turn, oracle_turns=math.inf, limits=unbounded(player))
+            for turn in range(len(member.trajectory.turns))
+        ]
+        for member in members
+    ]
+    waves = play_by_task(player, starts)
+    won = [[turn for turn, played in enumerate(wave) if played.trajectory.success] for wave in waves]
+    return [max(turns, default=None) for turns in won]
 
 
 _TURN = re.compile(r"turn\s+#?(\d{1,4})", re.IGNORECASE)
@@ -119,7 +246,11 @@ class ReflectRetry(Strategy):
         ]
         failed = [several[: task.samples // 2] for several, task in zip(failed, tasks, strict=True)]
         asked = [(i, n) for i, several in enumerate(failed) for n in several]
-        answers = player.ask([self.question.replace("{episode}", transcript(trees[i][n].trajectory)) for i, n in asked])
+        questions = [self.question.replace("{episode}", transcript(trees[i][n].trajectory)) for i, n in asked]
+        # An episode that is too long to be asked about is followed by a fresh sample, as are those that succeeded.
+        pairs = [pair for pair in zip(asked, questions, strict=True) if player.fits(pair[1])]
+        asked = [place for place, _ in pairs]
+        answers = player.ask([question for _, question in pairs])
         shoots: list[list[Shoot]] = [[] for _ in tasks]
         for (i, n), answer in zip(asked, answers, strict=True):
             turn = find_named_turn(answer.action, len(trees[i][n].trajectory.turns))

@@ -26,11 +26,12 @@ class GreedyTwin(Strategy):
 
     def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         starts = [[*[Start(task)] * task.samples, Start(task, temperature=0.0)] for task in tasks]
-        groups = []
-        for task, played in zip(tasks, play_by_task(player, starts), strict=True):
-            twin = played[-1].trajectory
-            groups.append(group_of(task, played[:-1], greedy=player.return_of(twin) if twin.valid else None))
-        return groups
+        waves = play_by_task(player, starts)
+        twins = player.judge([group_of(task, played[-1:]) for task, played in zip(tasks, waves, strict=True)])
+        return [
+            group_of(task, played[:-1], greedy=twin.trajectories[0].outcome if twin.valid else None)
+            for task, played, twin in zip(tasks, waves, twins, strict=True)
+        ]
 
 
 @ROLLOUTS.register("resample_on_correct")
@@ -60,12 +61,12 @@ class ResampleOnCorrect(Strategy):
 
     def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         starts = [[Start(task)] * math.ceil(self.oversample * task.samples) for task in tasks]
-        groups = []
-        for task, played in zip(tasks, play_by_task(player, starts), strict=True):
-            drawn = [p.trajectory for p in played if p.trajectory.valid]
-            kept = self.keep(drawn, task.samples)
-            groups.append(Group(task.proposal, tuple(kept), drawn=tuple(player.return_of(t) for t in drawn)))
-        return groups
+        waves = play_by_task(player, starts)
+        groups = player.judge([group_of(task, played) for task, played in zip(tasks, waves, strict=True)])
+        return [
+            replace(group, trajectories=tuple(self.keep(group.valid, task.samples)), drawn=_list_returns(group))
+            for task, group in zip(tasks, groups, strict=True)
+        ]
 
     def keep(self, drawn: Sequence[Trajectory], samples: int) -> list[Trajectory]:
         """Choose at most ``samples`` of the drawn trajectories; their order stays."""
@@ -83,14 +84,21 @@ class ResampleOnCorrect(Strategy):
         return [t for t in drawn if id(t) in stays]
 
 
+def _list_returns(group: Group) -> tuple[float, ...]:
+    return tuple(t.outcome for t in group.valid)
+
+
 def clumsiness(trajectory: Trajectory, tag: str = "answer") -> float:
     """Share of failed tool calls plus a penalty on the form of the answer (rStar2-Agent, section 2.3).
 
-    Every turn but the last is a tool call; without any the share is 0.5. The penalty is 1 if the answer's tags are
-    missing or do not match, else min((answers - 1) / turns, 1).
+    Which calls failed is what the environment says (``extras["tool_errors"]``); where it does not, every turn but the
+    last is a call, which failed if it had an action error. Without a call the share is 0.5. The penalty is 1 if the
+    answer's tags are missing or do not match, else min((answers - 1) / turns, 1).
     """
-    calls = trajectory.turns[:-1]
-    errors = sum(turn.action_error is not None for turn in calls) / len(calls) if calls else 0.5
+    failed = trajectory.turns[-1].extras.get("tool_errors") if trajectory.turns else None
+    if failed is None:
+        failed = [turn.action_error is not None for turn in trajectory.turns[:-1]]
+    errors = sum(failed) / len(failed) if failed else 0.5
     text = trajectory.turns[-1].action if trajectory.turns else ""
     opened, closed = text.count(f"<{tag}>"), text.count(f"</{tag}>")
     form = 1.0 if opened != closed or not opened else min((opened - 1) / len(trajectory.turns), 1.0)
@@ -127,31 +135,33 @@ class AdaptiveRounds(Strategy):
         active = list(range(len(tasks)))
         for _ in range(self.rounds):
             starts = [[Start(tasks[i])] * math.ceil(self.oversample * tasks[i].samples) for i in active]
-            for i, played in zip(active, play_by_task(player, starts), strict=True):
-                drawn[i] += [p.trajectory for p in played if p.trajectory.valid]
-            active = [i for i in active if not self._is_finished(drawn[i], tasks[i].samples, player)]
+            waves = play_by_task(player, starts)
+            judged = player.judge([group_of(tasks[i], played) for i, played in zip(active, waves, strict=True)])
+            for i, group in zip(active, judged, strict=True):
+                drawn[i] += group.valid
+            active = [i for i in active if not self._is_finished(drawn[i], tasks[i].samples)]
         return [
             Group(
                 task.proposal,
-                tuple(self._keep_balanced(sampled, task.samples, player)),
-                drawn=tuple(player.return_of(t) for t in sampled),
+                tuple(self._keep_balanced(sampled, task.samples)),
+                drawn=tuple(t.outcome for t in sampled),
             )
             for task, sampled in zip(tasks, drawn, strict=True)
         ]
 
-    def _split(self, drawn: Sequence[Trajectory], player: Player) -> tuple[list[Trajectory], list[Trajectory]]:
-        good = [t for t in drawn if player.return_of(t) > self.threshold]
-        return good, [t for t in drawn if player.return_of(t) <= self.threshold]
+    def _split(self, drawn: Sequence[Trajectory]) -> tuple[list[Trajectory], list[Trajectory]]:
+        good = [t for t in drawn if t.outcome > self.threshold]
+        return good, [t for t in drawn if t.outcome <= self.threshold]
 
-    def _is_finished(self, drawn: Sequence[Trajectory], samples: int, player: Player) -> bool:
-        good, bad = self._split(drawn, player)
+    def _is_finished(self, drawn: Sequence[Trajectory], samples: int) -> bool:
+        good, bad = self._split(drawn)
         if self.mode == "positive":
             return bool(good)
         return 2 * len(good) >= samples and 2 * len(bad) >= samples
 
-    def _keep_balanced(self, drawn: Sequence[Trajectory], samples: int, player: Player) -> list[Trajectory]:
+    def _keep_balanced(self, drawn: Sequence[Trajectory], samples: int) -> list[Trajectory]:
         """Choose the first ones drawn: half of each kind, and more of one kind if the other is short."""
-        good, bad = self._split(drawn, player)
+        good, bad = self._split(drawn)
         goods = min(len(good), max(samples // 2, samples - len(bad)))
         return [*good[:goods], *bad[: samples - goods]]
 

@@ -14,7 +14,7 @@ from ..batch.trajectory import Group, Trajectory, Turn
 from ..recipes.stages import ROLLOUTS
 from .independent import Independent, Strategy
 from .player import Player
-from .starts import RolloutTask
+from .starts import Conditions, RolloutTask
 
 _PAIR = re.compile(r"([A-Za-z_]\w{0,63})\s*[=:]\s*(\"[^\"]*\"|'[^']*'|[^\s,;]+)")
 
@@ -56,7 +56,7 @@ class SelfPlay(Strategy):
         answers = player.ask(questions)
         proposed = [read_params(answer.action, space) for answer in answers]
         played = [
-            task if params is None else replace(task, params=params, proposal=-1)
+            task if params is None else replace(task, params=params, proposal=-1, conditions=Conditions())
             for task, params in zip(tasks, proposed, strict=True)
         ]
         groups = [

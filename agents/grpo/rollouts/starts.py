@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..batch.trajectory import Origin, Trajectory, Turn
-
-
-@dataclass(frozen=True)
-class RolloutTask:
-    """One instance of the environment and the number of episodes to sample of it.
-
-    Attributes:
-        params: environment parameters.
-        seed: fixes the instance among those of these parameters.
-        samples: episodes to play.
-        proposal: id of the teacher's proposal; -1 for a task that the teacher did not propose.
-    """
-
-    params: Mapping[str, Any]
-    seed: int
-    samples: int
-    proposal: int = -1
 
 
 @dataclass(frozen=True)
@@ -67,6 +51,54 @@ class Insert:
 
 
 @dataclass(frozen=True)
+class Conditions:
+    """How the policy plays every episode of a task, whatever the strategy: what a proposal of the teacher asked for.
+
+    Attributes:
+        temperature, limits: override those of the player; a start overrides them in turn.
+        prompt: shown in the place of the task's first observation; "" shows that.
+        note: text that follows the prompt.
+        hint: text that follows both, left out where it would leave no room for an action.
+        inserts: given tokens of the first action.
+        oracle_turns: number of first turns that the environment's oracle plays.
+        guided: share of the solution that is given away, in [0, 1].
+    """
+
+    temperature: float | None = None
+    limits: TokenLimits | None = None
+    prompt: str = ""
+    note: str = ""
+    hint: str = ""
+    inserts: tuple[Insert, ...] = ()
+    oracle_turns: float = 0
+    guided: float = 0.0
+
+    def show(self, observation: str) -> str:
+        """Return the first observation as the policy sees it, without the hint."""
+        prompt = self.prompt or observation
+        return f"{prompt}\n{self.note}" if self.note else prompt
+
+
+@dataclass(frozen=True)
+class RolloutTask:
+    """One instance of the environment and the number of episodes to sample of it.
+
+    Attributes:
+        params: environment parameters.
+        seed: fixes the instance among those of these parameters.
+        samples: episodes to play.
+        proposal: id of the teacher's proposal; -1 for a task that the teacher did not propose.
+        conditions: how the policy plays it.
+    """
+
+    params: Mapping[str, Any]
+    seed: int
+    samples: int
+    proposal: int = -1
+    conditions: Conditions = Conditions()
+
+
+@dataclass(frozen=True)
 class Moment:
     """An episode just before one of its actions.
 
@@ -95,8 +127,9 @@ class Start:
         hint: text appended to the first observation.
         keep_hint: whether the hint is part of the trained context. If not, the trained context leaves it out, and
             importance ratios are taken against the policy at the beginning of the update.
-        oracle_turns: number of first turns that the environment's oracle plays.
-        oracle_origin: origin of the oracle's tokens.
+        oracle_turns: number of first turns that the environment's oracle plays, a question with its worked solution.
+        actions: texts of the first turns, written by another author; the oracle only plays turns after them.
+        oracle_origin: origin of the tokens of the oracle or of that author.
         guided: share of the solution that is given away, in [0, 1].
         temperature, limits: override those of the player.
         role: see `Trajectory.role`.
@@ -109,6 +142,7 @@ class Start:
     hint: str = ""
     keep_hint: bool = True
     oracle_turns: float = 0
+    actions: tuple[str, ...] = ()
     oracle_origin: Origin = Origin.HINT
     guided: float = 0.0
     temperature: float | None = None
@@ -116,9 +150,16 @@ class Start:
     role: str = ""
 
     @property
+    def conditions(self) -> Conditions:
+        """The task's conditions; none where the oracle plays the whole episode."""
+        return Conditions() if math.isinf(self.oracle_turns) else self.task.conditions
+
+    @property
     def unaided(self) -> bool:
-        """True for an attempt from the beginning, without help, at the usual temperature and without a role."""
-        helped = self.moment is not None or self.inserts or self.hint or self.oracle_turns
+        """True for an attempt from the beginning, without a role, and with no other help or temperature than the task's
+        conditions have.
+        """
+        helped = self.moment is not None or self.inserts or self.hint or self.oracle_turns or self.actions
         return not helped and self.temperature is None and not self.role
 
 

@@ -55,13 +55,12 @@ class Vine(Strategy):
             ]
             for task, played, several in zip(tasks, mains, places, strict=True)
         ]
-        ends = iter(play_by_task(player, [starts for by_task in states for starts in by_task]))
+        ends = iter(_mean_returns(play_by_task(player, [s for by_task in states for s in by_task]), player))
         groups = []
-        for task, played, several, first in zip(tasks, mains, places, begun, strict=True):
-            initial = _mean_return(first, player)
+        for task, played, several, initial in zip(tasks, mains, places, _mean_returns(begun, player), strict=True):
             members = []
             for number, (p, cuts) in enumerate(zip(played, several, strict=True)):
-                values = [initial, *(_mean_return(next(ends), player) for _ in cuts)]
+                values = [initial, *(next(ends) for _ in cuts)]
                 edges = [0, *cuts, p.trajectory.action_tokens]
                 stretches = zip(edges, edges[1:], values)
                 nodes = tuple(Node(f"{number}:{a}", b - a, value) for a, b, value in stretches if b > a)
@@ -84,7 +83,8 @@ class Vine(Strategy):
         return [at for at in range(1, total) if "\n" in player.renderer.action([ids[at - 1]])]
 
 
-def _mean_return(played: Sequence[FinishedEpisode], player: Player) -> float | None:
-    """Mean return of the valid episodes; None if there is none."""
-    returns = [player.return_of(p.trajectory) for p in played if p.trajectory.valid]
-    return sum(returns) / len(returns) if returns else None
+def _mean_returns(waves: Sequence[Sequence[FinishedEpisode]], player: Player) -> list[float | None]:
+    """Mean return of the valid episodes of each wave; None if there is none."""
+    judged = player.judge([Group(-1, tuple(p.trajectory for p in played)) for played in waves])
+    returns = [[t.outcome for t in group.valid] for group in judged]
+    return [sum(values) / len(values) if values else None for values in returns]

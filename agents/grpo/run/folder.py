@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,12 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ....errors import InputError
+from ....errors import InputError, unknown_name
 from ...atomic import write_atomically
 from ..config import TrainConfig
 
-LOGS = ("metrics", "timings", "proposals", "evaluations", "trajectories")
+LOGS = ("metrics", "timings", "proposals", "evaluations", "trajectories", "notices")
 KEPT_CHECKPOINTS = 2
+_BEST = "best"
 _NEARLY_NOTHING = 1 << 20
 """Bytes; a disk with less free space counts as full."""
 
@@ -29,6 +31,31 @@ def newest_checkpoint(run: Path) -> Path | None:
     """The checkpoint of the highest step, or None."""
     found = _checkpoints(run)
     return found[-1] if found else None
+
+
+def find_checkpoint(run: Path, which: str = "newest") -> Path:
+    """The folder of a checkpoint.
+
+    Args:
+        which: "newest", "best" (the policy of the best evaluation so far; it cannot be resumed from), or a step.
+
+    Raises:
+        InputError: the run has no such checkpoint.
+    """
+    if which == "best":
+        found = run / "checkpoints" / _BEST
+        if not found.is_dir():
+            raise InputError(f"the run {str(run)!r} has no best checkpoint, as it was never evaluated; take 'newest'.")
+        return found
+    if which == "newest":
+        newest = newest_checkpoint(run)
+        if newest is None:
+            raise InputError(f"the run {str(run)!r} has no checkpoint yet; train it further or give a model folder.")
+        return newest
+    steps = {str(int(path.name.removeprefix("step-"))): path for path in _checkpoints(run)}
+    if which not in steps:
+        raise unknown_name(f"checkpoint of {str(run)!r}", which, ["newest", "best", *steps])
+    return steps[which]
 
 
 def _checkpoints(run: Path) -> list[Path]:
@@ -99,7 +126,7 @@ class RunFolder:
             raise
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise InputError(
-                f"{str(path)!r} is not a run folder (no checkpoint_errors config.json); start one with --out."
+                f"{str(path)!r} is not a run folder (no readable config.json); start one with --out."
             ) from error
 
     def write_config(self, config: TrainConfig) -> None:
@@ -107,8 +134,8 @@ class RunFolder:
         write_atomically(self.path / "config.json", json.dumps(config.to_json(), indent=2) + "\n")
 
     def append(self, log: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Append rows to ``<log>.jsonl`` in one write."""
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        """Append rows to ``<log>.jsonl`` in one write; a number that is not finite becomes null, as JSON has none."""
+        text = "".join(json.dumps(_finite(row), ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
         if text:
             with (self.path / f"{log}.jsonl").open("a", encoding="utf-8") as file:
                 file.write(text)
@@ -126,26 +153,63 @@ class RunFolder:
     def checkpoint(self, step: int) -> Iterator[Path]:
         """Open a folder for a checkpoint; it is renamed when the block ends, and old checkpoints are removed."""
         place = self.path / "checkpoints" / f"step-{step:06d}"
-        partial = place.with_suffix(".partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        try:
+        with write_folder(place) as partial:
             yield partial
-            for file in partial.rglob("*"):
-                if file.is_file():
-                    with file.open("rb") as handle:
-                        os.fsync(handle.fileno())
-            shutil.rmtree(place, ignore_errors=True)
-            partial.rename(place)
-        except BaseException as error:
-            full = shutil.disk_usage(partial).free < _NEARLY_NOTHING
-            shutil.rmtree(partial, ignore_errors=True)
-            if full and isinstance(error, Exception) and not isinstance(error, OSError):
-                # Writers of tensors have errors of their own for a full disk.
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(place)) from error
-            raise
         for old in _checkpoints(self.path)[:-KEPT_CHECKPOINTS]:
             shutil.rmtree(old)
+
+    def best_success(self) -> float | None:
+        """Success of the evaluation whose policy is kept as the best checkpoint; None if there is none."""
+        path = self.path / "checkpoints" / _BEST / "best.json"
+        return float(json.loads(path.read_text(encoding="utf-8"))["success"]) if path.is_file() else None
+
+    @contextmanager
+    def best_checkpoint(self, step: int, success: float) -> Iterator[Path]:
+        """Open a folder for the policy of the best evaluation; it takes the former one's place when the block ends."""
+        link = self.path / "checkpoints" / _BEST
+        place = link.with_name(f"{_BEST}-{step:06d}")
+        with write_folder(place) as partial:
+            yield partial
+            (partial / "best.json").write_text(json.dumps({"step": step, "success": success}), encoding="utf-8")
+        fresh = link.with_suffix(".partial")
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(place.name, target_is_directory=True)
+        fresh.replace(link)
+        for old in link.parent.glob(f"{_BEST}-*"):
+            if old != place:
+                shutil.rmtree(old)
+
+
+@contextmanager
+def write_folder(place: Path) -> Iterator[Path]:
+    """Open a folder under another name; when the block ends it is flushed to the disk and takes its place."""
+    partial = place.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        for file in partial.rglob("*"):
+            if file.is_file():
+                with file.open("rb") as handle:
+                    os.fsync(handle.fileno())
+        shutil.rmtree(place, ignore_errors=True)
+        partial.rename(place)
+    except BaseException as error:
+        full = shutil.disk_usage(partial).free < _NEARLY_NOTHING
+        shutil.rmtree(partial, ignore_errors=True)
+        if full and isinstance(error, Exception) and not isinstance(error, OSError):
+            # Writers of tensors have errors of their own for a full disk.
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(place)) from error
+        raise
+
+
+def _finite(value: Any) -> Any:
+    """The data with None in place of numbers that are not finite."""
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _complete_rows(path: Path) -> Iterator[str]:

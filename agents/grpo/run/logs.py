@@ -7,8 +7,8 @@ ended, so that logs are as reproducible as the run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,21 +24,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlayedProposal:
-    """One proposal of the teacher, its task, and the group of episodes that was played."""
+    """One proposal of the teacher, its task, the group of episodes that was played, and what was done about each of its
+    requests, a number or a word.
+    """
 
     proposal: Proposal
     task: RolloutTask
     group: Group
+    done: Mapping[str, Any] = field(default_factory=dict)
 
 
-def evaluation_row(step: int, report: Report) -> dict[str, Any]:
-    """A row of ``evaluations.jsonl``."""
+def evaluation_row(step: int, report: Report, greedy: Report | None = None) -> dict[str, Any]:
+    """A row of ``evaluations.jsonl``.
+
+    Args:
+        report: of sampled episodes.
+        greedy: of episodes of the likeliest tokens on the same tasks.
+    """
     return {
         "step": step,
         "split": report.split,
         "episodes": report.episodes,
         "success": report.success.mean,
         "ci": [report.success.low, report.success.high],
+        **({} if greedy is None else _greedy_values(greedy)),
+        **({"invalid": report.invalid} if report.invalid else {}),
         **({"pass_at_k": [item.to_json() for item in report.pass_at_k]} if report.pass_at_k else {}),
         "by_difficulty": [
             {
@@ -51,6 +61,10 @@ def evaluation_row(step: int, report: Report) -> dict[str, Any]:
             for part in report.by_difficulty
         ],
     }
+
+
+def _greedy_values(report: Report) -> dict[str, Any]:
+    return {"greedy_success": report.success.mean, "greedy_ci": [report.success.low, report.success.high]}
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -95,7 +109,9 @@ def step_summary(groups: Sequence[Group], trained: Sequence[Group] = ()) -> dict
         "length_max": float(max(lengths, default=0)),
         "turns": _mean([len(t.turns) for t in own]),
         "truncated_share": _mean([t.truncated for t in own]),
-        "zero_variance_share": _mean([not group.has_variance for group in groups]),
+        "zero_variance_share": _mean(
+            [not group.has_variance for group in groups if group.valid or not group.trajectories]
+        ),
         "solved_share": _mean([all(one) for one in wins]),
         "failed_share": _mean([not any(one) for one in wins]),
         "hinted_share": _mean([t.guided > 0 for t in own]),
@@ -181,20 +197,28 @@ def _rate(tokens: float, seconds: float) -> float:
 
 
 def proposal_row(step: int, practice: PlayedProposal, space: Any) -> dict[str, Any]:
-    """A row of ``proposals.jsonl``: a proposal and its outcome; ``space`` is the ParamSpace."""
+    """A row of ``proposals.jsonl``: a proposal, its outcome, and, where it has requests, what was done about them;
+    ``space`` is the ParamSpace.
+
+    The success of a group without a valid episode is unknown: None.
+    """
     group, params = practice.group, dict(practice.task.params)
     valid = group.valid
+    unit = dict(zip(space.names, space.to_unit(params).tolist()))
+    meta = practice.proposal.meta
+    requests = {"train": practice.proposal.train, "asked": dict(meta), "done": dict(practice.done)} if meta else {}
     return {
         "step": step,
         "task_id": group.trajectories[0].task_id if group.trajectories else "",
         "params": params,
-        "unit": [float(u) for u in space.to_unit(params)],
+        "unit": [unit[name] for name in params],
         "difficulty": float(space.difficulty(params)),
         "origin": practice.proposal.origin,
         "n": len(valid),
-        "success": _mean([t.success for t in valid]),
+        "success": _mean([t.success for t in valid]) if valid else None,
         "reward": _mean([t.env_return for t in valid]),
         "length": _mean([t.action_tokens for t in valid]),
+        **requests,
     }
 
 

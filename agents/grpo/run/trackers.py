@@ -63,8 +63,10 @@ def _tag(name: str) -> str:
 
 def evaluation_values(row: Mapping[str, Any]) -> dict[str, float]:
     """A row of ``evaluations.jsonl`` (see `logs.evaluation_row`) as figures for `Tracker.log`."""
-    found = {"success": row.get("success")}
+    found = {"success": row.get("success"), "greedy_success": row.get("greedy_success")}
     found["success_low"], found["success_high"] = row.get("ci") or (None, None)
+    for name, part in row.get("environments", {}).items():
+        found[f"success/{name}"] = part.get("success")
     for item in row.get("pass_at_k", ()):
         name = f"pass@{item['k']}"
         found[name] = item["value"]

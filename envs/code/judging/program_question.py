@@ -38,7 +38,7 @@ class ProgramQuestion(Question):
     max_answer = MAX_PROGRAM
     strips_marks: ClassVar[bool] = False
     needs_sandbox: ClassVar[bool] = True
-    supplies = frozenset({"tests"})
+    supplies = frozenset({"tests", "test_report"})
 
     def __init__(self, *, graded: bool = False, backend: str = "local", seconds: float = 2.0, **kwargs: Any):
         super().__init__(**kwargs)

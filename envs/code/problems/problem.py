@@ -19,6 +19,7 @@ CALLED = "palaestra_called"
 _TO_WRITE = 10
 # The published judges run functions under this module name, so that code under `if __name__ == "__main__"` is skipped.
 _AS_MODULE = '__name__ = "builtins"\n'
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _FUTURE = re.compile(r"^from __future__ import [^\n]*$", re.MULTILINE)
 
 
@@ -60,6 +61,19 @@ class Problem(Item):
         except (SyntaxError, ValueError, RecursionError):
             nodes = []
         return len(self.question) + _TO_WRITE * sum(isinstance(node, (ast.stmt, ast.expr)) for node in nodes)
+
+    @property
+    def outline(self) -> list[str]:
+        """All but the last line of the reference program, a statement each and without comments and docstrings; empty
+        where it cannot be parsed, such as one in Python 2."""
+        try:
+            tree = ast.parse(self.answer)
+        except (SyntaxError, ValueError, RecursionError):
+            return []
+        for node in ast.walk(tree):
+            if isinstance(node, _DOCUMENTED) and len(node.body) > 1 and ast.get_docstring(node) is not None:
+                del node.body[0]
+        return [line for line in ast.unparse(tree).split("\n") if line.strip()][:-1]
 
     def assemble(self, program: str) -> str:
         """Return the code that is run to judge an answer."""

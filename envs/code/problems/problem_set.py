@@ -58,7 +58,7 @@ class ProblemSet(DatasetQuestion):
     max_answer = MAX_PROGRAM
     strips_marks: ClassVar[bool] = False
     needs_sandbox: ClassVar[bool] = True
-    supplies = frozenset({"tests"})
+    supplies = frozenset({"tests", "test_report"})
 
     def __init__(
         self,
@@ -116,12 +116,40 @@ class ProblemSet(DatasetQuestion):
             packages=self.packages,
         )
         verdict = judgement.verdict(self.graded)
-        return replace(verdict, feedback=problem.rename_in_feedback(verdict.feedback))
+        extras = dict(verdict.extras)
+        if "test_report" in extras:
+            extras["test_report"] = problem.rename_in_feedback(extras["test_report"])
+        return replace(verdict, feedback=problem.rename_in_feedback(verdict.feedback), extras=extras)
 
     def oracle(self, task: Task) -> str:
         if not task.data.answer:
             raise InputError(f"this {self.layout.name} record has no program that solves it; use one that has.")
         return fenced(task.data.answer)
+
+    def criteria(self, task: Task) -> list[str]:
+        problem = _require_problem(task.data)
+        form = (
+            f"It defines {problem.function}."
+            if problem.function
+            else "It reads its standard input and prints the result."
+        )
+        return [
+            form,
+            "It gives what the examples in the question show.",
+            f"Every call, or run, takes at most {self.limits.seconds:g} s and {self.limits.memory_mb:g} MiB.",
+            "It is right for the smallest and for unusual inputs too.",
+        ]
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """The lines of the reference program but the last one, and the program."""
+        problem = _require_problem(task.data)
+        program = self.oracle(task)
+        return [*problem.outline, program]
+
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        # Records without a program are asked all the same.
+        known = subject.data.answer or name not in ("reference", "solution_steps", "rubric")
+        return super().compute_extra(subject, name) if known else None
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str | None:
         """Return the reference program of another problem of the source, or None where there is none."""

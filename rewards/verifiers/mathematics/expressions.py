@@ -9,9 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import takewhile
 
+from .amounts import Measure
 from .build import inverse, is_operand, make_function, make_power, mixed_number, product, radians, scalar
 from .lexer import Token
-from .measures import Measure
 from .names import Names
 from .tree import (
     MINUS_ONE,

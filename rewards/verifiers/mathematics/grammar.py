@@ -15,11 +15,11 @@ import unicodedata
 from functools import lru_cache
 
 from . import units
+from .amounts import END, Measure
 from .build import is_arithmetic, is_operand, radians, scalar
 from .expressions import Expressions
 from .lexer import Token, tokenise, unwrap
 from .matrices import MatrixExpressions
-from .measures import END, Measure
 from .notation import in_other_notation
 from .solutions import region, solutions
 from .tree import (

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from itertools import takewhile
 
+from .amounts import Measures
 from .lexer import Token
-from .measures import Measures
 from .tree import Apply, Malformed, Scalar, Sym
 from .vocabulary import SHORT_WORDS, is_product
 

@@ -36,7 +36,7 @@ from ....teachers.benchmarks.runs import BenchmarkRun, Failure, Records, load_ta
 from ....teachers.benchmarks.statistics import Line, expand_records, summarise_records
 from ....teachers.benchmarks.table import UNIFORM, Table
 from ....teachers.registration import TEACHERS
-from .figures import compare_to_uniform, format_estimate
+from .figures import SEEDS_TO_JUDGE, compare_to_uniform, format_estimate
 
 BESIDE = "palaestra.teachers.benchmarks"
 TABLES = {
@@ -55,7 +55,7 @@ class TeacherBenchOptions:
     tables: tuple[str, ...] = tuple(name for name in TABLES if name not in SLOW)
     """Which tables."""
     settings: tuple[str, ...] = ()
-    """Which settings of those tables; all by default."""
+    """Which settings; all by default. Tables without any of these are left out."""
     teachers: tuple[str, ...] = ()
     """Which teachers, in the tables that they fit; by default each table's own list."""
     teacher: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
@@ -85,6 +85,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in config.settings:
         if name not in (known := [setting for table in tables.values() for setting in table.settings]):
             raise unknown_name("setting", name, known)
+    if config.settings:
+        without = [name for name, table in tables.items() if not set(config.settings) & set(table.settings)]
+        if without and config.tables != TeacherBenchOptions.tables:
+            print(f"palaestra: {', '.join(without)} left out: no such setting there.", file=sys.stderr)
+        tables = {name: table for name, table in tables.items() if name not in without}
+        places = {name: places[name] for name in tables}
     runs = plan_runs(places, choose_teachers(config, tables), config.seeds, config.episodes)
     runs = [run for run in runs if not config.settings or run.setting in config.settings]
     records = Records(config.out / "results.jsonl")
@@ -185,7 +191,9 @@ def _print(tables: Mapping[str, Table], lines: Mapping[str, Sequence[Line]], fai
     console = Console()
     for name, table in tables.items():
         seeds = max((line.score.n for line in lines[name]), default=0)
+        few = seeds < SEEDS_TO_JUDGE and any(line.gain is not None for line in lines[name])
         unit = f"{table.score}{' in %' if table.percent else ''}, {seeds} seed{'' if seeds == 1 else 's'}"
+        unit += f"; a verdict takes {SEEDS_TO_JUDGE}" if few else ""
         grid = Grid(box=box.SIMPLE_HEAD, title=f"{name}: {table.title} ({unit})", title_justify="left")
         grid.add_column("setting", overflow="fold")
         grid.add_column("teacher", overflow="fold")

@@ -8,6 +8,9 @@ from typing import Literal
 from ....teachers.benchmarks.statistics import Line, MeanEstimate
 from ....teachers.benchmarks.table import Table
 
+# The spread of two or three seeds is itself mostly chance, and so is the width of an interval made from it.
+SEEDS_TO_JUDGE = 5
+
 
 def format_score(value: float, table: Table, precision_of: float | None = None) -> str:
     """Format a score in the table's unit, with as many decimals as ``precision_of`` has (default: the score itself)."""
@@ -28,7 +31,11 @@ def format_estimate(value: MeanEstimate, table: Table) -> str:
 
 
 def compare_to_uniform(line: Line, table: Table) -> Literal["better", "worse", ""]:
-    """Judge the paired difference to uniform practice by its 95 % interval; "" when the interval contains zero."""
-    if line.gain is None or not math.isfinite(line.gain.low) or line.gain.low <= 0 <= line.gain.high:
+    """Judge the paired difference to uniform practice by its 95 % interval.
+
+    "" where the interval contains zero, or is one of fewer than `SEEDS_TO_JUDGE` seeds.
+    """
+    gain = line.gain
+    if gain is None or gain.n < SEEDS_TO_JUDGE or not math.isfinite(gain.low) or gain.low <= 0 <= gain.high:
         return ""
-    return "better" if (line.gain.low > 0) != table.lower else "worse"
+    return "better" if (gain.low > 0) != table.lower else "worse"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ....agents.grpo.config import TrainConfig, WarmUp
+from ....agents.grpo.config import Patience, TrainConfig, WarmUp
 from ....errors import InputError, MissingExtra
 from ....teachers.benchmarks.table import Table, TableResult, parse_teacher
 
@@ -55,12 +55,14 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Ta
         final_episodes=options["episodes"],
         checkpoint_every=length,
         warmup=WarmUp(**options["warmup"]),
+        # A teacher under which nothing is learned is a result.
+        patience=Patience(0, 0, 0, 0),
         device="cpu",
         threads=1,
     )
     with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
         run = Path(folder) / "run"
-        learner.start(run, config).run()
+        learner.start(run, config).run(notify=lambda sentence: None)
         rows = [json.loads(line) for line in (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()]
     episodes = options["prompts"] * options["samples"]
     return TableResult(

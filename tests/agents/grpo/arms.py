@@ -16,18 +16,43 @@ from palaestra.envs import IntAxis, ParamSpace, Question, Task
 from .conftest import trajectory  # isort: skip
 
 ENV = "tests/TwoArmed-v0"
+SUPPLIED = {
+    "rubric": [{"text": "gives the right answer", "kind": "outcome"}],
+    "step_labels": [True],
+    "reference": "b",
+}
+"""What the environment would supply to rewards of an episode that a test makes."""
 
 
 class TwoArmed(Question):
     """Say b."""
 
     param_space = ParamSpace([IntAxis("high", 10, 1000)])
+    supplies = Question.supplies | {"step_labels"}
 
     def generate(self, rng, params):
         return Task(f"a or b? {int(rng.integers(params['high']))}", reference="b")
 
+    def compute_extra(self, subject, name):
+        return SUPPLIED[name] if name in SUPPLIED else super().compute_extra(subject, name)
+
+    def solution_steps(self, task):
+        return ["b", "b"]
+
 
 palaestra.envs.register(ENV, TwoArmed)
+
+
+def measured(group: int, label: str) -> dict[str, Any]:
+    """What the learner would measure of an episode that a test makes: pairs of groups, a teacher's label, a thought's
+    gain."""
+    return {
+        "prefix_values": [0.5, 0.5],
+        "pair": group // 2,
+        "teacher_answer": label,
+        "thought_logps": [-0.5],
+        "base_logps": [-1.0],
+    }
 
 
 def prompts(language: LanguageModel) -> list[tuple[int, ...]]:
@@ -74,7 +99,13 @@ def both_arms(language: LanguageModel, pulls: str = "bbba", **changes: Any) -> l
         members = []
         for member, pull in enumerate(pulls):
             act = list(language.renderer.action_ids(pull))
-            fields = {"texts": [pull], "success": pull == "b", "task_id": str(number), **changes}
+            fields = {
+                "texts": [pull],
+                "success": pull == "b",
+                "task_id": str(number),
+                "extras": {**SUPPLIED, **measured(number, "b")},
+                **changes,
+            }
             fields["nodes"] = (Node(str(member), len(act), value=pulls.count("b") / len(pulls)),)
             made = trajectory(float(pull == "b"), [(list(ids), act)], **fields)
             batch = collate([Group(-1, (made,))])

@@ -26,9 +26,9 @@ from palaestra.agents.grpo.update import Update
 from palaestra.agents.language.model import LanguageModel
 from palaestra.errors import InputError
 
-from .arms import ENV, both_arms, preference, trained_on  # isort: skip
+from .arms import ENV, SUPPLIED, both_arms, measured, preference, trained_on  # isort: skip
 
-WITHOUT_LABELS = {"evol_rl", "ttrl"}
+WITHOUT_LABELS = {"evol_rl", "ttrl", "co_rewarding", "co_rewarding_ema", "co_rewarding_both"}
 """Recipes that strengthen what the policy mostly says already; they begin where that is right."""
 
 every_recipe = pytest.mark.parametrize("name", list(RECIPES))
@@ -76,24 +76,26 @@ def full(ragged, models):
         return replace(trajectory, nodes=nodes if tokens > first else nodes[:1])
 
     # Answers repeat, so that votes have a majority.
-    def answering(number, trajectory):
+    def answering(place, number, trajectory):
         turns = (*trajectory.turns[:-1], replace(trajectory.turns[-1], action=str(number % 2)))
-        return replace(trajectory, turns=turns)
+        labels = [bool((number + k) % 3) for k in range(len(turns))]
+        extras = {**SUPPLIED, "step_labels": labels, "reference": "1", **measured(place, "1")}
+        return replace(trajectory, turns=turns, extras={**extras, "thought_logps": [-0.1 * number]})
 
     return [
         replace(
             group,
-            trajectories=tuple(answering(i % 3, grown(i, t)) for i, t in enumerate(group.trajectories)),
+            trajectories=tuple(answering(place, i % 3, grown(i, t)) for i, t in enumerate(group.trajectories)),
             greedy=0.5,
             drawn=(0.0, 1.0, *(t.outcome for t in group.trajectories)),
         )
-        for group in ragged
+        for place, group in enumerate(ragged)
     ]
 
 
 def update_of(models, name: str, **settings) -> Update:
     config = TrainConfig(recipe=name, **settings)
-    objective = Objective(RECIPES[name], teacher_model=True)
+    objective = Objective(RECIPES[name], teacher_model=True, extras=SUPPLIED)
     objective.advance(3, 10)
     return Update(config, objective, *models)
 
@@ -191,7 +193,7 @@ def preferences(undecided, teacher) -> tuple[float, float]:
 def test_one_update_makes_the_better_answer_likelier(name, undecided, teacher, pulled, preferences):
     language = LanguageModel.of(copy.deepcopy(undecided.model), undecided.tokenizer)
     config = TrainConfig(recipe=name, lr=1e-3)
-    objective = Objective(RECIPES[name], teacher_model=True)
+    objective = Objective(RECIPES[name], teacher_model=True, extras=SUPPLIED)
     objective.advance(1, 10)
     update = Update(config, objective, language.model, copy.deepcopy(language.model), copy.deepcopy(teacher.model))
     groups = objective.keep(objective.shape(pulled))
@@ -203,7 +205,7 @@ def test_one_update_makes_the_better_answer_likelier(name, undecided, teacher, p
 def distils(name: str) -> bool:
     """Whether a recipe cannot do without a model to distil from."""
     try:
-        Objective(RECIPES[name])
+        Objective(RECIPES[name], extras=SUPPLIED)
     except InputError:
         return True
     return False

@@ -184,8 +184,31 @@ def test_rewards_read_what_the_environment_supplies(config, tmp_path):
     changed = replace(config, env="palaestra/ProgramSynthesis-v0", axes={"steps": [1, 1], "examples": [2, 2]}, **short)
     assert Learner.start(tmp_path / "run", changed).run()
     assert {row["shaping"]["error-kind"] for row in rows(tmp_path / "run", "trajectories")} <= {-1.0, -0.6, -0.3, 1.0}
-    with pytest.raises(InputError, match=r"'error-kind' needs \['tests'\], which neither this learner nor the env"):
+    with pytest.raises(InputError, match="'error-kind' needs 'tests' of every episode, which neither this env"):
         Learner(replace(config, stages=judged))
+
+
+def test_rewards_are_trained_on_the_reference_and_the_rubric_that_a_question_supplies(config, tmp_path):
+    short = {"steps": 1, "eval_every": 0, "teacher": "random", "stages": Stages(shaping="answer-f1 + rubric")}
+    assert Learner.start(tmp_path / "run", replace(config, **short)).run()
+    kept = rows(tmp_path / "run", "trajectories")
+    assert kept
+    for row in kept:
+        assert (row["shaping"]["answer-f1"] == 1.0) == row["is_success"]
+        # A sum of two numbers has no value on the way, and so a rubric of its answer alone.
+        assert row["shaping"]["rubric"] == row["is_success"] or row["params"]["terms"] > 2
+
+
+@pytest.mark.parametrize(
+    ("shaping", "reward"), [("subgoals", 0.0), ("progress-penalties", 0.0), ("potential", 1.0), ("waypoints", 1.0)]
+)
+def test_shaping_along_the_way_trains_on_what_doorkey_supplies(config, tmp_path, shaping, reward):
+    short = {"steps": 1, "eval_every": 0, "warmup": WarmUp(steps=0), "teacher": "random", "prompts": 1, "samples": 2}
+    sizes = {"max_new_tokens": 2, "final_episodes": 1, "axes": {"size": 5, "obstacles": 0}}
+    changed = replace(config, env="palaestra/DoorKeyText-v0", stages=Stages(shaping=shaping), **short, **sizes)
+    assert Learner.start(tmp_path / "run", changed).run()
+    # An untrained model takes no key; the terms of a potential sum to minus that of the start, whatever happens.
+    assert [row["shaping"] for row in rows(tmp_path / "run", "trajectories")] == [{shaping: pytest.approx(reward)}]
 
 
 def test_a_run_can_be_continued_further_than_it_was_meant_to_go(whole, config, tmp_path):

@@ -7,7 +7,8 @@ import io
 
 import pytest
 import torch
-from palaestra.agents.grpo.optimizers import MasterAdamW, make_optimizer
+from palaestra.agents.grpo.config import TrainConfig, read_schedule
+from palaestra.agents.grpo.optimizers import MasterAdamW, learning_rate, make_optimizer
 from palaestra.errors import InputError
 
 
@@ -133,3 +134,25 @@ def test_a_state_without_masters_or_of_another_model_is_refused():
         optimizer.load_state_dict(make_optimizer([weight(torch.float32)], lr=0.1).state_dict())
     with pytest.raises(InputError, match="is of 2 parameters, this model has 1"):
         optimizer.load_state_dict(make_optimizer([weight(), weight()], lr=0.1).state_dict())
+
+
+# Learning-rate schedules ---------------------------------------------------------------------------------------------
+
+
+def rates(text: str, end: float = 0.0, steps: int = 6, warmup: int = 2) -> list[float]:
+    return [learning_rate(step, steps, 2.0, warmup, read_schedule(text, end)) for step in range(1, steps + 1)]
+
+
+def test_rates_rise_linearly_and_then_follow_their_schedule():
+    assert rates("constant") == [1.0, 2.0, 2.0, 2.0, 2.0, 2.0]
+    assert rates("linear") == [1.0, 2.0, 2.0, 1.5, 1.0, 0.5]
+    assert rates("linear", end=0.5) == [1.0, 2.0, 2.0, 1.75, 1.5, 1.25]
+    # Halfway down, cos(pi / 2) = 0: the middle between 2 and the end, 0.2.
+    assert rates("cosine", end=0.1)[4] == pytest.approx(1.1)
+    assert rates('{"kind": "step-decay", "start": 1, "factor": 0.5, "every": 2}') == [1.0, 2.0, 2.0, 2.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("text", ["cosinus", "{", '{"kind": "nothing"}', '{"kind": "linear"}'])
+def test_what_is_no_schedule_is_refused_with_its_name(text):
+    with pytest.raises(InputError):
+        TrainConfig(lr_schedule=text)

@@ -248,8 +248,8 @@ def test_streams_rescore_what_was_sampled_in_another_context(small):
         # One more for the reference.
         ("grpo", {}, 1, 1),
         # The policy of the first and only update is its own anchor.
-        ("decoupled_ppo", {}, 1, 0),
-        ("decoupled_ppo", {"epochs": 3}, 3, 1),
+        ("decoupled_ppo", {"minibatches": 1}, 1, 0),
+        ("decoupled_ppo", {"minibatches": 1, "epochs": 3}, 3, 1),
         # The critic reads hidden states.
         ("ppo", {"epochs": 1}, 1, 1),
         # A loss that relates episodes looks at all of them before any goes through with a gradient.

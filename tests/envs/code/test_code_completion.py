@@ -155,3 +155,13 @@ def test_constants_and_variables_never_fill_a_gap(masked: str):
             assert any(wrong), (name, guess, task.prompt)
             errors = {found.program.run(tuple(test.arguments), body).error for test in found.tests}
             assert "endless" not in errors, (name, guess, task.prompt)
+
+
+@pytest.mark.parametrize("masked", ["expression", "line", "step"])
+def test_the_steps_of_a_solution_name_the_sentence_whose_code_is_missing(masked: str):
+    for task in tasks(10, masked):
+        program = task.data.program
+        *plan, last, answer = CodeCompletion().solution_steps(task)
+        assert (plan, answer) == (program.plan(), task.solution)
+        number = int(last.removeprefix("The gap is in the code of step ").rstrip("."))
+        assert any(line.strip() in program.blocks[number - 1] for line in task.data.missing.split("\n"))

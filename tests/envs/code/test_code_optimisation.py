@@ -334,3 +334,22 @@ def test_one_prompt_to_the_letter():
         "Answer with the whole function in a block of Python code, such as\n```python\ndef twice(n):\n"
         "    return 2 * n\n```"
     )
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("program", "failures"),
+    [
+        (FAST, {""}),
+        (SLOW, {"", "limit"}),
+        ("def pairs(numbers): return None", {"wrong"}),
+        ("def pairs(numbers): return 1 // len(numbers[:0])", {"error"}),
+        ("def pairs(numbers: return 1", {"syntax"}),
+        ("class pairs: pass", {"syntax"}),
+    ],
+)
+def test_the_kinds_of_failure_and_a_report_are_extras(program: str, failures: set[str]):
+    verdict = FAMILY.verify(TASK, fenced(program))
+    assert set(verdict.extras["tests"]) == failures
+    assert len(verdict.extras["tests"]) == len(TASK.data.tests) + 1
+    assert verdict.extras["test_report"] == verdict.feedback

@@ -62,6 +62,8 @@ def test_a_submission_receives_the_count_and_the_first_example_that_fails():
         assert observation.partition("\n")[0] == told
         assert (terminated, truncated, info["is_success"], info["action_error"]) == (False, False, False, None)
         assert [not failure for failure in info["extras"]["tests"]] == [i in numbers for i in range(8)]
+        assert info["extras"]["test_report"].startswith(told.partition(".")[0])
+        assert info["feedback"] == told
     observation, _, terminated, truncated, info = env.step(env.oracle())
     assert (observation, terminated, truncated, info["is_success"]) == ("All 8 tests passed.", True, False, True)
 
@@ -98,8 +100,9 @@ def test_programs_without_the_function_are_submissions_too(program: str):
 def test_a_call_shows_what_the_given_program_returns(call: str):
     observation, reward, terminated, truncated, info = at(STATE).step(call)
     assert observation == "tens(5) returned 15.\nYou have 3 turns left."
+    assert info["feedback"] == info["extras"]["feedback"] == "tens(5) returned 15."
     assert (reward, terminated, truncated, info["is_success"], info["progress"]) == (0.0, False, False, False, 0.0)
-    assert (info["action_error"], info["reward_valid"], info["extras"]) == (None, True, {"tests": None})
+    assert (info["action_error"], info["reward_valid"], info["extras"]["tests"]) == (None, True, None)
 
 
 @needs_sandbox

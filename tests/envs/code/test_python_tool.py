@@ -207,3 +207,21 @@ def test_the_level_is_the_difficulty_of_the_family():
 def test_wrong_arguments_are_refused(wrong: dict[str, Any], told: str):
     with pytest.raises(InputError, match=told):
         made(**wrong)
+
+
+def test_calls_and_whether_they_failed_are_extras_and_a_failure_is_no_action_error():
+    env, _ = made(level=0.0, calls=3)
+    _, info = env.reset(seed=0)
+    assert (info["extras"]["tool_calls"], info["extras"]["tool_errors"]) == ([], [])
+    programs = ["print(1)", "1 / 0", "def f(:"]
+    infos = [env.step(block(program))[4] for program in programs]
+    calls = [{"name": "python", "arguments": {"code": program}} for program in programs]
+    assert [info["extras"]["tool_calls"] for info in infos] == [calls[:1], calls[:2], calls]
+    assert [info["extras"]["tool_errors"] for info in infos] == [[False], [False, True], [False, True, True]]
+    assert [info["action_error"] for info in infos] == [None] * 3
+    assert [info["feedback"][-16:] for info in infos] == ["", "division by zero", infos[2]["extras"]["feedback"][-16:]]
+    assert "SyntaxError" in infos[2]["feedback"]
+    env.step(block(""))
+    *_, info = env.step(right(env))
+    assert (info["is_success"], info["extras"]["tool_errors"]) == (True, [False, True, True])
+    assert info["extras"]["reference"] == right(env) == info["extras"]["solution_steps"][-1]

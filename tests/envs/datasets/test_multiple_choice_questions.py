@@ -106,3 +106,18 @@ def test_one_letter_is_right_as_often_as_chance_has_it():
         env.reset(seed=None if k else 0)
         earned += env.step("A")[1] / 600
     assert abs(earned - type(env).chance) < 0.08
+
+
+@pytest.mark.parametrize("field", ["rationale", "explanation", "solution", "exp"])
+def test_the_rationale_of_a_record_is_its_worked_solution(field: str, tmp_path: Path):
+    reason = "It is a gas. It burns well."
+    env = make("MultipleChoiceQuestions", write(tmp_path / "a.jsonl", [{**question(), field: reason}]), split="all")
+    _, info = env.reset(seed=0)
+    assert info["extras"]["solution_steps"] == ["It is a gas.", "It burns well.", env.oracle()]
+
+
+def test_a_rationale_does_not_change_which_questions_are_hard(tmp_path: Path):
+    records = [{**question(text=f"Which?{'?' * i}"), "rationale": "Because. " * (9 - i)} for i in range(4)]
+    env = make("MultipleChoiceQuestions", write(tmp_path / "a.jsonl", records), split="all", length=1.0)
+    drawn = {env.reset(seed=seed)[0].partition("\n")[0] for seed in range(20)}
+    assert drawn == {"Which???", "Which????"}

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import pytest
 from palaestra.envs.games.minesweeper import neighbours
-from palaestra.envs.splits import split_of
+from palaestra.envs.splits import salt, split_of
 
 # What is hidden in the start state, for the easiest tasks of a family.
 HIDDEN = {
@@ -55,6 +56,16 @@ def test_every_number_is_hidden_in_either_split(split: str):
         env.reset(seed=seed)
         secrets.add(env.here().secret)
     assert secrets == set(range(1, 17))
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_every_secret_can_be_drawn_in_both_splits(name: str):
+    env, rng = make(name), np.random.default_rng(0)
+    starts = {HIDDEN[name](state): state for state in (env.start(rng, env.param_space.at(0.0)) for _ in range(300))}
+    assert len(starts) > 15
+    for state in starts.values():
+        sides = {split_of(env.content_of(replace(state, salt=salt(rng)))) for _ in range(60)}
+        assert sides == {"train", "test"}
 
 
 def test_a_table_of_items_is_in_one_split_whatever_item_is_hidden():

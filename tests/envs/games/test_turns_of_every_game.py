@@ -11,7 +11,15 @@ import pytest
 
 GAMES = (
     *("2048", "Bandit", "ConnectFour", "DoorKeyText", "GuessNumber", "Hangman", "Mastermind", "Minesweeper"),
-    *("TwentyQuestions", "Wordle", "GameableOpinion", "GameableFlattery", "GameableChecklist", "GameableRewardFile"),
+    *(
+        "TutorDialogue",
+        "TwentyQuestions",
+        "Wordle",
+        "GameableOpinion",
+        "GameableFlattery",
+        "GameableChecklist",
+        "GameableRewardFile",
+    ),
 )
 
 

@@ -39,3 +39,18 @@ def test_another_way_to_the_target_counts_as_well():
             assert env.step(f"({b})+{a}")[4]["is_success"]
             return
     pytest.fail("no sum in two hundred tasks")
+
+
+def test_the_steps_of_a_solution_are_true_joins_of_the_numbers_up_to_the_target():
+    env = Countdown()
+    for seed in range(100):
+        env.reset(seed=seed)
+        *steps, _ = env.solution_steps(env.here())
+        left = [*env.here().reference["numbers"]]
+        for step in steps:
+            a, sign, b, result = re.fullmatch(r"(\d+) ([-+*/]) (\d+) = (\d+)", step).groups()  # type: ignore[union-attr]
+            left.remove(int(a))
+            left.remove(int(b))
+            left.append(int(result))
+            assert evaluate_expression(f"{a} {sign} {b}", [int(a), int(b)]) == int(result)
+        assert left == [env.here().reference["target"]]

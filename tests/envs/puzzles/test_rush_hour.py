@@ -241,3 +241,13 @@ def test_an_impossible_move_undoes_the_whole_action():
 def test_pictures_have_a_square_per_square():
     pytest.importorskip("PIL")
     assert FAMILY.draw(near()).shape == (241, 241, 3)
+
+
+def test_distances_and_potentials_of_a_game_played_by_the_oracle():
+    env = RushHour(moves=5, slack=0)
+    for seed in range(5):
+        env.reset(seed=seed)
+        while not (step := env.step(env.oracle()))[2]:
+            pass
+        assert step[4]["extras"]["goal_distance"] == [5.0, 4.0, 3.0, 2.0, 1.0, 0.0]
+        assert step[4]["extras"]["potentials"] == [-1.0, -0.8, -0.6, -0.4, -0.2, 0.0]

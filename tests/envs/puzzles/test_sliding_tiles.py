@@ -136,3 +136,18 @@ def test_the_first_observation_shows_both_boards():
 def test_pictures_have_a_square_per_place():
     pytest.importorskip("PIL")
     assert FAMILY.draw(NEAR).shape == (121, 121, 3)
+
+
+def test_tiles_brought_home_and_potentials_of_a_game_played_by_the_oracle():
+    env = SlidingTiles(difficulty=0.3)
+    for seed in range(5):
+        _, info = env.reset(seed=seed)
+        home = {tile for tile, goal in zip(env.here().tiles, env.here().goal) if tile == goal}
+        while not (step := env.step(env.oracle()))[2]:
+            pass
+        extras = step[4]["extras"]
+        turns = len(extras["completion"])
+        assert (info["extras"]["potentials"], extras["potentials"][0], extras["potentials"][-1]) == ([-1.0], -1.0, 0.0)
+        assert (len(extras["potentials"]), len(extras["achieved"])) == (turns + 1, turns)
+        named = {name for names in extras["achieved"] for name in names}
+        assert named >= {f"tile {tile}" for tile in env.here().goal if tile and tile not in home}

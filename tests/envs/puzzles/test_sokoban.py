@@ -217,3 +217,28 @@ def test_moves_after_the_last_box_is_home_are_not_made():
         longer = FAMILY.act(last, f"{action} {' '.join([action.split()[-1]] * 9)}")
         assert longer.success
         assert longer.state == result.state
+
+
+def test_positions_goals_reached_and_potentials_of_a_game_played_by_the_oracle():
+    env = Sokoban(boxes=2, pushes=3, size=7)
+    for seed in range(5):
+        _, info = env.reset(seed=seed)
+        while not (step := env.step(env.oracle()))[2]:
+            pass
+        extras, start = step[4]["extras"], info["extras"]
+        turns = len(extras["completion"])
+        assert (len(extras["positions"]), len(extras["potentials"]), len(extras["achieved"])) == (
+            turns + 1,
+            turns + 1,
+            turns,
+        )
+        assert (start["potentials"], extras["potentials"][0], extras["potentials"][-1]) == ([-1.0], -1.0, 0.0)
+        room = env.here().level.room.split("\n")
+        named = {f"goal ({x}, {y})" for y, row in enumerate(room) for x, c in enumerate(row.split()) if c == "."}
+        assert {name for names in extras["achieved"] for name in names} == named
+
+
+def test_a_box_in_a_corner_is_as_far_as_the_whole_start():
+    stuck = SokobanState(SMALL.level, frozenset({26}), 14, begun=True)
+    assert FAMILY.measure_states([SMALL, SMALL, stuck], "positions")[:2] == [[1, 1], [1, 1]]
+    assert FAMILY.measure_states([SMALL, stuck], "potentials") == [-1.0, -1.0]

@@ -237,6 +237,24 @@ def test_feedback_names_the_first_public_test_that_failed_and_no_hidden_one(run:
     assert judgement.feedback == "1 of 5 tests passed. f(2) returned 2; expected 3."
 
 
+def test_the_report_names_every_public_test_that_failed_and_counts_hidden_ones(run: Run) -> None:
+    tests = [CallTest("f", [0], "hidden"), CallTest("f", [1], 1, public=True), CallTest("f", [-1], "hidden")]
+    tests += [CallTest("f", [2], 3, public=True), CallTest("f", ["x"], 5, public=True), CallTest("f", [6], "hidden")]
+    judgement = run("def f(x): return x if x >= 0 else 1 // 0", *tests)
+    *lines, error, wrong, raised = judgement.report.split("\n")
+    assert lines == [
+        "1 of 6 tests passed.",
+        *("Test: f(2)", "Expected: 3", "Received: 2"),
+        *("Test: f('x')", "Expected: 5"),
+    ]
+    assert error.startswith("Error: TypeError")
+    assert wrong == "Hidden tests that failed with a wrong value: 2"
+    assert raised == "Hidden tests that failed with an exception: 1"
+    assert judgement.verdict().extras["test_report"] == judgement.report
+    passed = run("def f(x): return x", CallTest("f", [1], 1)).verdict()
+    assert passed.extras["test_report"] == "All 1 tests passed."
+
+
 EXACT = [
     *((4, 4.0), ([1, (2,)], [1, (2,)]), ({1, 2}, {2, 1}), ({"a": 1}, {"a": 1}), ("a\nb", "a\nb"), (True, True)),
 ]

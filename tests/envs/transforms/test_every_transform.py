@@ -19,6 +19,7 @@ MANY = ["Arithmetic", "LinearEquation", "WordProblem", "PrimeFactors", "TowerOfH
 INNER = {
     "MultipleChoice": MANY,
     "Rephrased": MANY,
+    "Formats": MANY,
     "HintPrefix": ["Arithmetic", "LinearEquation", "LinearSystem", "PrimeFactors", "ShortestPath", "GcdLcm"],
     "Cloze": ["Arithmetic", "WordProblem", "GcdLcm", "DecimalArithmetic", "PrimeFactors"],
     "Reversed": ["Arithmetic", "LinearEquation", "FractionArithmetic"],
@@ -105,8 +106,8 @@ def test_arguments_reach_the_one_they_are_for():
 @pytest.mark.parametrize(
     ("form", "inner"),
     [
-        ("HintPrefix", "Countdown"),
-        ("Cloze", "Countdown"),
+        ("HintPrefix", "MultipleChoiceQuestions"),
+        ("Cloze", "MultipleChoiceQuestions"),
         ("Reversed", "DecimalArithmetic"),
         ("Reversed", "WordProblem"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from palaestra import rewards
 from palaestra.errors import InputError
-from palaestra.rewards import Episode, Reward, Verdict
+from palaestra.rewards import Episode, Reward, Step, Verdict, make
 from palaestra.rewards.algebra import (
     Clip,
     Gate,
@@ -120,3 +120,33 @@ def test_verdicts_without_terms_are_named_after_their_reward():
 
     terms: Mapping[str, float] = Weighted(Bare(), 2.0)(episode()).terms
     assert dict(terms) == {"bare": 1.0}
+
+
+def walk(*observations: str) -> Episode:
+    steps = tuple(Step(seen, "", 0.0, {}, 1) for seen in observations)
+    return Episode("t", {}, steps, False, 0.0, True, False, None)
+
+
+def test_composites_keep_the_rewards_of_turns():
+    plain = make("count-bonus")(walk("a", "a", "b"))
+    (term,) = plain.steps
+    assert plain.steps[term] == pytest.approx((1, 2**-0.5, 1))
+    doubled = make("weighted", child=make("count-bonus"), weight=2.0)(walk("a", "a", "b"))
+    assert doubled.by_turn == pytest.approx((2, 2**0.5, 2))
+    summed = make("sum", seen=make("count-bonus"), brevity=make("overlong", max_tokens=9))(walk("a", "a", "b"))
+    assert summed.steps == {"seen": pytest.approx((1, 2**-0.5, 1))}
+
+
+def test_a_clipped_sum_is_clipped_turn_by_turn():
+    clipped = make("clip", child=make("count-bonus"), low=0.0, high=1.5)(walk("a", "b", "c"))
+    assert clipped.by_turn == pytest.approx((1.0, 0.5, 0.0))
+    assert make("clip", child=make("count-bonus"), low=4.0, high=5.0)(walk("a")).by_turn == pytest.approx((4.0,))
+
+
+def test_a_standardised_sum_keeps_the_proportions_of_its_turns():
+    reward = make("normalize", seen=make("count-bonus", episodic=True), whiten=False, eps=0.0)
+    first, second = reward.group([walk("a", "b"), walk("a", "a")])
+    # 2 and 1 + 1 / sqrt(2) standardise to +-sqrt(1/2); each turn is scaled alike, the shift is at the end.
+    factor = 2**0.5 / (1 - 2**-0.5)
+    assert first.by_turn == pytest.approx((factor, 0.5**0.5 - factor))
+    assert second.by_turn == pytest.approx((factor, -(0.5**0.5) - factor))

@@ -6,7 +6,7 @@ from palaestra.rewards.algebra import (
     Veto,
 )
 
-from .conftest import Read, reward_of  # isort: skip
+from .conftest import Read, episode, reward_of  # isort: skip
 
 
 def test_a_gate_opens_on_success():
@@ -29,3 +29,16 @@ def test_any_critic_can_veto():
     assert reward_of(veto, x=9.0, p=0.6, s=0.6) == reward_of(veto, x=9.0, p=0.5, s=0.5) == 9.0
     assert reward_of(veto, x=9.0, p=0.6, s=0.4) == 0.0
     assert reward_of(veto, x=9.0, p=0.4, s=0.6) == 0.0
+
+
+def test_a_shut_gate_does_not_ask_its_reward():
+    asked = []
+
+    class Asked(Read):
+        def value(self, episode):
+            asked.append(episode.success)
+            return 1.0
+
+    verdicts = Gate(Asked("x"), otherwise=-1.0).group([episode(success=True), episode(success=False)])
+    assert [verdict.reward for verdict in verdicts] == [1.0, -1.0]
+    assert asked == [True]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from palaestra import rewards
 from palaestra.rewards import Episode, Step
 from palaestra.rewards.judges import Judge, Judgement
+from palaestra.rewards.judges.rubric import rubric_of_solution
 
 
 def saying(text: str, valid: bool = True, **extras: str) -> Episode:
@@ -61,3 +63,34 @@ def test_a_judged_reward_can_be_made_from_data_and_prints_its_judge(name: str):
     reward = rewards.make(name, judge=judge, principle="short")
     assert "votes(rules, 2)" in reward.tree()
     assert reward.bounds == (0.0, 1.0)
+
+
+# Criteria that need no judge
+
+
+WORKED = ["3 + 4 = 7", "7 * 2 = 14", "14"]
+
+
+def worked(response: str, success: bool = False) -> Episode:
+    return replace(saying(response), success=success, extras={"rubric": rubric_of_solution(WORKED)})
+
+
+def test_results_of_steps_and_the_outcome_are_scored_without_a_judge():
+    reward = rewards.make("rubric", aggregation="mean")
+    assert reward(worked("3+4=7\n15")).reward == pytest.approx(1 / 4)
+    assert reward(worked("14", success=True)).reward == pytest.approx(3 / 4)
+    assert reward(worked("It is 7, so 14.", success=True)).reward == pytest.approx(1.0)
+    assert reward(worked("17 and 141")).reward == 0.0
+
+
+def test_a_verdict_of_a_rubric_names_the_criteria_that_are_not_met():
+    assert rewards.make("rubric")(worked("3+4=7\n15")).feedback.splitlines() == [
+        "finds that 7 * 2 = 14",
+        "gives the right answer",
+    ]
+    assert rewards.make("rubric")(worked("7 and 14", success=True)).feedback == ""
+
+
+def test_a_rubric_may_be_the_whole_reward():
+    assert not rewards.make("rubric").complete
+    assert rewards.make("rubric", complete=True).complete

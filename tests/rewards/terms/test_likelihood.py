@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,10 @@ def test_a_copy_is_not_judged_on_log_probabilities_of_unknown_origin(episode: Ma
     honest = episode(text="cube(color='red')", prompt="Draw a red cube.", echo_logps=[-1.0, -2.0])
     assert rewards.make("prompt-echo")(honest).reward == -1.5
     assert rewards.make("prompt-echo", masked=True)(copied).reward == 0.0
+    # What measured it says by which length of copies it masked the response.
+    told = replace(copied, extras={**copied.extras, "echo_run": 4})
+    assert rewards.make("prompt-echo")(told).valid
+    assert not rewards.make("prompt-echo", run=3)(told).valid
 
 
 def test_a_megabyte_of_copies_is_masked():

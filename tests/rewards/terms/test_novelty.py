@@ -25,9 +25,12 @@ untimed = settings(deadline=None)
 VECTORS = st.lists(st.lists(st.floats(-3, 3), min_size=3, max_size=3), min_size=2, max_size=7)
 
 
+NAMES = ("features", "gradient_features")
+
+
 def by_features(success: Sequence[bool], features: Sequence[Sequence[float]]) -> list[Episode]:
     return [
-        Episode("t", {}, (Step("", "x", 0.0, {}, 1),), s, float(s), True, False, None, {"features": f})
+        Episode("t", {}, (Step("", "x", 0.0, {}, 1),), s, float(s), True, False, None, dict.fromkeys(NAMES, f))
         for s, f in zip(success, features, strict=True)
     ]
 

@@ -246,3 +246,16 @@ def test_a_resumed_run_tosses_on(episode: Maker):
 def test_a_probability_above_one_is_refused():
     with pytest.raises(InputError, match="p must be"):
         make("spurious", p=2)
+
+
+def test_a_wrong_number_is_worth_a_tenth_and_no_number_nothing():
+    reward = make("partial-number")
+
+    def value(text: str, success: bool) -> float:
+        return reward(of_steps(Step("", text, 0.0, {}, 1), success=success)).terms["partial-number"]
+
+    assert value("So it is 12", False) == 0.0
+    assert value("So it is\n12", False) == 0.1
+    assert value("\\boxed{1,200}", False) == 0.1
+    assert value("no idea", False) == 0.0
+    assert value("13.004", True) == 1.0

@@ -122,7 +122,7 @@ def saying(query: str) -> str:
 
 def test_the_gold_query_has_everything(episode: Maker):
     verdict = make("reasoning-sql")(episode(text=saying(REFERENCE["gold"]), sql_reference=REFERENCE))
-    assert verdict.terms == {"execution": 3.0, "schema": 1.0, "ngram": 1.0, "syntax": 1.0, "format": 1.0}
+    assert verdict.terms == {"execution": 3.5, "schema": 1.0, "ngram": 1.0, "syntax": 1.0, "format": 1.0}
     assert verdict.score == 1.0
 
 
@@ -144,7 +144,7 @@ def test_the_worst_right_result_gets_no_less_than_the_best_wrong_one(episode: Ma
     reward = make("reasoning-sql")
     right = reward(episode(text="values (1, 2, 3)", sql_reference=REFERENCE))
     wrong = reward(episode(text=saying(REFERENCE["gold"] + " where a.x > 1"), sql_reference=REFERENCE))
-    assert right.terms["execution"] == 3.0
+    assert right.terms["execution"] == 3.5
     assert wrong.terms["execution"] == 0.0
     assert wrong.reward < right.reward
     # and for whatever text there may be: 3 + 1 against 1 + 1 + 1 + 1
@@ -155,11 +155,11 @@ def test_the_worst_right_result_gets_no_less_than_the_best_wrong_one(episode: Ma
 def test_a_judge_is_asked_about_other_results_only_and_must_not_outweigh_the_right_one(episode: Maker):
     with pytest.raises(InputError, match="outranks"):
         make("reasoning-sql", judge=lambda _: 1.0)
-    reward = make("reasoning-sql", execution=5.0, judge=lambda _: 0.5)
+    reward = make("reasoning-sql", execution=5.5, judge=lambda _: 0.5)
     gold = episode(text=saying(REFERENCE["gold"]), sql_reference=REFERENCE)
     assert reward(gold).terms["judge"] == 0.0
     assert reward(episode(text=saying("select 1"), sql_reference=REFERENCE)).terms["judge"] == 1.0
-    silent = make("reasoning-sql", execution=5.0, judge=lambda _: None)
+    silent = make("reasoning-sql", execution=5.5, judge=lambda _: None)
     assert not silent(episode(text=saying("select 1"), sql_reference=REFERENCE)).valid
 
 

@@ -306,3 +306,38 @@ def test_episodes_without_turns_get_0():
         verdict = rewards.make(name)(turns(0, **extras))
         assert verdict.valid
         assert verdict.reward == 0
+
+
+# Waypoints (KAGI).
+
+
+def test_waypoints_reward_the_path_through_them_as_a_share_of_its_length():
+    # From (0, 0) to (2, 0), then to (2, 2): 4 in all; the first waypoint is reached at the third state.
+    path = [[0, 0], [1, 0], [2, 0], [2, 1], [2, 2]]
+    seen = turns(4, positions=path, waypoints=[[2, 0], [2, 2]])
+    assert values("waypoints", seen) == [0.25] * 4
+    assert values("waypoints", turns(4, positions=path, waypoints=[])) == [0.0] * 4
+
+
+def test_a_loop_that_reaches_no_waypoint_sums_to_zero():
+    seen = turns(5, positions=[[0, 0], [1, 0], [1, 1], [0, 0], [0, 1], [0, 2]], waypoints=[[2, 0]])
+    made = rewards.make("waypoints")
+    assert sum(made.values(seen)[:3]) == pytest.approx(0.0)  # type: ignore[attr-defined]
+
+
+def test_an_episode_cut_off_at_a_position_keeps_its_potential_on_request():
+    seen = turns(1, positions=[[0], [1]], waypoints=[[4]])
+    cut = Episode("t", {}, seen.steps, False, 0.0, True, True, None, seen.extras)
+    assert values("waypoints", cut) == [1.0]
+    assert values("waypoints", cut, cutoff="keep") == [0.25]
+
+
+def test_waypoints_within_the_radius_count_as_reached():
+    seen = turns(2, positions=[[0], [3], [9]], waypoints=[[4], [9]])
+    assert values("waypoints", seen, radius=1.0) == [1 / 3, 2 / 3]
+    assert values("waypoints", seen) == [3 / 9, -3 / 9 + 1.0]
+
+
+def test_positions_are_those_of_every_state():
+    with pytest.raises(InputError, match="2 steps need one position more, not 2"):
+        rewards.make("waypoints")(turns(2, positions=[[0], [1]], waypoints=[[4]]))

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode
+from palaestra.rewards.judges.judge import make as make_judge
 from palaestra.rewards.terms.scores import Score, read_score, read_scores
 
 Maker = Callable[..., Episode]
@@ -68,3 +70,19 @@ def test_one_missing_score_makes_the_sequence_missing():
 def test_a_scorer_must_be_callable():
     with pytest.raises(InputError, match="callable"):
         Score(0.5, "judge_score")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scorer", ["rules", "math", {"name": "judge"}, {"name": "math"}, make_judge("rules")])
+def test_a_reward_a_judge_or_a_verifier_is_a_scorer(scorer, episode):
+    reward = rewards.make("posterior", scorer=scorer)
+    assert reward.needs <= {"reference"}
+    found = reward(episode(text="<think>a</think><answer>7</answer>", reference="7"))
+    assert found.valid
+    assert found.reward >= 0
+
+
+def test_a_reward_that_compares_siblings_is_no_scorer():
+    with pytest.raises(InputError, match="compares several episodes"):
+        rewards.make("posterior", scorer={"name": "pairwise"})
+    with pytest.raises(InputError, match="verifier"):
+        rewards.make("posterior", scorer="mth")

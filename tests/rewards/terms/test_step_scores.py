@@ -250,3 +250,10 @@ def test_episodes_without_turns_get_0():
         verdict = rewards.make(name)(turns(0, **extras))
         assert verdict.valid
         assert verdict.reward == 0
+
+
+def test_thoughts_are_rewarded_turn_by_turn_within_the_group():
+    group = [turns(3, success=success, step_labels=[1, 0, 1]) for success in (True, False)]
+    won, lost = rewards.make("thoughts").group(group)
+    assert won.by_turn == pytest.approx((0.5, -0.5, 0.0))
+    assert lost.by_turn == pytest.approx((-1.0, 1.0, 0.0))

@@ -173,3 +173,8 @@ def test_too_few_texts_and_unfitted_classifiers_are_refused():
         ArtifactClassifier().fit(["a"], ["b", "c"])
     with pytest.raises(InputError, match="fit"):
         make("artifact-penalty", classifier=ArtifactClassifier())
+
+
+@pytest.mark.parametrize("text", ["42", r"\boxed{42}", "The answer is 7.", "7/3"])
+def test_a_short_right_answer_is_taken_for_clean(text):
+    assert ArtifactClassifier().fit(*built_in_examples()).probability(text) > 0.5

@@ -34,30 +34,30 @@ def test_a_wrong_name_has_the_lowest_score():
 
 
 def test_all_right_is_four_in_two_terms(episode: Maker):
-    verdict = make("toolrl")(episode(text=calling('{"x": 1, "y": 2}'), tool_calls=GOLD))
+    verdict = make("toolrl")(episode(text=calling('{"x": 1, "y": 2}'), expected_calls=GOLD))
     assert verdict.terms == {"format": 1.0, "correctness": 3.0}
 
 
 def test_a_call_that_cannot_be_read_is_minus_three_and_no_call_as_well(episode: Maker):
     reward = make("toolrl")
-    assert reward(episode(text="<tool_call>{</tool_call>", tool_calls=GOLD)).reward == -3.0
-    assert reward(episode(text="f(1, 2)", tool_calls=GOLD)).reward == -3.0
+    assert reward(episode(text="<tool_call>{</tool_call>", expected_calls=GOLD)).reward == -3.0
+    assert reward(episode(text="f(1, 2)", expected_calls=GOLD)).reward == -3.0
 
 
 def test_without_a_call_due_only_the_format_counts(episode: Maker):
-    said = episode(text="<think>no</think><response>hello</response>", tool_calls=[])
+    said = episode(text="<think>no</think><response>hello</response>", expected_calls=[])
     assert make("toolrl")(said).terms == {"format": 1.0, "correctness": 0.0}
 
 
 def test_coarse_correctness_is_full_only_for_calls_that_are_all_right(episode: Maker):
     reward = make("toolrl", granularity="coarse")
-    assert reward(episode(text=calling('{"x": 1, "y": 3}'), tool_calls=GOLD)).terms["correctness"] == -3.0
-    assert reward(episode(text=calling('{"y": 2, "x": 1}'), tool_calls=GOLD)).terms["correctness"] == 3.0
+    assert reward(episode(text=calling('{"x": 1, "y": 3}'), expected_calls=GOLD)).terms["correctness"] == -3.0
+    assert reward(episode(text=calling('{"y": 2, "x": 1}'), expected_calls=GOLD)).terms["correctness"] == 3.0
 
 
 def test_the_two_stages_switch_at_update_30_and_the_format_shrinks_over_150(episode: Maker):
     reward = make("toolrl", correctness=TWO_STAGE, format=DYNAMIC_FORMAT)
-    right = episode(text=calling('{"x": 1, "y": 2}'), tool_calls=GOLD)
+    right = episode(text=calling('{"x": 1, "y": 2}'), expected_calls=GOLD)
     assert reward(right).terms == {"format": 2.0, "correctness": 1.0}
     reward.advance(29, 200)
     assert reward(right).terms["correctness"] == 1.0
@@ -67,7 +67,7 @@ def test_the_two_stages_switch_at_update_30_and_the_format_shrinks_over_150(epis
 
 def test_correctness_grows_from_two_to_three_over_150_updates(episode: Maker):
     reward = make("toolrl", correctness=DYNAMIC_CORRECTNESS)
-    right = episode(text=calling('{"x": 1, "y": 2}'), tool_calls=GOLD)
+    right = episode(text=calling('{"x": 1, "y": 2}'), expected_calls=GOLD)
     for step, most in ((0, 2.0), (75, 2.5), (150, 3.0), (900, 3.0)):
         reward.advance(step, 1000)
         assert reward(right).terms["correctness"] == pytest.approx(most)
@@ -80,20 +80,20 @@ def test_only_words_of_thought_are_counted():
 
 def test_the_length_term_grows_with_the_words_of_thought(episode: Maker):
     text = calling("{}").replace("so it is", "word " * 256)
-    assert make("toolrl", length="fixed")(episode(text=text, tool_calls=GOLD)).terms["length"] == 0.5
+    assert make("toolrl", length="fixed")(episode(text=text, expected_calls=GOLD)).terms["length"] == 0.5
     rising = make("toolrl", length="rising")
-    assert rising(episode(text=text, tool_calls=GOLD)).terms["length"] == pytest.approx(256 / 384)
+    assert rising(episode(text=text, expected_calls=GOLD)).terms["length"] == pytest.approx(256 / 384)
     rising.advance(10, 10)
-    assert rising(episode(text=text, tool_calls=GOLD)).terms["length"] == pytest.approx(256 / 640)
+    assert rising(episode(text=text, expected_calls=GOLD)).terms["length"] == pytest.approx(256 / 640)
 
 
 def test_gold_calls_of_another_form_are_refused(episode: Maker):
     with pytest.raises(InputError, match="calls"):
-        make("toolrl")(episode(tool_calls="f(x)"))
+        make("toolrl")(episode(expected_calls="f(x)"))
 
 
 def test_an_invalid_episode_stays_invalid(episode: Maker):
-    assert not make("toolrl")(episode(valid=False, tool_calls=GOLD)).valid
+    assert not make("toolrl")(episode(valid=False, expected_calls=GOLD)).valid
 
 
 def test_the_weight_goes_from_one_over_a_half_to_nothing(episode: Maker):

@@ -22,6 +22,9 @@ def an_episode(answer: str | None, task: str = "t", valid: bool = True, **extras
     return Episode(task, {}, (Step("", text, 0.0, {}, 1),), False, 0.0, valid, False, None, extras)
 
 
+EVOL = "evol-rl"
+
+
 def rewards_of(name: str, episodes: Sequence[Episode], **options: object) -> list[float]:
     return [verdict.reward for verdict in rewards.make(name, **options).group(episodes)]
 
@@ -143,7 +146,9 @@ def by_vectors(vectors: Sequence[Sequence[float]]):
 )
 def test_every_majority_member_outranks_every_minority_member(members):
     group_rewards = rewards_of(
-        "evol-rl", [an_episode(a) for a, _ in members], embedder=by_vectors([v for _, v in members])
+        "evol-rl",
+        episodes=[an_episode(a) for a, _ in members],
+        embedder=by_vectors([v for _, v in members]),
     )
     votes = rewards_of("majority-vote", [an_episode(a) for a, _ in members])
     assert all(0.5 <= r <= 1 for r, v in zip(group_rewards, votes, strict=True) if v)
@@ -152,23 +157,23 @@ def test_every_majority_member_outranks_every_minority_member(members):
 
 def test_equal_texts_get_equal_rewards():
     texts = ["one two three", "four five", "one two three", "six", "one two three"]
-    group_rewards = rewards_of("evol-rl", [reasoned("A", text) for text in texts])
+    group_rewards = rewards_of(EVOL, [reasoned("A", text) for text in texts])
     assert group_rewards[0] == group_rewards[2] == group_rewards[4]
     assert group_rewards[3] > group_rewards[0]
 
 
 def test_an_episode_alone_gets_its_label():
-    assert rewards_of("evol-rl", [reasoned("A", "x")]) == [1.0]
-    assert rewards_of("evol-rl", [an_episode("")]) == [-1.0]
+    assert rewards_of(EVOL, [reasoned("A", "x")]) == [1.0]
+    assert rewards_of(EVOL, [an_episode("")]) == [-1.0]
 
 
 def test_the_most_novel_of_three_gets_1_and_the_least_a_half():
-    group_rewards = rewards_of("evol-rl", [reasoned("A", text) for text in ("a b c", "a b d", "x y z")])
+    group_rewards = rewards_of(EVOL, episodes=[reasoned("A", text) for text in ("a b c", "a b d", "x y z")])
     assert (min(group_rewards), max(group_rewards)) == (0.5, 1.0)
 
 
 def test_a_class_without_spread_gets_the_middle_and_not_its_raw_novelty():
-    assert rewards_of("evol-rl", [reasoned("A", "same"), reasoned("A", "same"), reasoned("B", "other")]) == [
+    assert rewards_of(EVOL, episodes=[reasoned("A", "same"), reasoned("A", "same"), reasoned("B", "other")]) == [
         0.75,
         0.75,
         -0.75,
@@ -185,7 +190,7 @@ def test_sums_in_another_order_are_no_novelty():
 
 
 def test_an_answer_that_is_missing_gets_the_least():
-    assert rewards_of("evol-rl", [an_episode("A"), an_episode("A"), an_episode("")])[2] == -1.0
+    assert rewards_of(EVOL, [an_episode("A"), an_episode("A"), an_episode("")])[2] == -1.0
 
 
 def test_an_embedder_that_fails_makes_the_group_invalid():
@@ -197,7 +202,7 @@ def test_novelty_by_hand():
     # Vectors at 0, 60 and 90 degrees, all in one class: cosines .5, 0 and .866.
     angles = np.radians([0, 60, 90])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).tolist()
-    group_rewards = rewards_of("evol-rl", [an_episode("A")] * 3, embedder=by_vectors(vectors))
+    group_rewards = rewards_of(EVOL, [an_episode("A")] * 3, embedder=by_vectors(vectors))
     means, nearest = [0.25, 0.6830127, 0.4330127], [0.5, 0.8660254, 0.8660254]
     raw = [1 - 0.5 * m - 0.5 * n for m, n in zip(means, nearest, strict=True)]
     expected = [0.5 + 0.5 * (u - min(raw)) / (max(raw) - min(raw)) for u in raw]
@@ -208,7 +213,7 @@ def test_the_mean_is_over_the_own_class_and_the_nearest_over_both():
     # The dissenter lies on the first of the majority, whose nearest it is, and in nobody's mean.
     half = 0.5**0.5
     vectors = [[1.0, 0.0], [0.0, 1.0], [half, half], [1.0, 0.0]]
-    group_rewards = rewards_of("evol-rl", [an_episode(a) for a in "AAAB"], embedder=by_vectors(vectors))
+    group_rewards = rewards_of(EVOL, [an_episode(a) for a in "AAAB"], embedder=by_vectors(vectors))
     raw = [1 - 0.25 * half - 0.5, 1 - 0.25 * half - 0.5 * half, 1 - half]
     expected = [0.5 + 0.5 * (u - min(raw)) / (max(raw) - min(raw)) for u in raw]
     assert group_rewards == pytest.approx([*expected, -0.75], abs=1e-6)
@@ -216,7 +221,7 @@ def test_the_mean_is_over_the_own_class_and_the_nearest_over_both():
 
 def test_the_opposite_direction_is_no_more_novel_than_a_right_angle():
     vectors = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]
-    assert rewards_of("evol-rl", [an_episode("A")] * 3, embedder=by_vectors(vectors)) == [0.75] * 3
+    assert rewards_of(EVOL, [an_episode("A")] * 3, embedder=by_vectors(vectors)) == [0.75] * 3
 
 
 def test_every_vote_is_complete_and_promises_nothing_about_success():
@@ -224,3 +229,8 @@ def test_every_vote_is_complete_and_promises_nothing_about_success():
         made = rewards.make(name)
         assert made.complete
         assert not made.ranks_success
+
+
+def test_a_sentence_is_no_answer_of_evol_rl():
+    silent = reasoned("", "I am afraid that I do not know how to do this.")
+    assert rewards_of(EVOL, [reasoned("A", "a"), reasoned("A", "b"), silent])[2] == -1.0

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 import pytest
+from palaestra.envs.axes import ChoiceAxis, IntAxis
+from palaestra.envs.param_space import ParamSpace
 from palaestra.errors import InputError
-from palaestra.teachers import FiniteTasks, Outcome, make
+from palaestra.teachers import FiniteTasks, Outcome, fixed_pool, make
 from palaestra.teachers.arms.formats import find_ladder
 
 BOX = gym.spaces.Box(0.0, 1.0, (2,))
@@ -122,3 +124,48 @@ def test_stages_follow_in_order_for_their_number_of_tasks_also_within_a_batch():
 def test_options_out_of_range_are_refused(name, options):
     with pytest.raises(InputError, match=next(iter(options))):
         make(name, FORMATS, **options)
+
+
+FORMS = ("yes_no", "four_choices", "ten_choices", "cloze", "open")
+QUESTIONS = ParamSpace([IntAxis("steps", 2, 8), IntAxis("size", 20, 100), ChoiceAxis("format", FORMS)])
+
+
+def test_every_value_of_the_ladder_has_an_arm_of_its_own():
+    # The other axes are cut as ever: 25 arms on three axes make two cells on each.
+    for name in ("format-ladder", "format-stages"):
+        teacher = make(name, QUESTIONS)
+        assert teacher.arms.bins == (2, 2, 5)
+        assert {proposal.task["format"] for proposal in teacher.propose(20)} == {"yes_no"}
+    assert make("format-ladder", QUESTIONS, bins=(2, 2, 3)).arms.bins == (2, 2, 3)
+
+
+def test_a_student_that_learns_climbs_from_one_format_to_the_next():
+    teacher, met = make("format-ladder", QUESTIONS, threshold=0.6, guess=0.5), []
+    for _ in range(60):
+        proposals = teacher.propose(4)
+        met += [FORMS.index(proposal.task["format"]) for proposal in proposals]
+        teacher.observe([Outcome(p.id, p.task, [1.0] * 6 + [0.0] * 2) for p in proposals])
+    assert met[0] == 0
+    assert set(met[-20:]) == {4}
+    assert teacher.metrics()["at_top"] == 1.0
+
+
+def test_a_pool_holds_every_question_in_all_of_its_formats():
+    pool = fixed_pool("format-ladder", QUESTIONS, 6, seed=3)
+    assert pool.n == 30
+    teacher = make("format-ladder", pool)
+    first = teacher.propose(40)
+    assert {proposal.task["params"]["format"] for proposal in first} == {"yes_no"}
+    seeds = {proposal.task["seed"] for proposal in first}
+    assert len(seeds) == 6
+    # One question climbs, to itself in the next format, and the others stay.
+    task = first[0].task
+    teacher.update(task, ABOVE)
+    moved = {p.task["seed"]: p.task["params"] for p in teacher.propose(60) if p.task["params"]["format"] != "yes_no"}
+    assert moved == {task["seed"]: {**task["params"], "format": "four_choices"}}
+    assert fixed_pool("sec", QUESTIONS, 6, seed=3).n == 6
+
+
+def test_a_pool_of_ladders_needs_an_axis_of_few_values():
+    with pytest.raises(InputError, match="size is none"):
+        fixed_pool("format-stages", ParamSpace([IntAxis("size", 20, 100)]), 4)

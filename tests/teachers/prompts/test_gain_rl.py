@@ -17,7 +17,7 @@ def paper(n=7500, **options):
 
 def observe(teacher, returns, angle=None):
     proposal = teacher.propose(1)[0]
-    extras = {} if angle is None else {"hidden_angle": [angle] * len(returns)}
+    extras = {} if angle is None else {"angle_concentration": [angle] * len(returns)}
     teacher.observe([Outcome(proposal.id, proposal.task, returns, extras=extras)])
 
 
@@ -32,6 +32,16 @@ def test_the_steps_of_the_window():
     for _ in range(40):
         observe(teacher, [1.0], angle=1.0)
     assert teacher.mu == 7499
+
+
+def test_the_angles_move_the_window_below_half_of_success():
+    """As published, accuracy alone does not: tanh(alpha (a - beta)) is negative there."""
+    without, beside = paper(), paper()
+    for _ in range(5):
+        observe(without, [0.0, 0.0, 0.0, 1.0])
+        observe(beside, [0.0, 0.0, 0.0, 1.0], angle=0.4)
+    assert without.mu == 0.0
+    assert beside.mu == pytest.approx(5 * 500 * (np.tanh(0.8) - np.tanh(0.5)))
 
 
 def test_the_next_draw_is_from_the_window_that_has_moved():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import gymnasium as gym
 import pytest
 from palaestra.errors import InputError
@@ -52,6 +54,25 @@ def test_a_later_success_takes_a_prompt_off_the_list():
     teacher.update(0, 0.0)
     teacher.update(0, 1.0)
     assert not any(p.train for p in teacher.propose(2))
+
+
+def test_what_practice_on_other_prompts_takes_is_counted():
+    teacher = teacher_of(n=6)
+    for solved in ({0, 1, 2, 3}, {0, 4}, {0, 1, 4, 5}):
+        for task in range(6):
+            teacher.update(task, float(task in solved))
+    # Of those solved at their last probe but one, 0 and 4, none was lost; of the others, 1 and 5 were gained.
+    assert (teacher.metrics()["lost"], teacher.metrics()["gained"]) == (0.0, 0.5)
+    for task in (0, 5):
+        teacher.update(task, 0.0)
+    assert teacher.metrics()["lost"] == pytest.approx(2 / 3)  # 0 and 5, but not 4
+    copy = teacher_of(n=6)
+    copy.load_state_dict(json.loads(json.dumps(teacher.state_dict())))
+    assert copy.metrics() == teacher.metrics()
+    old = teacher.state_dict()
+    del old["own"]["probes"]  # as saved before there was a count
+    copy.load_state_dict(old)
+    assert (copy.metrics()["lost"], copy.metrics()["gained"]) == (0.0, 0.0)
 
 
 def test_probes_pass_over_all_prompts_before_any_comes_again():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import gymnasium as gym
@@ -70,7 +71,7 @@ def test_the_dispersion_of_the_answers_is_taken_where_it_is_given():
     half = [1.0, 1.0, 0.0, 0.0]
     teacher.observe(
         [
-            Outcome(first.id, first.task, half, extras={"answer_entropy": [0.25] * 4}),
+            Outcome(first.id, first.task, half, extras={"answer_dispersion": [0.25] * 4}),
             Outcome(second.id, second.task, half),
         ]
     )
@@ -83,10 +84,10 @@ def test_an_entropy_that_is_not_normalised_is_refused_and_nothing_learned():
     first, second = teacher.propose(2)
     outcomes = [
         Outcome(first.id, first.task, [1.0, 0.0]),
-        Outcome(second.id, second.task, [1.0, 0.0], extras={"answer_entropy": [1.7, 1.7]}),
+        Outcome(second.id, second.task, [1.0, 0.0], extras={"answer_dispersion": [1.7, 1.7]}),
     ]
     before = teacher.state_dict()
-    with pytest.raises(InputError, match="answer_entropy"):
+    with pytest.raises(InputError, match="answer_dispersion"):
         teacher.observe(outcomes)
     assert teacher.state_dict() == before
 
@@ -111,7 +112,7 @@ def test_single_returns_make_a_group_with_their_entropies():
     teacher = puzzlecraft(n=1, group=4)
     for ret, entropy in ((1.0, 0.0), (0.0, 0.5), (1.0, 0.5)):
         proposal = teacher.propose(1)[0]
-        teacher.observe([Outcome(proposal.id, proposal.task, [ret], extras={"answer_entropy": [entropy]})])
+        teacher.observe([Outcome(proposal.id, proposal.task, [ret], extras={"answer_dispersion": [entropy]})])
     assert teacher.weights[0] == 1.0
     teacher.update(0, 0.0)  # its entropy counts as 1
     assert teacher.weights[0] == pytest.approx(math.sqrt(0.5))
@@ -126,6 +127,23 @@ def test_options_out_of_range_are_refused(bad):
 @pytest.mark.parametrize("entropy", [-0.5, 1.7])
 def test_an_entropy_that_is_not_normalised_is_refused_by_update_too(entropy):
     teacher = make("puzzlecraft", gym.spaces.Discrete(3))
-    with pytest.raises(InputError, match="answer_entropy"):
-        teacher.update(0, [1.0, 0.0], extras={"answer_entropy": [entropy, entropy]})
+    with pytest.raises(InputError, match="answer_dispersion"):
+        teacher.update(0, [1.0, 0.0], extras={"answer_dispersion": [entropy, entropy]})
     assert teacher.metrics()["observed"] == 0
+
+
+def test_the_monitor_of_consistency_is_shown_and_weighs_nothing():
+    watched, plain = (make("puzzlecraft", gym.spaces.Discrete(3), rac=rac, group=2) for rac in (4, 0))
+    assert (watched.needs, plain.needs) == ({"consistency"}, frozenset())
+    for agreement in (1.0, 0.0, 0.5):
+        for teacher in (watched, plain):
+            (proposal,) = teacher.propose(1)
+            teacher.observe(
+                [Outcome(proposal.id, proposal.task, [1.0, 0.0], extras={"consistency": [agreement, agreement]})]
+            )
+    assert watched.metrics()["rac"] == pytest.approx(0.25)  # the latest four episodes
+    assert "rac" not in plain.metrics()
+    assert np.array_equal(watched.weights, plain.weights)
+    copy = make("puzzlecraft", gym.spaces.Discrete(3), rac=4, group=2)
+    copy.load_state_dict(json.loads(json.dumps(watched.state_dict())))
+    assert copy.metrics() == watched.metrics()

@@ -110,6 +110,17 @@ def test_on_a_space_with_axes_the_named_one_is_the_hint():
     assert hints[1] < 0.5 < hints[4]
 
 
+def test_an_axis_of_difficulty_is_no_hint():
+    space = ParamSpace([IntAxis("digits", 1, 3), IntAxis("terms", 2, 5)])
+    teacher = seele(space)
+    for _ in range(6):
+        proposals = teacher.propose(12)
+        assert {p.task["terms"] for p in proposals} == {2, 3, 4, 5}
+        teacher.observe([Outcome(p.id, p.task, [float(p.task["terms"] < 4)] * 4) for p in proposals])
+    hints = {terms: [p.meta["hint"] for p in teacher.propose(12) if p.task["terms"] == terms] for terms in (2, 5)}
+    assert max(hints[2]) < min(hints[5])
+
+
 def test_an_axis_of_few_values_is_set_to_the_nearest_from_none_to_all():
     space = ParamSpace([IntAxis("digits", 1, 3), IntAxis("hint", 0, 4)])
     teacher = seele(space)

@@ -17,7 +17,7 @@ class Critic(ValueHeadModel):
     1707.06347, eq. 9; GAE, arXiv 1506.02438).
 
     The hidden states take no gradient, so the policy is not trained through its critic. Provides "value", which the
-    return "gae" turns into advantages; take the same ``discount`` and ``decay`` there.
+    return "gae" turns into advantages; take the same ``discount`` and ``decay`` there, and for "kl_gae" its ``beta``.
     """
 
     def __init__(
@@ -25,6 +25,7 @@ class Critic(ValueHeadModel):
         lr: float = 1e-3,
         discount: float = 1.0,
         decay: float = 0.95,
+        beta: float = 0.0,
         width: int = 256,
         passes: int = 4,
         seed: int = 0,
@@ -34,12 +35,18 @@ class Critic(ValueHeadModel):
         )
         self.discount = check_number("discount", discount, 0.0, 1.0)
         self.decay = check_number("decay", decay, 0.0, 1.0)
+        self.beta = check_number("beta", beta, 0.0)
+        if self.beta:
+            self.needs = ValueHeadModel.needs | {"logp_old", "logp_ref"}
 
     def update(self, batch: Batch, forward: Forward) -> Stats:
         if not batch.action.any():
             return {}
         value, episode = batch.measured("value")[batch.action], batch.episode_of[batch.action]
         reward = reward_by_token(batch)
+        if self.beta:
+            gap = batch.measured("logp_old") - batch.measured("logp_ref")
+            reward = reward - self.beta * gap[batch.action].to(reward)
         target = (advantage_estimates(reward, value, episode, self.discount, self.decay) + value).detach()
         features, errors = self._features(batch), []
         for _ in range(self.passes):

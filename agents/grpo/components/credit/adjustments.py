@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from .....checks import check_number
 from .....errors import InputError
 from ...batch.batch import Batch
 from ...batch.scored import needs
@@ -77,34 +78,44 @@ def suffix_kl(advantage: Tensor, batch: Batch, beta: float = 0.005, chunk: int =
     ahead = suffix_sum(gap, episode)
     # From each token to the first one of its chunk.
     ahead = ahead[torch.arange(len(episode)) - segment_places(episode) % int(chunk)]
+    if batch.kl_scale is not None:
+        ahead = batch.kl_scale.nan_to_num(1.0).to(ahead)[episode] * ahead
     adjusted = advantage.clone()
-    adjusted[batch.action] -= beta * ahead
+    adjusted[batch.action] -= check_number("beta", beta, 0) * ahead
     return adjusted
 
 
 @ADJUSTMENTS.register("confidence")
+@needs("prompt_logp")
 def confidence(advantage: Tensor, batch: Batch, alpha: float = 0.1, share: float = 0.2) -> Tensor:
-    """A + alpha (mean confidence of the group - confidence of the episode), where any return of the group is not 0:
-    answers that the policy is confident of are reinforced less (ProGRPO, arXiv 2602.05281).
+    """A + alpha (confidence in the prompt - confidence in the answer), where any return of the group is not 0: answers
+    that the policy is confident of are reinforced less (ProGRPO, arXiv 2602.05281).
 
-    Confidence is the geometric mean probability of the ceil(share x n) least likely tokens. The paper compares with the
-    confidence in the prompt, which is the same for a group just as its mean is; its alpha is not stated.
+    Confidence is the geometric mean probability of the ceil(share x n) least likely tokens. The paper does not state
+    its alpha.
     """
-    tokens = batch.written_by(Origin.POLICY)
-    logp, episode = batch.logp_mu[tokens].to(advantage.dtype), batch.episode_of[tokens]
+    asked = least_likely(batch.measured("prompt_logp"), batch.prompt, batch, share)
+    answered = least_likely(batch.logp_mu, batch.written_by(Origin.POLICY), batch, share)
+    rewarded = batch.sum_by_group(batch.outcome.abs()) > 0
+    bonus = torch.where(rewarded[batch.group_of], alpha * (asked - answered), 0).to(advantage)
+    return torch.where(batch.action, advantage + batch.per_token(bonus), advantage)
+
+
+def least_likely(logp: Tensor, tokens: Tensor, batch: Batch, share: float) -> Tensor:
+    """Geometric mean probability of the ceil(share x n) least likely of an episode's n ``tokens``, [E]; 1 without any.
+
+    Args:
+        logp: float [N].
+        tokens: bool [N].
+    """
+    logp, episode = logp[tokens], batch.episode_of[tokens]
     order = logp.argsort(stable=True)
     order = order[episode[order].argsort(stable=True)]
-    place = segment_places(episode)
     count = torch.bincount(episode, minlength=batch.episodes)
     wanted = (share * count.double() - 1e-9).ceil()
-    low = place < wanted[episode]
+    low = segment_places(episode) < wanted[episode]
     total = segment_sum(logp[order][low], episode[low], batch.episodes)
-    sure = (total / wanted.clamp(min=1).to(total.dtype)).exp()
-    counted = (count > 0).to(sure.dtype)
-    level = batch.sum_by_group(sure * counted) / batch.sum_by_group(counted).clamp(min=1)
-    rewarded = batch.sum_by_group(batch.outcome.abs()) > 0
-    bonus = torch.where(rewarded[batch.group_of], alpha * (level[batch.group_of] - sure), 0)
-    return torch.where(batch.action, advantage + batch.per_token(bonus), advantage)
+    return (total / wanted.clamp(min=1).to(total.dtype)).exp()
 
 
 @ADJUSTMENTS.register("entropy_shaped")
@@ -114,6 +125,26 @@ def entropy_shaped(advantage: Tensor, batch: Batch, alpha: float = 0.4, kappa: f
     kappa > 1 no advantage changes its sign (arXiv 2506.14758).
     """
     bonus = torch.minimum(alpha * batch.measured("entropy").to(advantage.dtype), advantage.abs() / kappa)
+    return torch.where(batch.action, advantage + bonus, advantage)
+
+
+@ADJUSTMENTS.register("dual_uncertainty")
+@needs("entropy", "prompt_divergence", "twin_prompt")
+def dual_uncertainty(
+    advantage: Tensor,
+    batch: Batch,
+    alpha: float = 0.4,
+    kappa: float = 2.0,
+    twin_alpha: float = 1.0,
+    twin_kappa: float = 2.0,
+) -> Tensor:
+    """A + min(alpha H, |A| / kappa) + min(twin_alpha u, |A| / twin_kappa), H the entropy of the token's distribution, u
+    the symmetric KL between the distributions after two wordings of the prompt, which only episodes with a reworded
+    prompt have; both bonuses together are at most |A| by default (VOGUE, arXiv 2510.01444).
+    """
+    size = advantage.abs()
+    bonus = torch.minimum(alpha * batch.measured("entropy").to(size), size / kappa)
+    bonus = bonus + torch.minimum(twin_alpha * batch.measured("prompt_divergence").to(size), size / twin_kappa)
     return torch.where(batch.action, advantage + bonus, advantage)
 
 
@@ -160,11 +191,11 @@ def thoughts(advantage: Tensor, batch: Batch, term: str = "step", alpha: float =
     paper joins successive steps that are all right or all wrong into one thought, which gives the same result.
 
     Args:
-        term: name of the turns' reward term that is positive for a right step and not for a wrong one; turns without it
-            keep their advantage.
+        term: name of the turns' reward term, of the environment or of a reward of turns, that is positive for a right
+            step and not for a wrong one; turns without it keep their advantage.
     """
     turns = [(e, turn) for e, trajectory in enumerate(batch.trajectories) for turn in trajectory.turns]
-    wrong = torch.tensor([term in t.reward_terms and t.reward_terms[term] <= 0 for _, t in turns], dtype=torch.bool)
+    wrong = torch.tensor([term in t.terms and t.terms[term] <= 0 for _, t in turns], dtype=torch.bool)
     won = torch.tensor([float(t.success) for t in batch.trajectories], dtype=advantage.dtype)
     rate = batch.sum_by_group(won) / batch.sum_by_group(torch.ones_like(won)).clamp(min=1)
     lower = torch.where(batch.per_token(won > 0), advantage - alpha * batch.per_token(rate[batch.group_of]), 0)

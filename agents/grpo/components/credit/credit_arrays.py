@@ -39,7 +39,9 @@ MEASURED = {f"{name}_t": name for name in ("logp_old", "logp_ref", "logp_prm", "
 BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
     "outcome_e": lambda b: b.outcome,
     "success_e": lambda b: torch.tensor([float(t.success) for t in b.trajectories], dtype=b.outcome.dtype),
+    "kl_scale_e": lambda b: torch.ones(b.episodes) if b.kl_scale is None else b.kl_scale.nan_to_num(1.0),
     "own_reward_k": lambda b: b.turn_reward,
+    "process_k": lambda b: b.process_reward,
     "reward_k": reward_by_turn,
     "turns_left_k": turns_left,
     "episode_k": lambda b: Segments(b.episode_of_turn, b.episodes),
@@ -51,7 +53,9 @@ BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
 """Leading parameter of a return's formula -> what it holds, over E episodes, K turns and A action tokens.
 
 outcome_e, success_e: return of each episode, and 1 where it succeeded, [E].
+kl_scale_e: factor of the teacher on the KL to the reference, 1 where it asked for none, [E].
 own_reward_k: reward of each turn itself, [K].
+process_k: the same without the outcome: what rewards of turns gave, or the environment's where there are none, [K].
 reward_k, reward_t: reward of each turn [K], and of each token [A]; a reward of the whole episode is added to its last
 turn or token.
 turns_left_k: turns that follow in the episode, int64 [K].

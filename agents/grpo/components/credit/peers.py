@@ -7,8 +7,9 @@ that is alone among its peers gets advantage zero from any mean.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from .....errors import unknown_name
 from .....rewards.answers import extract
 from ...batch.batch import Batch
 from ...batch.segments import Segments, number_combinations
+from ...batch.trajectory import Trajectory
 from .tree import tree_of
 from .units import Units, place_of_turn
 
@@ -62,6 +64,45 @@ def entropy_of_answers(batch: Batch, answer_format: str = "any") -> Tensor:
         answers[group][extract(trajectory.turns[-1].action, answer_format) if trajectory.turns else None] += 1
     shares = [[n / counter.total() for n in sorted(counter.values())] for counter in answers]
     return torch.tensor([-sum(share * math.log(share) for share in own) for own in shares])
+
+
+def answer_dispersion(
+    trajectories: Sequence[Trajectory], choices: int | None = None, answer_format: str = "any"
+) -> float:
+    """How much the final answers to one task differ, in [0, 1] (PuzzleCraft, arXiv 2512.14944).
+
+    With K options it is the entropy of the answers over ln K. Where answers are permutations, which are too many to
+    repeat by chance, it is (M - 1) / (G - 1) with M distinct ones among G. The extras "options", K, and "permutation",
+    the number of items, say which. Without them answers are permutations if all that can be read order the same three
+    or more numbers, and else have as many options as there are episodes.
+
+    Args:
+        choices: K, in place of the task's own.
+    """
+    if len(trajectories) < 2:
+        return 0.0
+    answers = [extract(t.turns[-1].action, answer_format) if t.turns else None for t in trajectories]
+    orders = [tuple(map(int, _NUMBERS.findall(answer))) if answer is not None else () for answer in answers]
+    extras = trajectories[0].episode.extras
+    options = choices or extras.get("options")
+    length = extras.get("permutation") or (0 if options else _length_of_permutations(answers, orders))
+    if options is None and length:
+        distinct = {order for order in orders if len(order) == len(set(order)) == length}
+        return max(len(distinct) - 1, 0) / (len(answers) - 1)
+    shares = [n / len(answers) for n in sorted(Counter(answers).values())]
+    entropy = -math.fsum(share * math.log(share) for share in shares)
+    return min(entropy / math.log(max(options or len(answers), 2)), 1.0)
+
+
+_NUMBERS = re.compile(r"\d{1,9}")
+
+
+def _length_of_permutations(answers: Sequence[str | None], orders: Sequence[tuple[int, ...]]) -> int:
+    """Number of items if the answers that can be read order one set of three or more numbers, else 0."""
+    read = [order for order, answer in zip(orders, answers, strict=True) if answer is not None]
+    alike = {tuple(sorted(order)) for order in read}
+    one = len(alike) == 1 and all(len(set(order)) == len(order) >= 3 for order in read)
+    return len(read[0]) if one else 0
 
 
 def _at_first_token(units: Units, part_of: Tensor, part_value: Tensor, missing: int) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from .....checks import check_number
 from .....errors import InputError
 from ...batch.segments import Segments, segment_min, segment_starts, suffix_sum
 from .credit_arrays import returns
@@ -40,6 +41,24 @@ def turn_gae(
     return advantage_estimates(reward_k, value, episode_k.of, discount, decay)
 
 
+@returns("kl_gae", per="token")
+def token_gae_with_kl(
+    reward_t: Tensor,
+    value_t: Tensor,
+    logp_old_t: Tensor,
+    logp_ref_t: Tensor,
+    episode_t: Segments,
+    beta: float = 0.05,
+    discount: float = 1.0,
+    decay: float = 0.95,
+) -> Tensor:
+    """`token_gae` with the KL to the reference, estimated by k1, in the reward of each token: reward - beta (log pi_old
+    - log ref) (ReFT, arXiv 2401.08967). Take the same ``beta`` in the critic.
+    """
+    reward = reward_t - check_number("beta", beta, 0) * (logp_old_t - logp_ref_t).to(reward_t.dtype)
+    return advantage_estimates(reward, value_t, episode_t.of, discount, decay)
+
+
 def advantage_estimates(reward: Tensor, value: Tensor, episode: Tensor, discount: float, decay: float) -> Tensor:
     """Generalised advantage estimates of M steps in order: [M], [M], int64 [M] -> [M]."""
     following = torch.zeros_like(value)
@@ -53,6 +72,7 @@ def kl_to_go(
     logp_old_t: Tensor,
     logp_ref_t: Tensor,
     episode_t: Segments,
+    kl_scale_e: Tensor,
     beta: float = 0.01,
     discount: float = 1.0,
 ) -> Tensor:
@@ -60,7 +80,8 @@ def kl_to_go(
     discount^(k-t) (-beta (log pi_old - log ref)_k), and the outcome at the last token (REINFORCE++, arXiv 2501.03262;
     ReMax, arXiv 2310.10505).
     """
-    reward = -beta * (logp_old_t - logp_ref_t).to(outcome_e.dtype)
+    scale = check_number("beta", beta, 0) * episode_t.spread(kl_scale_e)
+    reward = -scale * (logp_old_t - logp_ref_t).to(outcome_e.dtype)
     last = segment_starts(episode_t.of.flip(0)).flip(0)
     reward[last] += outcome_e[episode_t.of[last]]
     return suffix_sum(reward, episode_t.of, discount)
@@ -68,12 +89,18 @@ def kl_to_go(
 
 @returns("kl_outcome", per="episode")
 def kl_outcome(
-    outcome_e: Tensor, logp_old_t: Tensor, logp_ref_t: Tensor, episode_t: Segments, beta: float = 0.01
+    outcome_e: Tensor,
+    logp_old_t: Tensor,
+    logp_ref_t: Tensor,
+    episode_t: Segments,
+    kl_scale_e: Tensor,
+    beta: float = 0.01,
 ) -> Tensor:
     """outcome - beta x sum of (log pi_old - log ref) over the episode, one unit an episode (RLOO, arXiv 2402.14740,
     section 3).
     """
-    return outcome_e - beta * episode_t.sum((logp_old_t - logp_ref_t).to(outcome_e.dtype))
+    divergence = episode_t.sum((logp_old_t - logp_ref_t).to(outcome_e.dtype))
+    return outcome_e - check_number("beta", beta, 0) * kl_scale_e * divergence
 
 
 @returns("implicit_token", per="token")
@@ -105,16 +132,25 @@ def implicit_turn(
     return beta * turn_t.sum((logp_prm_t - logp_old_t).to(own_reward_k.dtype))
 
 
+@returns("process_to_go", per="turn")
+def process_to_go(process_k: Tensor, episode_k: Segments, discount: float = 1.0) -> Tensor:
+    """Process reward of each turn and discounted those of all later ones, without the outcome (TP-GRPO, arXiv
+    2507.23317). Goes with the baseline and the scale "none" beside the outcome's credit.
+    """
+    return suffix_sum(process_k, episode_k.of, discount)
+
+
 @returns("min_form", per="turn")
-def soft_minimum(own_reward_k: Tensor, episode_k: Segments, temperature: float = 0.1) -> Tensor:
+def soft_minimum(process_k: Tensor, episode_k: Segments, temperature: float = 0.1) -> Tensor:
     """Process rewards of turns credited by their soft minimum: suffix sums of softmax(-r / temperature)_k r_k, so that
-    turns up to the worst one get about its reward and later ones about nothing (PURE, arXiv 2504.15275).
+    turns up to the worst one get about its reward and later ones about nothing (PURE, arXiv 2504.15275). The outcome
+    is not among them.
 
     Raises:
         InputError: the temperature is not positive.
     """
     if temperature <= 0:
         raise InputError(f"temperature={temperature} of the soft minimum must be positive.")
-    lowest = episode_k.spread(segment_min(own_reward_k, episode_k.of, episode_k.count))
-    weight = ((lowest - own_reward_k) / temperature).exp()
-    return suffix_sum(weight / episode_k.shared_sum(weight) * own_reward_k, episode_k.of)
+    lowest = episode_k.spread(segment_min(process_k, episode_k.of, episode_k.count))
+    weight = ((lowest - process_k) / temperature).exp()
+    return suffix_sum(weight / episode_k.shared_sum(weight) * process_k, episode_k.of)

@@ -76,3 +76,11 @@ def turn_return(reward_k: Tensor, episode_k: Segments, discount: float = 1.0) ->
     Shaping of the episode as a whole counts at its last turn.
     """
     return suffix_sum(reward_k, episode_k.of, discount)
+
+
+@returns("token_return", per="token")
+def token_return(reward_t: Tensor, episode_t: Segments, discount: float = 1.0) -> Tensor:
+    """Discounted return-to-go of each action token; one unit a token. The reward of a part of an action lies at its
+    last token, so that MRT (arXiv 2503.07572) and VSRM (arXiv 2508.10293) credit each part of the reasoning.
+    """
+    return suffix_sum(reward_t, episode_t.of, discount)

@@ -102,7 +102,8 @@ def reward_by_turn(batch: Batch) -> Tensor:
 
 
 def reward_by_token(batch: Batch) -> Tensor:
-    """Reward of each action token, [A]: the reward of a turn lies at its last action token.
+    """Reward of each action token, [A]: the reward of a turn lies at its last action token, and that of a part of an
+    action at the last token of the part.
 
     The reward of a turn without action tokens lies at the nearest action token of its episode.
     """
@@ -114,4 +115,11 @@ def reward_by_token(batch: Batch) -> Tensor:
     own = (at >= 0) & (episode[at.clamp(min=0)] == batch.episode_of_turn)
     at = torch.where(own, at, at + 1).clamp(max=len(turn) - 1)
     there = episode[at] == batch.episode_of_turn
-    return reward.index_add_(0, at[there], reward_by_turn(batch)[there])
+    left = reward_by_turn(batch)
+    if batch.spans:
+        tokens = torch.tensor([token for token, _ in batch.spans])
+        parts = torch.tensor([value for _, value in batch.spans], dtype=reward.dtype)
+        place = batch.action.cumsum(0) - 1
+        reward.index_add_(0, place[tokens], parts)
+        left.index_add_(0, batch.turn_of[tokens], -parts)
+    return reward.index_add_(0, at[there], left[there])

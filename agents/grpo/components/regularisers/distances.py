@@ -4,6 +4,8 @@ unlikely tokens.
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -77,24 +79,30 @@ def low_prob_shield(
     logp_old_t: Tensor,
     adv_t: Tensor,
     trained_t: Tensor,
+    logp_top_tk: Tensor,
+    logp_top_old_tk: Tensor,
     coefficient: float = 1.0,
     share: float = 0.01,
-    floor: float = 0.02,
-    among: str = "negative",
+    kappa: float = 0.02,
+    among: str = "all",
 ) -> tuple[Tensor, Statistics]:
-    """k3 of log pi_old - log pi at unlikely tokens that are about to become unlikelier: A < 0, log pi < log pi_old,
-    pi_old > floor, and pi among the lowest ``share`` (Lp-Reg, arXiv 2510.03222).
+    """coefficient x KL(proxy || pi) at unlikely tokens of failures that are not noise: A < 0, pi among the lowest
+    ``share``, and pi_old at least ``kappa`` x its maximum (Lp-Reg, arXiv 2510.03222).
 
-    The proxy that shields is pi_old without its noise, the tokens of at most ``floor``: the paper's fixed threshold
-    (its min-p form needs the largest probability at each position). The proxy's renormalisation, a few per cent, is
-    left out.
+    The proxy is pi_old without the tokens below that threshold, renormalised (of the `forward.TOP` likeliest ones, so
+    that a very flat distribution loses its tail). At pi = pi_old the KL is -log(kept mass), and its gradient moves mass
+    from noise to what is kept.
 
-    ``among``: whose lowest share, that of the "negative" tokens (A < 0; released code) or of "all" (paper). Candidates
-    are detached, ties at the edge are all in.
+    ``among``: whose lowest share, that of "all" tokens (paper) or of the "negative" ones (A < 0; released code, which
+    also takes k3 at the sampled token for the KL). Candidates are detached, ties at the edge are all in.
     """
     check_choice("among", among, ("negative", "all"))
     check_number("share", share, 0, 1)
-    check_number("floor", floor, 0, 1)
+    check_number("kappa", kappa, 1e-9, 1)
+    threshold = logp_top_old_tk[:, 0] + math.log(kappa)
+    kept = logp_top_old_tk >= threshold[:, None]
+    proxy = torch.where(kept, logp_top_old_tk, -math.inf).log_softmax(-1)
+    divergence = torch.where(kept, proxy.exp() * (proxy - logp_top_tk), 0.0).sum(-1)
     logp = logp_t.detach()
     negative = (adv_t < 0) & trained_t
     pool = negative if among == "negative" else trained_t
@@ -102,6 +110,7 @@ def low_prob_shield(
     if pool.any():
         wanted = max(int(share * int(pool.sum())), 1)
         edge = logp[pool].sort().values[wanted - 1]
-        falling = (logp < logp_old_t) & (logp_old_t.exp() > floor)
-        shielded = negative & falling & (logp <= edge)
-    return coefficient * torch.where(shielded, k3(logp_old_t - logp_t), 0.0), {"shielded": shielded}
+        shielded = negative & (logp <= edge) & (logp_old_t >= threshold)
+    penalties = torch.where(shielded, divergence, 0.0)
+    total = (penalties.sum().item(), max(int(shielded.sum()), 1))
+    return coefficient * penalties, {"shielded": shielded, "shield_kl": total}

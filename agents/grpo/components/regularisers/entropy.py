@@ -37,7 +37,7 @@ class EntropyTarget:
     def __init__(
         self, target: float = 0.2, step: float = 0.005, start: float = 0.0, low: float = 0.0, high: float = 1.0
     ):
-        if not check_number("low", low) <= check_number("start", start) <= check_number("high", high):
+        if not check_number("low", low, 0) <= check_number("start", start) <= check_number("high", high):
             raise InputError(f"start must lie in [low, high] = [{low!r}, {high!r}], got {start!r}.")
         self.target = check_number("target", target, 0)
         self.step = check_number("step", step, 0)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from ...batch.scored import needs
+from ...batch.scored import brings, needs
 from ..loss_arrays import Statistics, regulariser
 from ..surrogates.ratios import bounded_exp, probability_ratio
 
@@ -55,6 +55,7 @@ def kl_k2(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tupl
 
 @regulariser("kl_k1")
 @needs("every_row")
+@brings("a recipe that has it in its returns: kl_outcome, kl_to_go; in a loss its gradient has mean zero")
 def kl_k1(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
     """log pi - log ref. In a loss its expected gradient is zero, so recipes that place it there are refused."""
     return penalty(k1(logp_ref_t - logp_t), coefficient)

@@ -37,6 +37,7 @@ def kl_by_difficulty(
     logp_t: Tensor,
     logp_ref_t: Tensor,
     outcome_e: Tensor,
+    kl_scale_e: Tensor,
     episode: Segments,
     group: Segments,
     coefficient: float = 1e-3,
@@ -45,10 +46,11 @@ def kl_by_difficulty(
     threshold: float = 0.5,
 ) -> tuple[Tensor, Statistics]:
     """k3 with ``hard`` x the coefficient in groups of which at most ``border`` reach an outcome above ``threshold``
-    (CLPO, arXiv 2509.25004).
+    (CLPO, arXiv 2509.25004). A factor that the teacher asks for takes the place of this one.
     """
     rate = group.shared_mean((outcome_e > threshold).to(outcome_e.dtype))
-    factor = torch.where(episode.spread(rate) <= border + 1e-6, hard, 1.0)
+    graded = (rate <= border + 1e-6) & kl_scale_e.isnan()
+    factor = torch.where(episode.spread(graded), hard, 1.0)
     return penalty(k3(logp_ref_t - logp_t), coefficient * factor)
 
 

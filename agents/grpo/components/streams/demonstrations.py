@@ -32,11 +32,15 @@ class _Demonstrations(StreamSource):
 
 @SOURCES.register("oracle")
 class Oracle(_Demonstrations):
-    """The environment's scripted solver, one demonstration a task: the data of supervised fine-tuning."""
+    """The environment's own solution, one demonstration a task: the data of supervised fine-tuning.
+
+    The answer to a question comes after the steps of the worked solution. A demonstration that the verifier refuses is
+    left out, such as one that the context cuts off.
+    """
 
     def draw(self, supply: Supply) -> list[Group]:
-        demonstrations = supply.demonstrate(self._tasks(supply))
-        return [Group(-1, (attribute_to_teacher(trajectory),)) for trajectory in demonstrations if trajectory.valid]
+        right = [t for t in supply.demonstrate(self._tasks(supply)) if t.valid and t.success]
+        return [Group(-1, (attribute_to_teacher(trajectory),)) for trajectory in right]
 
 
 @SOURCES.register("teacher_model")

@@ -22,6 +22,8 @@ from .supply import StreamSource, Supply
 class Rollouts(StreamSource):
     """This step's rollouts as they are, such as for distillation on the policy's own samples."""
 
+    brings = "a recipe of your own with such a stream"
+
     def draw(self, supply: Supply) -> list[Group]:
         return [group for group in supply.groups if group.valid]
 

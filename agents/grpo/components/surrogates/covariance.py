@@ -76,6 +76,7 @@ def kl_cov(
     section 4.2). Ties at the edge are all penalised.
     """
     check_number("share", share, 0, 1)
+    check_number("coefficient of kl_cov", coefficient, 0)
     value = probability_ratio(logp_t, logp_old_t) * adv_t
     if not trained_t.any():
         return value

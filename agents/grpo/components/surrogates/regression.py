@@ -22,7 +22,7 @@ from .ratios import bounded_exp
 @needs("every_row")
 def dro(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, beta: float = 1.0) -> Tensor:
     """A log pi - (beta / 2) l^2 at each token (DRO, arXiv 2405.19107, with the advantage in place of r - V)."""
-    return adv_t * logp_t - beta / 2 * (logp_t - logp_old_t) ** 2
+    return adv_t * logp_t - check_number("beta", beta, 0) / 2 * (logp_t - logp_old_t) ** 2
 
 
 @surrogate("kimi")
@@ -48,7 +48,7 @@ def rpg(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, divergence: str = "ur
     log_r = logp_t - logp_old_t
     r = bounded_exp(log_r)
     f = {"rkl": r * log_r, "urkl": r * log_r - r + 1, "fkl": -log_r, "ufkl": r - 1 - log_r}[divergence]
-    return r * adv_t - beta * f
+    return r * adv_t - check_number("beta", beta, 0) * f
 
 
 @surrogate("sppo")

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 from palaestra.agents.grpo.batch import logprobs
-from palaestra.agents.grpo.batch.logprobs import token_divergence, token_logps, top_tokens
+from palaestra.agents.grpo.batch.logprobs import chosen_logps, token_divergence, token_logps, top_tokens
 from palaestra.agents.language.head import Head
 from palaestra.errors import InputError
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -84,6 +84,19 @@ def test_every_kind_of_head_has_the_dense_values_and_gradients(monkeypatch, head
     theirs = torch.autograd.grad(expected, trained(hidden, made), (along_logp, along_entropy))
     for a, b in zip(ours, theirs, strict=True):
         assert torch.allclose(a, b)
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("chunk", [2, 1000])
+def test_several_tokens_a_position_have_the_dense_values_and_gradients(monkeypatch, head, chunk):
+    monkeypatch.setattr(logprobs, "_chunk", lambda weight: chunk)
+    hidden, made = states(0), a_head(1, **HEADS[head])
+    ids = torch.tensor([[0, 1, 2], [8, 7, 0], [3, 3, 1], [3, 2, 8], [7, 0, 4]])
+    along = torch.randn(5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+    ours, theirs = chosen_logps(hidden, made, ids, 0.8), dense(hidden, made, 0.8).gather(-1, ids)
+    assert torch.allclose(ours, theirs)
+    slopes = (torch.autograd.grad(values, trained(hidden, made), along) for values in (ours, theirs))
+    assert all(torch.allclose(a, b) for a, b in zip(*slopes, strict=True))
 
 
 def test_the_entropy_has_a_gradient_only_when_asked():

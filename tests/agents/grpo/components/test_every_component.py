@@ -55,6 +55,8 @@ def measured(batch: Batch, dtype: torch.dtype = torch.float32) -> Batch:
     return batch.with_(
         **made,
         entropy=base.abs(),
+        prompt_divergence=0.3 * base.abs(),
+        prompt_logp=torch.where(batch.prompt, -0.1 * batch.ids.to(dtype), 0),
         value=base / 2,
         hidden=base[:, None] * places.cos(),
         head=lambda hidden, ids: hidden @ torch.sin(ids[:, None] * places).T,

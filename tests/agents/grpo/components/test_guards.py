@@ -24,6 +24,12 @@ def test_an_update_is_applied_up_to_the_limit(guard, statistic, good, bad, param
     assert not GUARDS[guard]({statistic: math.nan}, **params)
 
 
+def test_an_update_is_applied_while_the_clip_takes_little_away():
+    assert GUARDS["max_clip_bias"]({"clip_correction": 0.1, "raw_surrogate": 1.0}, limit=0.1)
+    assert not GUARDS["max_clip_bias"]({"clip_correction": 0.1, "raw_surrogate": 0.9}, limit=0.1)
+    assert not GUARDS["max_clip_bias"]({"clip_correction": 1.0, "raw_surrogate": 17.0})
+
+
 def test_a_statistic_that_nothing_reports_is_named():
     with pytest.raises(
         InputError, match="'clip_fraction', which nothing in this recipe reports; there are approx_kl, ess"

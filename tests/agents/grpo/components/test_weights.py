@@ -152,7 +152,7 @@ def test_kinds_are_intervals_of_difficulty_roles_or_values_of_a_parameter():
     assert kinds(difficulties) == ["0", "0", "1", "3", "3"]
     assert kinds([{"role": "solver"}], by="role") == ["solver"]
     assert kinds([{"params": {"terms": 3}}], by="terms") == ["3"]
-    with pytest.raises(InputError, match=r"digits.*difficulty, role, terms"):
+    with pytest.raises(InputError, match=r"digits.*difficulty, environment, role, terms"):
         kinds([{"params": {"terms": 3}}], by="digits")
 
 
@@ -197,9 +197,16 @@ def answers(reward_of, text):
     return group(*rows)
 
 
+def with_options(puzzle, count):
+    """The group of a task that says how many answers are possible."""
+    told = (replace(t, extras={"options": count}) for t in puzzle.trajectories)
+    return replace(puzzle, trajectories=tuple(told))
+
+
 def test_puzzles_weigh_by_difficulty_and_diversity():
-    batch = collate([answers({"A": 1.0}, "ABBBBBBB"), answers({"A": 1.0}, "ABBCCDEF"), answers({"A": 1.0}, "AA")])
-    weight = weights.mid_difficulty(batch, nothing(batch), diversity=0.5, choices=6)
+    puzzles = [answers({"A": 1.0}, "ABBBBBBB"), answers({"A": 1.0}, "ABBCCDEF"), answers({"A": 1.0}, "AA")]
+    batch = collate([with_options(puzzle, 6) for puzzle in puzzles])
+    weight = weights.mid_difficulty(batch, nothing(batch), diversity=0.5)
     first = [weight[batch.episode_of == e][0].item() for e in (0, 8, 16)]
     assert first == pytest.approx([0.2006, 0.4303, 0], abs=1e-4)
 
@@ -208,6 +215,16 @@ def test_difficulty_alone_is_a_parabola():
     batch = batch_of([1, 0], [1, 1, 1, 0])
     weight = weights.mid_difficulty(batch, nothing(batch))
     assert weight[batch.action].tolist() == pytest.approx([1, 1] + [0.75] * 4)
+
+
+def test_accuracy_is_the_share_of_successes_whatever_rewards_are():
+    # Four of eight succeed, but all are paid a bonus: the mean reward is 1 and says "solved".
+    rows = [replace(trajectory(1.0, [([5], [6])]), success=number < 4) for number in range(8)]
+    batch = collate([group(*rows)])
+    assert weights.mid_difficulty(batch, nothing(batch))[batch.action].tolist() == [0] * 8
+    assert weights.mid_difficulty(batch, nothing(batch), level="accuracy")[batch.action].tolist() == [1] * 8
+    one = collate([group(*(replace(row, success=number < 1) for number, row in enumerate(rows)))])
+    assert weights.mid_difficulty(one, nothing(one), level="accuracy")[0].item() == pytest.approx(0.4375)
 
 
 def test_hard_tasks_weigh_more_by_their_pass_rate():

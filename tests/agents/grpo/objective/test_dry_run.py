@@ -27,12 +27,22 @@ def refusal(samples: int = 4, steps: int = 100, **changes) -> str:
         ({"filters": (c("pass_rate", low=2.0),)}, "the pass rates low=2.0"),
         ({"guards": (c("at_most", statistic="foo"),)}, "a guard reads 'foo', which nothing in this recipe reports"),
         ({"masks": (c("top_entropy", share=2.0),)}, "share=2.0 of the tokens must be in (0, 1]"),
-        ({"regularisers": (c("kl_k3", coefficient=float("nan")),)}, "the loss of recipe 'grpo' are no finite numbers"),
+        ({"surrogate": c("pacs", beta=float("nan"))}, "the loss of recipe 'grpo' are no finite numbers"),
+        ({"regularisers": (c("kl_k3", coefficient=-0.1),)}, "coefficient of kl_k3 must be a finite number of at least"),
         ({"streams": (Stream(c("oracle"), surrogate=c("clip", low=-1.0)),)}, "low of clip must be a number in [0, 1]"),
     ],
 )
 def test_ranges_of_parameters_are_checked_on_synthetic_episodes(changes, words):
     assert words in refusal(**changes)
+
+
+def test_a_factor_of_the_whole_batch_is_refused_where_the_scale_divides_it_out():
+    sentence = refusal(shaping=(c("hypervolume"),))
+    assert "multiplies all rewards of a batch by one number, which the scale group_std" in sentence
+    assert "take --scale none" in sentence
+    nested = c("sum", all=c("hypervolume"), more=c("relative-length"))
+    assert "'hypervolume'" in refusal(shaping=(nested,))
+    dry_run(replace(RECIPES["grpo"].with_(scale="none"), shaping=(c("hypervolume"),)), samples=4, steps=10)
 
 
 @pytest.mark.parametrize("name", list(RECIPES))

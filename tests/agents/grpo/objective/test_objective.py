@@ -10,12 +10,21 @@ import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.scored import Scored, scored_of
 from palaestra.agents.grpo.batch.trajectory import Origin, Turn
+from palaestra.agents.grpo.components.credit.units import reward_by_token
 from palaestra.agents.grpo.components.filters import mixed_outcomes
 from palaestra.agents.grpo.components.masks import untruncated
 from palaestra.agents.grpo.components.reductions import constant, sequence_mean, sequence_sum, token_mean
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES, Component, Credit, Stream, c, schedule
-from palaestra.agents.grpo.recipes.stages import BASELINES, CORRECTORS, REGULARISERS, RETURNS, SCALES, SURROGATES
+from palaestra.agents.grpo.recipes.stages import (
+    ADJUSTMENTS,
+    BASELINES,
+    CORRECTORS,
+    REGULARISERS,
+    RETURNS,
+    SCALES,
+    SURROGATES,
+)
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip
@@ -302,3 +311,64 @@ def test_only_tokens_of_the_named_origins_are_trained():
     for names, expected in ((("policy",), [0, 1, 0]), (("policy", "teacher"), [0, 1, 1])):
         weighted = Objective(replace(RECIPES["dr_grpo"], origins=names)).weigh(batch)
         assert (weighted.weight[batch.action][:3] != 0).long().tolist() == expected
+
+
+def test_an_episode_is_judged_once_by_rewards_with_memory():
+    objective = Objective(replace(RECIPES["grpo"], shaping=(c("count-bonus"),)))
+    walks = [trajectory(0.0, [([5], [7]), ([5], [7])]) for _ in range(2)]
+    (shaped,) = objective.shape([group(*walks)])
+    first = shaped.trajectories[0]
+    assert sum(turn.shaping for turn in first.turns) == pytest.approx(first.shaping["count-bonus"])
+    assert first.turns[0].shaping == 1.0
+    assert first.stepwise
+    state = objective.state_dict()
+    (again,) = objective.shape([shaped])
+    assert again == shaped
+    assert objective.state_dict() == state
+
+
+def test_group_rewards_of_turns_are_those_of_the_group():
+    objective = Objective(replace(RECIPES["grpo"], shaping=(c("thoughts"),)), extras={"step_labels"})
+    told = {"extras": {"step_labels": [1, 0, 1]}}
+    turns = [([5], [7])] * 3
+    rows = [trajectory(reward, turns, **told) for reward in (1.0, 0.0)]
+    (shaped,) = objective.shape([group(*rows)])
+    assert [turn.shaping for turn in shaped.trajectories[0].turns] == pytest.approx([0.5, -0.5, 0.0])
+    assert [turn.shaping for turn in shaped.trajectories[1].turns] == pytest.approx([-1.0, 1.0, 0.0])
+    # By the name of its term, too: the wrong step of the success loses what the group's success rate makes of it.
+    batch = collate([shaped])
+    adjusted = ADJUSTMENTS["thoughts"](torch.ones(len(batch.ids)), batch, term="thoughts", alpha=1.0)
+    assert adjusted[batch.action].tolist()[:3] == pytest.approx([1.0, 0.5, 0.5])
+
+
+def test_composites_hand_rewards_of_turns_to_the_learner():
+    weighted = c("weighted", child=c("count-bonus"), weight=2.0)
+    objective = Objective(replace(RECIPES["grpo"], shaping=(weighted,)))
+    (shaped,) = objective.shape([group(trajectory(0.0, [([5], [7]), ([6], [7])]))])
+    assert [turn.shaping for turn in shaped.trajectories[0].turns] == [2.0, 2.0]
+
+
+def test_process_rewards_stay_apart_from_the_outcome():
+    # PURE on process rewards .5 .8 -.2 of an episode with outcome 1, beside .4 .6 with outcome 0.
+    def with_process(outcome, process):
+        made = trajectory(outcome, [([5], [7])] * len(process), stepwise=True)
+        turns = tuple(replace(turn, shaping=r) for turn, r in zip(made.turns, process, strict=True))
+        return replace(made, turns=turns, shaping={"process": sum(process)})
+
+    batch = collate([group(with_process(1.0, [0.5, 0.8, -0.2]), with_process(0.0, [0.4, 0.6]))])
+    assert batch.process_reward.tolist() == pytest.approx([0.5, 0.8, -0.2, 0.4, 0.6])
+    assert batch.turn_reward.tolist() == pytest.approx([0.5, 0.8, 0.8, 0.4, 0.6])
+    units = RETURNS["min_form"](batch, temperature=1e-6)
+    assert units.value.tolist() == pytest.approx([-0.2, -0.2, -0.2, 0.4, 0.0], abs=1e-4)
+
+
+def test_rewards_of_parts_of_an_action_lie_at_their_last_tokens():
+    made = trajectory(1.0, [([5], [7, 7, 7, 7])])
+    turn = replace(made.turns[0], spans=((2, 0.25), (4, 0.5)))
+    batch = collate([group(replace(made, turns=(turn,), shaping={"parts": 0.75}))])
+    assert reward_by_token(batch).tolist() == pytest.approx([0.0, 0.25, 0.0, 1.5])
+
+
+def test_a_need_that_nothing_supplies_is_one_sentence():
+    with pytest.raises(InputError, match=r"reward 'toolrl' needs 'expected_calls' of every episode, which neither"):
+        Objective(replace(RECIPES["grpo"], shaping=(c("toolrl"),)))

@@ -44,6 +44,27 @@ def test_stages_are_replaced_by_text_and_the_rest_stays():
     assert RECIPES["grpo"].with_(scale="none").credit == (Credit(scale=c("none")),)
 
 
+def test_stages_are_replaced_by_components_too():
+    nested = c("normalize", outcome=c("outcome"), length=c("relative-length"))
+    changed = RECIPES["grpo"].with_(shaping=(nested, c("flr")), surrogate=c("cispo"), masks=[], scale=c("none"))
+    assert (changed.shaping, changed.surrogate, changed.masks) == ((nested, c("flr")), c("cispo"), ())
+    assert changed.credit[0].scale == c("none")
+    assert RECIPES["grpo"].with_(shaping=c("flr")).shaping == (c("flr"),)
+
+
+@pytest.mark.parametrize(
+    ("stage", "value", "sentence"),
+    [
+        ("shaping", 3, "shaping must be components or their text"),
+        ("shaping", ("flr",), "shaping must be components or their text"),
+        ("surrogate", (c("clip"), c("cispo")), "surrogate must be one component"),
+    ],
+)
+def test_what_is_neither_component_nor_text_is_refused_by_the_name_of_its_stage(stage, value, sentence):
+    with pytest.raises(InputError, match=sentence):
+        RECIPES["grpo"].with_(**{stage: value})
+
+
 @pytest.mark.parametrize("text", ["clip(", "clip(0.2)", "clip(low=__import__('os'))", "a.b", "clip(**{})", "1", ""])
 def test_what_is_no_component_is_refused(text):
     with pytest.raises(InputError, match="is not a component; write a name with parameters"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,11 @@ from palaestra.agents.grpo.rollouts.player import Player
 from palaestra.agents.grpo.rollouts.starts import RolloutTask, TokenLimits
 from palaestra.agents.language.renderer import MarkerRenderer
 from palaestra.agents.language.tokenizer import character_tokenizer
+from palaestra.scripts.cli import main
 
 GUESS = "palaestra/GuessNumber-v0"
 ARITHMETIC = "palaestra/Arithmetic-v0"
+WORDS = "palaestra/WordProblem-v0"
 ROOM = TokenLimits(action=64, episode=1000, context=4000)
 
 Says = Callable[[int, str], str]
@@ -86,22 +90,49 @@ def world(renderer):
     """``world(env, says, ...)``; ``says`` may be a constant text."""
 
     def make(
-        env: str, says: Says | str, limits: TokenLimits = ROOM, samples: int = 2, seed: int = 0, **fields: Any
+        env: str,
+        says: Says | str,
+        limits: TokenLimits = ROOM,
+        samples: int = 2,
+        seed: int = 0,
+        options: Any = None,
+        **fields: Any,
     ) -> World:
         def script(session: int, context: Any) -> tuple[int, ...]:
             text = renderer.tokenizer.decode(list(context))
             return renderer.action_ids(says if isinstance(says, str) else says(session, text))
 
         sampler = Recorder(script, renderer.stop_ids)
-        environments = Environments(env)
+        environments = Environments(env, **(options or {}))
         params = environments.param_space.at(0.0)
         if env == ARITHMETIC:
             params |= {"digits": 6}
+        if env == WORDS:
+            params |= {"steps": 4}
         player = Player(environments, sampler, renderer, limits, 1.0, np.random.default_rng(seed), **fields)
         task = RolloutTask(params, 5, samples, 42)
         return World(player, sampler, renderer, environments, task, lambda ids: renderer.tokenizer.decode(list(ids)))
 
     return make
+
+
+@pytest.fixture
+def train(monkeypatch, tmp_path):
+    """``train(env, *words)`` types ``palaestra train``, for one step; returns the folder. The report is not drawn."""
+
+    def run(*words: str) -> Path:
+        monkeypatch.setattr("palaestra.scripts.report.write_report", lambda folder: folder)
+        rest = ["--warmup.steps", "0", "--steps", "1", "--samples", "2", "--final-episodes", "1", "--threads", "1"]
+        rest += ["--context", "1024", "--keep-trajectories", "8", "--track", "--out", str(tmp_path / "run")]
+        assert main(["train", *words, *rest]) == 0
+        return tmp_path / "run"
+
+    return run
+
+
+def read_rows(run: Path, name: str) -> list[dict[str, Any]]:
+    """The rows of one of a run's logs."""
+    return [json.loads(line) for line in (run / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def answer_of(world: World, task: RolloutTask | None = None) -> str:
@@ -113,6 +144,17 @@ def answer_of(world: World, task: RolloutTask | None = None) -> str:
     text = inner.oracle()
     world.environments.give_back(env)
     return text
+
+
+def steps_of(world: World, task: RolloutTask | None = None) -> list[str]:
+    """The worked solution, the answer last."""
+    task = task or world.task
+    env = world.environments.take()
+    env.reset(seed=task.seed, options={"params": dict(task.params)})
+    inner: Any = env.unwrapped
+    steps = inner.solution_steps(inner.here())
+    world.environments.give_back(env)
+    return steps
 
 
 def secret_of(world: World) -> str:

@@ -28,7 +28,8 @@ def begun(params) -> dict:
 
 
 STRATEGIES = {
-    **{name: (name, {}) for name in ROLLOUTS},
+    # rule_pairs plays only where the environment has rules for worse actions; see test_rule_pairs.
+    **{name: (name, {}) for name in ROLLOUTS if name != "rule_pairs"},
     **{f"recipe {name}": (row.rollout.name, begun(row.rollout.params)) for name, row in RECIPES.items()},
 }
 
@@ -106,3 +107,20 @@ def test_states_are_plain_data_that_can_be_put_back(small, name):
     other = ROLLOUTS.make(kind, **params)
     other.load_state_dict(state)
     assert other.state_dict() == strategy.state_dict()
+
+
+@every_strategy
+def test_a_prompt_that_does_not_fit_loses_its_own_task_alone(small, name):
+    kind, params = STRATEGIES[name]
+    environments = Environments("palaestra/GSM8K-v0")
+    engine = small.engine(64, 512)
+    player = Player(environments, engine, small.renderer, TokenLimits(3, 8, 260), 1.0, np.random.default_rng(0))
+    easy, hard = (environments.param_space.at(difficulty) for difficulty in (0.0, 1.0))
+    tasks = [RolloutTask(easy, 0, 4, 0), RolloutTask(hard, 5, 4, 1)]
+    groups = ROLLOUTS.make(kind, **params).play(tasks, player)
+    lost = [group for group in groups if group.proposal == 1]
+    assert not any(group.valid for group in lost)
+    assert player.overlong <= {(1, 5)}
+    if any(group.trajectories for group in lost):
+        assert player.overlong
+    collate([group for group in groups if group.valid])

@@ -17,7 +17,7 @@ from palaestra.agents.grpo.rollouts.teacher_rows import TeacherRows
 from palaestra.errors import InputError
 
 from ..conftest import trajectory  # isort: skip
-from .conftest import ARITHMETIC, GUESS, answer_of, row_of  # isort: skip
+from .conftest import ARITHMETIC, GUESS, WORDS, answer_of, row_of, steps_of  # isort: skip
 
 HINT = "beginning part of the answer: "
 
@@ -115,19 +115,19 @@ LADDER = Guided(amount="ladder(levels=(0.25, 0.5, 0.75))")
 
 
 def test_a_ladder_is_climbed_until_something_succeeds(world):
-    right = answer_of(world(ARITHMETIC, ""))
-    needed = round(0.5 * len(right))
-    w = world(ARITHMETIC, lambda session, text: right if len(given(text).replace("<act>", "")) >= needed else "0")
+    *working, right = steps_of(world(WORDS, ""))
+    assert len(working) == 4
+    w = world(WORDS, lambda session, text: right if working[1] in given(text) else "0")
     (group,) = LADDER.play([w.task], w.player)
     hints = [given(w.texts(r.ids)) for r in w.sampler.requests]
-    quarter = right[: round(0.25 * len(right))]
-    assert hints == ["", "", quarter, quarter, right[:needed], right[:needed]]
+    quarter, half = working[0], "\n".join(working[:2])
+    assert hints == ["", "", quarter, quarter, half, half]
     assert [t.guided for t in group.trajectories] == [0.5, 0.5]
     assert [t.success for t in group.trajectories] == [True, True]
 
 
 def test_there_are_never_more_than_four_passes(world):
-    w = world(ARITHMETIC, "0")
+    w = world(WORDS, "0")
     (group,) = LADDER.play([w.task], w.player)
     assert len(w.sampler.requests) == 8
     assert [t.guided for t in group.trajectories] == [0.75, 0.75]
@@ -143,13 +143,20 @@ def test_a_group_with_a_success_is_what_it_would_have_been(world):
 
 
 def test_only_the_tasks_that_call_for_it_are_guided(world):
-    w = world(ARITHMETIC, "")
+    w = world(WORDS, "")
     rights = [answer_of(w, task) for task in w.tasks(2, 2)]
-    w = world(ARITHMETIC, lambda session, text: rights[0] if session < 2 else "0")
+    w = world(WORDS, lambda session, text: rights[0] if session < 2 else "0")
     first, second = LADDER.play(w.tasks(2, 2), w.player)
     assert [t.guided for t in first.trajectories] == [0.0, 0.0]
     assert [t.guided for t in second.trajectories] == [0.75, 0.75]
     assert (first.proposal, second.proposal) == (0, 1)
+
+
+def test_a_rung_that_shows_no_further_step_is_not_climbed(world):
+    w = world(ARITHMETIC, "0")  # one step before the answer, which each of the three rungs shows
+    (group,) = LADDER.play([w.task], w.player)
+    assert len(w.sampler.requests) == 4
+    assert [t.guided for t in group.trajectories] == [0.25, 0.25]
 
 
 # EGSR and RuscaRL ----------------------------------------------------------------------------------------------------
@@ -203,15 +210,15 @@ def test_criteria_are_drawn_without_replacement(world):
 
 
 def test_hint_tokens_in_the_answer_are_the_solutions_and_are_not_trained(world):
-    right = answer_of(world(ARITHMETIC, ""))
-    w = world(ARITHMETIC, "x")
+    steps = steps_of(world(WORDS, ""))
+    w = world(WORDS, "x")
     strategy = Guided(trigger="always", merge="replace", where="answer", amount="fixed(share=0.5)")
     (group,) = strategy.play([w.task], w.player)
-    count = round(0.5 * len(right))
+    opening = "".join(f"{step}\n" for step in steps[:2])
     for t in group.trajectories:
-        assert t.turns[0].action == right[:count] + "x"
-        assert t.turns[0].origins == (Origin.HINT,) * count + (Origin.POLICY,) * 2
-        assert t.guided == count / len(right)
+        assert t.turns[0].action == opening + "x"
+        assert t.turns[0].origins == (Origin.HINT,) * len(opening) + (Origin.POLICY,) * 2
+        assert t.guided == len(opening) / len("\n".join(steps))
     assert int(collate([group]).written_by(Origin.POLICY).sum()) == 4
     assert len(w.sampler.requests) == 2  # no plain samples besides
 
@@ -240,16 +247,18 @@ def right_after(right: str):
 
 
 def test_inpainted_successes_replace_at_most_four_failures(world):
-    right = answer_of(world(ARITHMETIC, ""))
-    complete = right_after(right)
-    w = world(ARITHMETIC, lambda s, text: "0" if s < 8 else complete(s, text), samples=8)
+    steps = steps_of(world(WORDS, ""))
+    worked = "\n".join(steps)
+    complete = right_after(worked)
+    w = world(WORDS, lambda s, text: "0" if s < 8 else complete(s, text), samples=8)
     (group,) = INPAINT.play([w.task], w.player)
     assert [t.success for t in group.trajectories] == [True] * 4 + [False] * 4
     for t in group.trajectories[:4]:
         kept = [i for i, origin in enumerate(t.turns[0].origins) if origin == Origin.HINT]
         assert kept
-        assert t.turns[0].action == right
-        assert all(t.turns[0].act_ids[i] == w.renderer.action_ids(right)[i] for i in kept)
+        assert max(kept) < len(worked) - len(steps[-1])  # nothing of the answer is given
+        assert t.turns[0].action == worked
+        assert all(t.turns[0].act_ids[i] == w.renderer.action_ids(worked)[i] for i in kept)
 
 
 def test_without_a_correct_inpainting_the_group_stays_as_it_is(world):
@@ -272,9 +281,8 @@ PREFIX = Guided(amount="ladder(levels=(0.2, 0.4, 0.6, 0.8, 1.0))", merge="beside
 
 
 def test_the_shortest_prefix_that_helps_makes_a_group_of_its_own(world):
-    right = answer_of(world(ARITHMETIC, ""))
-    lengths = [round(share * len(right)) for share in (0.2, 0.4, 0.6, 0.8, 1.0)]
-    w = world(ARITHMETIC, lambda session, text: right if len(given(text)) >= lengths[2] else "0")
+    *working, right = steps_of(world(WORDS, ""))
+    w = world(WORDS, lambda session, text: right if working[2] in given(text) else "0")
     plain, beside = PREFIX.play([w.task], w.player)
     assert [t.guided for t in plain.trajectories] == [0.0, 0.0]
     assert [t.guided for t in beside.trajectories] == [0.6, 0.6]
@@ -336,14 +344,15 @@ def test_a_failing_group_loses_as_many_rows_as_it_is_given(world):
 
 
 def test_of_a_larger_pool_the_policy_takes_what_it_finds_likeliest(world):
-    # An earlier success in other words than the oracle's, found likelier than the oracle's.
+    # An earlier success in other words than the oracle's, its answer found likelier than the oracle's.
+    worked = "\n".join(steps_of(world(ARITHMETIC, "")))
     right = answer_of(world(ARITHMETIC, ""))
     own = f" {right}"
     strategy = TeacherRows(trigger="all_fail", merge="failures", most=1, remember=2)
     w = world(ARITHMETIC, own)
     _prefer(w, right)  # so that what the policy samples here has log-probability -1
     strategy.play([w.task], w.player)
-    for likelier, chosen in ((own, own), (right, right)):
+    for likelier, chosen in ((own, own), (right, worked)):
         w = world(ARITHMETIC, "0")
         _prefer(w, likelier)
         (group,) = strategy.play([w.task], w.player)

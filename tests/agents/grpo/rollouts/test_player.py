@@ -14,7 +14,7 @@ from palaestra.agents.grpo.rollouts.independent import Independent
 from palaestra.agents.grpo.rollouts.starts import Insert, RolloutTask, Start, TokenLimits, branch
 from palaestra.errors import InputError
 
-from .conftest import ARITHMETIC, GUESS, ROOM, answer_of, row_of  # isort: skip
+from .conftest import ARITHMETIC, GUESS, ROOM, answer_of, row_of, steps_of  # isort: skip
 
 
 def test_a_kept_hint_is_part_of_the_trained_context_and_never_trained(world):
@@ -264,7 +264,33 @@ def test_a_question_outside_the_episodes_is_answered_in_its_own_conversation(wor
     assert w.texts(first.obs_ids) == "<obs>Why?<act>"
 
 
-def test_the_answer_of_the_oracle_is_what_it_would_have_said(world):
+def test_the_oracle_writes_the_worked_solution_and_then_its_answer(world):
     w = world(ARITHMETIC, "1")
     (played,) = w.player.play([Start(w.task, oracle_turns=math.inf)])
-    assert played.trajectory.turns[0].action == answer_of(w)
+    assert played.trajectory.success
+    assert played.trajectory.turns[0].action == "\n".join([*steps_of(w)[:-1], answer_of(w)])
+
+
+# Prompts that do not fit, and waves that are limited -----------------------------------------------------------------
+
+
+def test_a_task_whose_prompt_leaves_no_room_is_counted_and_its_episodes_are_invalid(world):
+    w = world(ARITHMETIC, "1", TokenLimits(16, 1000, 20))
+    (group,) = Independent().play([w.task], w.player)
+    assert [t.valid for t in group.trajectories] == [False, False]
+    assert [len(t.turns) for t in group.trajectories] == [0, 0]
+    assert w.player.overlong == {(w.task.proposal, w.task.seed)}
+    assert w.sampler.requests == []
+    assert len(w.environments._free) == 1  # It is sound, and is used again.
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_a_limit_on_episodes_in_progress_changes_neither_their_number_nor_their_order(world, at_once):
+    w = world(GUESS, lambda session, text: str(session % 7))
+    starts = [Start(task) for task in w.tasks(*[1] * 8)]
+    whole = w.player.play(starts)
+    limited = world(GUESS, lambda session, text: str(session % 7))
+    played = limited.player.play(starts, at_once=at_once)
+    assert [p.trajectory.turns for p in played] == [p.trajectory.turns for p in whole]
+    assert len(limited.environments._free) == at_once
+    assert len(w.environments._free) == 8

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Trajectory, Turn
@@ -42,7 +44,13 @@ def test_the_greedy_twin_is_played_at_temperature_zero_and_stays_out_of_the_grou
 
 
 def test_the_return_of_the_twin_includes_the_shaping(world):
-    w = world(ARITHMETIC, "0", return_of=lambda trajectory: 7.0)
+    def judge(groups):
+        return [
+            replace(group, trajectories=tuple(replace(t, shaping={"own": 7.0}) for t in group.trajectories))
+            for group in groups
+        ]
+
+    w = world(ARITHMETIC, "0", judge=judge)
     assert GreedyTwin().play([w.task], w.player)[0].greedy == 7.0
 
 
@@ -78,6 +86,35 @@ def test_clumsiness_is_the_share_of_failed_calls_plus_the_form_of_the_answer():
     assert clumsiness(made(True, answer="1")) == 1.0  # no tags
     assert clumsiness(made(True, answer="<answer>1</answer><answer>")) == 1.0  # they do not match
     assert clumsiness(made(True, answer="<answer>1</answer>" * 2)) == pytest.approx(1 / 3)  # one answer too many
+
+
+def test_clumsiness_counts_the_calls_that_the_environment_says_failed():
+    quiet = made(True, turns=3)  # its programs raised, which is no action error
+    last = replace(quiet.turns[-1], extras={"tool_errors": [True, True, False, False]})
+    assert clumsiness(replace(quiet, turns=(*quiet.turns[:-1], last))) == 0.5
+    idle = replace(quiet.turns[-1], extras={"tool_errors": []})
+    assert clumsiness(replace(quiet, turns=(*quiet.turns[:-1], idle))) == 0.5  # no tool was used
+    unknown = replace(quiet.turns[-1], extras={"tool_errors": None})
+    assert clumsiness(replace(quiet, turns=(*quiet.turns[:-1], unknown))) == 0.0
+
+
+def test_successes_whose_programs_raised_give_way_to_clean_ones(world):
+    tool = "palaestra/PythonTool-v0"
+    w = world(tool, "")
+    env = w.environments.take().unwrapped
+    env.reset(seed=w.task.seed, options={"params": dict(w.task.params)})
+    right = env.inner.oracle(env.here().task)
+
+    def says(session, text):
+        if text.count("<act>") > 1:
+            return f"<answer>{right}</answer>"
+        return "```python\n1 / 0\n```" if session < 2 else "```python\nprint(1)\n```"
+
+    w = world(tool, says, samples=2)
+    (group,) = ResampleOnCorrect().play([w.task], w.player)
+    assert group.drawn == (1.0,) * 4
+    assert [t.turns[-1].extras["tool_errors"] for t in group.trajectories] == [[False], [False]]
+    assert all(turn.action_error is None for t in group.trajectories for turn in t.turns)
 
 
 def test_twice_the_samples_are_drawn_and_remembered(world):
@@ -184,3 +221,20 @@ def test_wrong_parameters_are_refused():
         ResampleOnCorrect(oversample=0.5)
     with pytest.raises(InputError, match="balanced"):
         AdaptiveRounds(mode="balance")
+
+
+def test_adaptive_rounds_judge_every_episode_once(world):
+    asked = []
+
+    def judge(groups):
+        asked.extend(t for group in groups for t in group.trajectories if not t.judged)
+        return [
+            replace(group, trajectories=tuple(replace(t, judged=True) for t in group.trajectories)) for group in groups
+        ]
+
+    w = world(ARITHMETIC, "0", samples=4, judge=judge)
+    (group,) = AdaptiveRounds(rounds=3).play([w.task], w.player)
+    assert len(asked) == 3 * 8
+    assert len(group.drawn) == 24
+    assert len(group.trajectories) == 4
+    assert all(t.judged for t in group.trajectories)

@@ -167,3 +167,15 @@ def test_hostile_answers_are_read_in_bounded_time(name: str, text: str):
     _, reward, *_, info = env.step(f"{name} return {text}")
     assert (reward, info["reward_valid"]) == (0.0, True)
     assert time.process_time() - began < 1.0
+
+
+def test_the_steps_of_a_solution_are_the_program_without_its_last_line_and_remarks():
+    program = 'def f(a):\n    """Twice."""\n    # Why not.\n    b = (a +\n         a)\n\n    return b\n'
+    assert Problem("?", program, function="f").outline == ["def f(a):", "    b = a + a"]
+    assert Problem("?", "print 5\n").outline == []
+
+
+def test_a_record_without_a_program_has_no_reference_and_no_steps(tmp_path: Path):
+    env = read("LiveCodeBench", tmp_path, RECORDS["LiveCodeBench"])
+    _, info = env.reset(seed=0)
+    assert (info["extras"]["reference"], info["extras"]["solution_steps"]) == (None, None)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from palaestra.errors import InputError
 from palaestra.scripts.bench.teachers import command as bench_teachers
-from palaestra.scripts.bench.teachers.figures import format_estimate
+from palaestra.scripts.bench.teachers.figures import compare_to_uniform, format_estimate
 from palaestra.scripts.bench.teachers.page import describe_row, rank_teachers
 from palaestra.scripts.cli import main
 from palaestra.teachers.benchmarks import categories, cost, hypercube, regret, runs, selection
@@ -238,6 +238,44 @@ def test_teachers_alike_share_a_rank():
     apart = [line("b", name, -place) for place, name in enumerate(("y", "1", "2", "3", "x", "4"))]
     order = rank_teachers(categories.TABLE, [*alike, line("a", "y", 0.0), *apart])  # and y 5 + 0
     assert order.index("y") < order.index("x")
+
+
+@pytest.mark.parametrize(("seeds", "verdict"), [(2, ""), (4, ""), (5, "better"), (20, "better")])
+def test_fewer_than_five_seeds_give_no_verdict(seeds, verdict):
+    gain = MeanEstimate(0.2, 0.1, 0.3, seeds)
+    assert compare_to_uniform(Line("2d", "sec", gain, gain, {}, {}), hypercube.TABLE) == verdict
+
+
+def test_equal_gains_of_three_seeds_are_not_called_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    made = {"length": 12, "setting": {"dimensions": 2, "cubes": 10}}
+    lines = []
+    for teacher, score in (("random", 0.1), ("sec", 0.9)):
+        options = json.loads(json.dumps(runs.resolve_options(teacher)))
+        for seed in range(3):
+            row = {"table": "T1", "setting": "2d", "teacher": teacher, "seed": seed, "score": score + seed / 1000}
+            row |= {"made": {**made, "teacher": options}, "curve": [[], []], "measures": {}, "heat": None}
+            lines.append(json.dumps({**row, "calls": {}, "also": {}}))
+    (tmp_path / "results.jsonl").write_text("".join(line + "\n" for line in lines))
+    arguments = ["--tables", "T1", "--settings", "2d", "--teachers", "random", "sec", "--episodes", 12]
+    assert bench(*arguments, "--seeds", 3, "--out", tmp_path) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "80.0" in shown
+    assert "better" not in shown
+    assert "3 seeds; a verdict takes 5" in shown
+    assert 'class="better"' not in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.usefixtures("no_page")
+def test_a_table_without_the_settings_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    arguments = ["--settings", "2d", "--teachers", "random", "--seeds", "1", "--episodes", "12", "--out", tmp_path]
+    assert bench("--tables", "T1", "T3", *arguments) == 0
+    shown = capsys.readouterr()
+    assert "T1:" in shown.out
+    assert "T3" not in shown.out
+    assert "T3 left out" in shown.err
+    assert set(json.loads((tmp_path / "summary.json").read_text())) == {"T1"}
+    assert bench(*arguments) == 0
+    assert "left out" not in capsys.readouterr().err
 
 
 def test_random_stands_before_those_that_are_no_better():

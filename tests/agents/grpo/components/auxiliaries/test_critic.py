@@ -68,3 +68,12 @@ def test_the_critics_target_bootstraps_from_the_measured_value(small):
     critic, batch = attached("critic", small, decay=0.0), measured(small)
     error, _ = critic.update(batch.with_(value=torch.full((len(batch.ids),), 0.5)), FORWARD)["critic_error"]
     assert error == pytest.approx(6 / 4 + 2)
+
+
+def test_the_critic_of_a_penalised_return_learns_the_penalised_return(small):
+    # beta 0.5 and a gap of 0.2 nats take 0.1 from the reward of each of the ten tokens; decay 0.
+    critic, batch = attached("critic", small, decay=0.0, beta=0.5), measured(small)
+    assert {"logp_ref", "logp_old", "hidden"} <= critic.needs
+    batch = batch.with_(logp_ref=batch.logp_old - 0.2, **critic.measure(batch, FORWARD))
+    error, _ = critic.update(batch, FORWARD)["critic_error"]
+    assert error == pytest.approx(8 * 0.01 + 2 * 0.81)

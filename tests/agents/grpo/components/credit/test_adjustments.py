@@ -14,6 +14,7 @@ from palaestra.agents.grpo.components.credit.adjustments import (
     bounded,
     confidence,
     discount_turns,
+    dual_uncertainty,
     entropy_shaped,
     keep_own_advantages,
     sigma_filter,
@@ -163,24 +164,42 @@ def test_the_kl_of_the_next_episode_is_not_subtracted():
     assert suffix_kl(at_actions(batch, [1.0, 1.0]), batch, beta=0.1)[batch.action].tolist() == pytest.approx([1, 0.5])
 
 
+def asked(batch, *logps: float):
+    """The batch with these log-probabilities at the prompt tokens of each episode."""
+    token = torch.zeros(len(batch.ids))
+    token[batch.prompt] = torch.tensor(logps).repeat(batch.episodes)
+    return batch.with_(prompt_logp=token)
+
+
 def test_the_less_confident_of_two_right_answers_is_reinforced_more():
-    # the least likely fifth of five tokens is one: probabilities 1/4 and 3/4, whose mean is 1/2
+    # the least likely fifth of five tokens is one: probabilities 1/4 and 3/4, against 1/2 in the prompt
     sure, unsure = (torch.tensor([1.0, 1, 1, 1, p]).log().tolist() for p in (0.75, 0.25))
-    rows = [trajectory(r, [([5], [6] * 5)], [logps]) for r, logps in ((1, sure), (1, unsure))]
+    rows = [trajectory(r, [([5, 7, 8], [6] * 5)], [logps]) for r, logps in ((1, sure), (1, unsure))]
     batch = collate([group(*rows), group(*(replace(t, turns=(replace(t.turns[0], reward=0.0),)) for t in rows))])
+    batch = asked(batch, math.log(0.5), math.log(0.9))
     got = confidence(torch.zeros(len(batch.ids)), batch, alpha=0.4)[batch.action].reshape(4, 5)
     assert got[:, 0].tolist() == pytest.approx([-0.1, 0.1, 0, 0])
     assert torch.equal(got, got[:, :1].expand(-1, 5))
+    assert (confidence(torch.zeros(len(batch.ids)), batch, alpha=0.0) == 0).all()
 
 
 def test_six_tokens_have_two_in_their_least_likely_fifth():
     logps = torch.tensor([0.25, 0.5, 0.8, 0.9, 1, 1]).log().tolist()
-    rows = [trajectory(1, [([5], [6] * 6)], [values]) for values in (logps, [0.0] * 6)]
-    batch = collate([group(*rows)])
-    # geometric means sqrt(1/8) and 1
-    low = 0.125**0.5
+    rows = [trajectory(1, [([5, 7], [6] * 6)], [values]) for values in (logps, [0.0] * 6)]
+    batch = asked(collate([group(*rows)]), 0.0)
+    # geometric means sqrt(1/8) and 1, against 1 in the prompt
     got = confidence(torch.zeros(len(batch.ids)), batch, alpha=1.0)[batch.action].reshape(2, 6)[:, 0]
-    assert got.tolist() == pytest.approx([(1 - low) / 2, (low - 1) / 2])
+    assert got.tolist() == pytest.approx([1 - 0.125**0.5, 0], abs=1e-6)
+
+
+def test_two_uncertainties_add_at_most_the_advantage():
+    batch = batch_of([0, 0, 0])
+    batch = batch.with_(
+        entropy=at_actions(batch, [0.25, 5.0, 0.0]), prompt_divergence=at_actions(batch, [0.5, 5.0, 0.1])
+    )
+    got = dual_uncertainty(at_actions(batch, [-0.4, -1.0, 2.0]), batch)[batch.action].tolist()
+    # min(0.1, 0.2) + min(0.5, 0.2); both caps; 0 + 0.1
+    assert got == pytest.approx([-0.1, 0.0, 2.1])
 
 
 def test_entropy_adds_at_most_half_of_the_advantage():

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import gymnasium
+import palaestra  # noqa: F401
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.components.credit.peers import entropy_of_answers, peers_by
+from palaestra.agents.grpo.components.credit.peers import answer_dispersion, entropy_of_answers, peers_by
 from palaestra.agents.grpo.recipes.stages import BASELINES, RETURNS
 from palaestra.errors import InputError
 
@@ -80,3 +82,54 @@ def test_units_without_tokens_are_compared_with_no_turn():
     made = trajectory(1, [([5], [6]), ([5], [])])
     batch = collate([group(made, made)])
     assert peers_by(RETURNS["turn_return"](batch), batch, "turn").of.tolist() == [1, 0, 1, 0]
+
+
+def answering(*texts: str, params=None, **extras):
+    """Episodes that ended with these answers."""
+    made = [trajectory(0.0, [([5], [6])], texts=[text], extras=extras, params=params or {}) for text in texts]
+    return [replace(one, extras=extras) for one in made]
+
+
+def test_answers_among_options_differ_by_their_entropy_over_the_number_of_options():
+    # PuzzleCraft, G = 8, K = 6
+    assert answer_dispersion(answering(*"ABBBBBBB", options=6)) == pytest.approx(0.2103, abs=1e-4)
+    assert answer_dispersion(answering(*"ABBCCDEF", options=6)) == pytest.approx(0.9671, abs=1e-4)
+    assert answer_dispersion(answering(*"AAAA", options=6)) == 0
+    # Without a number of options there are as many as episodes.
+    assert answer_dispersion(answering(*"ABCD")) == pytest.approx(1)
+    assert answer_dispersion(answering(*"AABB")) == pytest.approx(0.5)
+    assert answer_dispersion(answering("A")) == 0
+
+
+def test_permutations_differ_by_the_share_of_distinct_ones():
+    orders = ("3 1 2", "3,1,2", "1 2 3", "2 1 3")
+    # Two of the four are one permutation: (3 - 1) / (4 - 1)
+    assert answer_dispersion(answering(*orders)) == pytest.approx(2 / 3)
+    assert answer_dispersion(answering(*orders, permutation=3)) == pytest.approx(2 / 3)
+    # The same texts as options of a set: entropy of (1, 1, 1, 1) / 4 over ln 8
+    assert answer_dispersion(answering(*orders, options=8)) == pytest.approx(2 / 3)
+    assert answer_dispersion(answering("3 1 2", "3 1 2", "3 1 2")) == 0
+
+
+def answered(env_id: str, answers, **params):
+    """Episodes of one task of an environment that end with these answers, as a run records them."""
+    env = gymnasium.make(env_id)
+    env.reset(seed=3, options={"params": env.unwrapped.param_space.at(0.0) | params})
+    answers = answers(env.unwrapped.oracle())
+    info = env.step(answers[0])[-1]
+    return answering(*answers, **{name: info["extras"][name] for name in env.unwrapped.supplies})
+
+
+def test_environments_say_how_many_answers_a_task_admits():
+    def half(right: str) -> list[str]:
+        return [right, right, "90" if right != "90" else "180", "0" if right != "0" else "270"]
+
+    # Three of the four turns, one of them twice: entropy 1.5 ln 2 over ln 4
+    assert answer_dispersion(answered("palaestra/Rotation-v0", half, mirrors="never")) == pytest.approx(0.75)
+    assert answer_dispersion(answered("palaestra/Rotation-v0", half, mirrors="perhaps")) == pytest.approx(0.5)
+    letters = answered("palaestra/MultipleChoice-v0", lambda right: list("ABCD"), options=8)
+    assert answer_dispersion(letters) == pytest.approx(2 / 3)
+    patches = answered("palaestra/PatchFit-v0", lambda right: list("1234"), patches=4, holes=1)
+    assert answer_dispersion(patches) == pytest.approx(1)
+    orders = answered("palaestra/Jigsaw-v0", lambda right: [right, "1 2 3 4", "4 3 2 1", "1 2 3 4", "1"])
+    assert answer_dispersion(orders) == pytest.approx(2 / 4)

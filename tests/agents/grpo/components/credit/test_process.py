@@ -97,3 +97,15 @@ def test_the_soft_minimum_credits_turns_up_to_the_worst():
 def test_the_soft_minimum_needs_a_temperature():
     with pytest.raises(InputError, match="must be positive"):
         RETURNS["min_form"](collate([group(paid([1]))]), temperature=0)
+
+
+def test_gae_with_the_kl_in_the_reward_of_each_token():
+    batch = collate([group(paid([0, 1], tokens=[2, 1]))])
+    batch = batch.with_(
+        value=at_actions(batch, [0.5, 0.25, 0.75]),
+        logp_old=at_actions(batch, [0.0, 0.0, 0.0]),
+        logp_ref=at_actions(batch, [-0.1, -0.2, -0.3]),
+    )
+    # At decay 1 it is the return less the value; the KL takes 0.5 x (0.6, 0.5, 0.3) from the returns.
+    assert RETURNS["kl_gae"](batch, 0.5, 1.0, 1.0).value.tolist() == pytest.approx([0.2, 0.5, 0.1])
+    assert RETURNS["kl_gae"](batch, 0.0, 1.0, 0.5).value.tolist() == RETURNS["gae"](batch, 1.0, 0.5).value.tolist()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
+from palaestra.agents.grpo.config import TrainConfig, WarmUp
+from palaestra.agents.grpo.learner import Learner
+from palaestra.agents.grpo.recipes import Stages
 from palaestra.agents.grpo.recipes.stages import REGULARISERS
 
 from ..tokens import slope, tokens  # isort: skip
@@ -77,19 +82,65 @@ def test_only_the_forward_divergence_explodes_where_the_policy_forgets():
     assert forward == pytest.approx(58)
 
 
-def test_the_shield_holds_unlikely_tokens_of_failures():
-    # the first falls from .05 to .03; the others rise, succeed, are likely, or were noise before
-    logp = [LN(p) for p in (0.03, 0.05, 0.03, 0.6, 0.001)]
-    old = [LN(p) for p in (0.05, 0.03, 0.05, 0.7, 0.002)]
-    s = tokens(logp, old, [-1, -1, 1, -1, -1])
-    expected = [5 / 3 - LN(5 / 3) - 1, 0, 0, 0, 0]
-    assert value("low_prob_shield", s, share=0.75, floor=0.02) == pytest.approx(expected)
-    # of four negative tokens the lowest quarter is the noise alone
-    assert value("low_prob_shield", s, share=0.25, floor=0.02) == [0.0] * 5
-    assert value("low_prob_shield", s, share=0.25, floor=0.001)[4] > 0
+def with_top(scored, *distributions: tuple[float, ...]):
+    """Tokens with the probabilities of the likeliest tokens at each, which the policy still has."""
+    top = torch.tensor(distributions, dtype=torch.float64).log()
+    return replace(scored, logp_top=top.clone().requires_grad_(), logp_top_old=top)
 
 
-def test_the_shields_pool_is_the_negative_tokens_or_all():
-    s = tokens([LN(0.03), LN(0.01), LN(0.02)], LN(0.04), [-1, 1, 1])
-    assert value("low_prob_shield", s, share=0.4)[0] > 0
-    assert value("low_prob_shield", s, share=0.4, among="all")[0] == 0
+PEAKED = (0.6, 0.3, 0.09, 0.01)
+
+
+def test_the_shield_is_minus_the_log_of_the_mass_that_is_no_noise():
+    # tau = 0.02 x 0.6 = 0.012 leaves 0.99; the sampled token is the third.
+    s = with_top(tokens([LN(0.09)], None, -1.0), PEAKED)
+    assert value("low_prob_shield", s) == pytest.approx([-LN(0.99)])
+    assert value("low_prob_shield", s, coefficient=0.5) == pytest.approx([-LN(0.99) / 2])
+    assert value("low_prob_shield", s, kappa=0.001) == pytest.approx([0.0])
+
+
+def test_the_shields_gradient_holds_up_what_is_kept_and_lets_noise_go():
+    logits = torch.tensor([PEAKED], dtype=torch.float64).log().requires_grad_()
+    s = with_top(tokens([LN(0.09)], None, -1.0), PEAKED)
+    s = replace(s, logp_top=logits.log_softmax(-1))
+    (gradient,) = torch.autograd.grad(REGULARISERS["low_prob_shield"](s).value.sum(), logits)
+    kept = [p / 0.99 for p in PEAKED[:3]] + [0.0]
+    assert gradient[0].tolist() == pytest.approx([p - q for p, q in zip(PEAKED, kept, strict=True)])
+
+
+def test_only_unlikely_tokens_of_failures_that_are_no_noise_are_shielded():
+    s = tokens([LN(0.09), LN(0.01), LN(0.09), LN(0.6)], None, [-1, -1, 1, -1])
+    s = with_top(s, *[PEAKED] * 4)
+    shielded = [v > 0 for v in value("low_prob_shield", s, share=0.75)]
+    assert shielded == [True, False, False, False]
+    # The lowest of the four is the noise.
+    assert value("low_prob_shield", s, share=0.25) == [0.0] * 4
+
+
+def test_the_shields_pool_is_all_tokens_or_the_negative_ones():
+    s = with_top(tokens([LN(0.3), LN(0.09), LN(0.09)], None, [-1, 1, 1]), *[PEAKED] * 3)
+    assert value("low_prob_shield", s, share=0.4)[0] == 0
+    assert value("low_prob_shield", s, share=0.4, among="negative")[0] > 0
+
+
+def test_the_recipe_shields_in_the_first_update_of_a_run(tmp_path):
+    config = TrainConfig(
+        recipe="lp_reg",
+        warmup=WarmUp(steps=0),
+        steps=1,
+        prompts=6,
+        samples=6,
+        max_new_tokens=8,
+        context=256,
+        eval_every=0,
+        final_episodes=1,
+        threads=1,
+        track=(),
+        stages=Stages(shaping="cosine-length"),
+    )
+    learner = Learner.start(tmp_path / "run", config)
+    assert learner.run()
+    (row,) = map(json.loads, (tmp_path / "run" / "metrics.jsonl").read_text().splitlines())
+    assert row["updates"] == 1
+    assert row["shielded"] > 0
+    assert row["shield_kl"] > 0

@@ -10,6 +10,8 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Group, Origin
 from palaestra.agents.grpo.components.streams.demonstrations import Oracle, TeacherModel
 from palaestra.agents.grpo.components.streams.supply import Supply
+from palaestra.agents.grpo.config import TrainConfig, WarmUp
+from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.rollouts.starts import RolloutTask
 from palaestra.errors import InputError
 
@@ -78,6 +80,35 @@ def test_the_oracle_can_show_other_tasks():
 def test_what_the_machinery_lost_is_no_demonstration():
     lost = supply(tasks=tasks(3), demonstrate=lambda tasks: [replace(answer(1.0, 3), valid=False)])
     assert Oracle().draw(lost) == []
+
+
+def test_what_the_verifier_refuses_is_no_demonstration():
+    cut = supply(tasks=tasks(3), demonstrate=lambda tasks: [answer(0.0, 3)])
+    assert Oracle().draw(cut) == []
+
+
+def test_a_run_imitates_worked_solutions_that_exceed_the_policys_budget(tmp_path):
+    config = TrainConfig(
+        env="palaestra/WordProblem-v0",
+        axes={"steps": 4},
+        recipe="sft",
+        warmup=WarmUp(steps=0),
+        steps=1,
+        prompts=2,
+        samples=2,
+        max_new_tokens=8,
+        threads=1,
+        track=(),
+    )
+    learner = Learner.start(tmp_path / "run", config)
+    learner._prepare()
+    (drawn,) = learner.collector.draw(1, learner.collector.collect(1).played)
+    assert len(drawn) == 2
+    for shown in (g.trajectories[0].turns[0] for g in drawn):
+        *steps, answer_line = shown.action.splitlines()
+        assert [step.count("=") for step in steps] == [1] * 4
+        assert steps[-1].endswith(answer_line)
+        assert shown.finish == "stop"
 
 
 def test_a_larger_model_plays_the_tasks():

@@ -1,0 +1,21 @@
+"""Agreement of the answers that the episodes of a group gave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..batch.trajectory import Group
+from ..components.credit.peers import answer_dispersion
+from .instruments import Found, Instruments, produces
+
+
+@produces("answer_dispersion")
+def dispersion_of_groups(groups: Sequence[Group], instruments: Instruments, choices: int | None = None) -> Found:
+    """How much the answers of each group differ, the same number for all its episodes (see
+    `components.credit.peers.answer_dispersion`).
+
+    Args:
+        choices: number of answers that a task admits, in place of its own.
+    """
+    found = [{"answer_dispersion": answer_dispersion(group.valid, choices)} for group in groups]
+    return [[value] * len(group.trajectories) for group, value in zip(groups, found, strict=True)]

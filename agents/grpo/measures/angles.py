@@ -1,0 +1,81 @@
+"""Angle concentration: how much the hidden states of a prompt's tokens point the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ....checks import check_number
+from ....errors import InputError
+from ...language.decoder import last_layer
+from ..batch.trajectory import Group
+from .instruments import Found, Instruments, place_rows, produces
+from .likelihoods import valid_of
+
+
+@produces("angle_concentration")
+def prompt_angles(groups: Sequence[Group], instruments: Instruments, weight: float = 8.0) -> Found:
+    """`concentration` of the states of the first prompt's tokens (GAIN-RL, arXiv 2506.02281, section 3.2): of its text,
+    and with what the conversation has before it. The states are the input of the last layer's MLP.
+
+    Args:
+        weight: at least 0.
+    """
+    check_number("weight", weight, 0.0)
+    prompts = [trajectory.turns[0].obs_ids for trajectory in valid_of(groups)]
+    blank = instruments.language.renderer.observation("", first=True)
+    known = {}
+    for ids in dict.fromkeys(prompts):
+        start = _common_length(ids, blank)
+        stop = len(ids) - _common_length(ids[start:][::-1], blank[start:][::-1])
+        if stop <= start:  # no text beside the scaffold of a message
+            start, stop = 0, len(ids)
+        states = mlp_inputs(instruments.language.model, ids[:stop])
+        known[ids] = concentration(states, start, weight)
+    return place_rows(groups, ({"angle_concentration": known[ids]} for ids in prompts))
+
+
+def _common_length(left: Sequence[int], right: Sequence[int]) -> int:
+    """Number of leading tokens that two sequences share."""
+    count = 0
+    while count < min(len(left), len(right)) and left[count] == right[count]:
+        count += 1
+    return count
+
+
+def concentration(states: Tensor, prefix: int, weight: float) -> float:
+    """Mean cosine of all pairs of a question's states, plus ``weight`` times that of its states with those before it.
+
+    Args:
+        states: [L, H], those before the question first.
+        prefix: how many are before it; 0 leaves the second mean out.
+
+    Returns:
+        a number in [-weight, 1 + weight].
+    """
+    unit = torch.nn.functional.normalize(states.double(), dim=-1)
+    question = unit[prefix:].mean(0)  # the mean over pairs is a product of means
+    value = question @ question
+    return float(value + weight * (question @ unit[:prefix].mean(0)) if prefix else value)
+
+
+@torch.no_grad()
+def mlp_inputs(model: Any, ids: Sequence[int]) -> Tensor:
+    """Input of the MLP of the last layer at each token of a sequence, [L, H].
+
+    Raises:
+        InputError: the model's last layer has no part of the name ``mlp``.
+    """
+    mlp: Any = getattr(last_layer(model), "mlp", None)
+    if mlp is None:
+        raise InputError(f"a layer of {type(model).__name__} has no MLP under the name 'mlp', whose input is measured.")
+    seen: list[Tensor] = []
+    hook = mlp.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0]))
+    try:
+        model(torch.tensor([list(ids)], device=model.device), use_cache=False, logits_to_keep=1)
+    finally:
+        hook.remove()
+    return seen[0][0]

@@ -1,0 +1,146 @@
+"""Producers that keep a moving average of the policy's weights, and what that slow copy thinks of an episode.
+
+A producer with weights of its own has four further methods: `attach` once before the first step, `follow` after the
+optimiser steps of each update, `state` and `load` for checkpoints.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ....checks import check_count, check_number
+from ....errors import InputError
+from ....rewards.answers import check_format, extract
+from ....rewards.verifiers.text import normalise
+from ..batch.trajectory import Group
+from ..rollouts.player import Player
+from .instruments import Found, Instruments, place_rows, produces
+from .likelihoods import list_logps, reference_ids, score_actions, valid_of
+
+
+class AverageCopy:
+    """Base of the producers that keep a copy of the policy: average <- decay x average + (1 - decay) x policy.
+
+    Args:
+        decay: in [0, 1]; 1 keeps the policy of the beginning, 0 follows it at once.
+    """
+
+    def __init__(self, decay: float = 0.999):
+        self.decay = check_number("decay", decay, 0.0, 1.0)
+
+    def attach(self, model: Any) -> None:
+        """Begin with a copy of the policy's present weights."""
+        self._trained = [name for name, weight in model.named_parameters() if weight.requires_grad]
+        self.model = copy.deepcopy(model).eval().requires_grad_(False)
+        weights = dict(self.model.named_parameters())
+        self._weights = [weights[name] for name in self._trained]
+        # A small step would be lost to rounding in half precision; single precision shares its memory with the model.
+        self._exact = [weight.detach().float() for weight in self._weights]
+
+    @torch.no_grad()
+    def follow(self, model: Any) -> None:
+        """Move to the policy, once after each update."""
+        theirs = dict(model.named_parameters())
+        for name, weight, exact in zip(self._trained, self._weights, self._exact, strict=True):
+            exact.lerp_(theirs[name].to(exact), 1.0 - self.decay)
+            weight.copy_(exact)
+
+    def state(self) -> dict[str, Any]:
+        """The average, for `torch.save`."""
+        return {"weights": [exact.cpu() for exact in self._exact]}
+
+    @torch.no_grad()
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state` returned, after `attach`."""
+        for weight, exact, saved in zip(self._weights, self._exact, state["weights"], strict=True):
+            exact.copy_(saved)
+            weight.copy_(exact)
+
+
+@produces("logps_average")
+class AverageLogps(AverageCopy):
+    """Log-probabilities of the action tokens under the average; 0 at tokens that the policy did not sample."""
+
+    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
+        return score_actions("logps_average", groups, instruments, self.model)
+
+
+@produces("base_logps", needs=("reference",))
+class ThoughtlessLogps(AverageCopy):
+    """Log-probabilities, at temperature 1, of the reference answer right after the prompt, under the average (the
+    no-think baseline of RLP, arXiv 2510.01265, section 3, which has decay 0.999); None where it is no text."""
+
+    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
+        prompts = [t.turns[0].obs_ids for t in valid_of(groups)]
+        scored = instruments.score_texts(prompts, reference_ids(groups, instruments), self.model)
+        return place_rows(groups, ({"base_logps": list_logps(text)} for text in scored))
+
+
+@produces("teacher_answer")
+class TeacherAnswer(AverageCopy):
+    """The answer that the average gives most often to a task's prompt (Co-rewarding-II, arXiv 2508.00410, section 3.3).
+
+    Args:
+        decay: see `AverageCopy`. In the paper it rises along a cosine, which a schedule does:
+            ``teacher_answer(decay=schedule_cosine(start=0.99, end=1.0))``.
+        samples: answers to each prompt that vote.
+        answer_format: where the answer is (`palaestra.rewards.answers.FORMATS`).
+        crossed: the two wordings of a task (the extra "pair") exchange their labels (Co-rewarding-III).
+
+    Raises:
+        InputError: when called, an episode of several turns, which has no single prompt to answer.
+    """
+
+    def __init__(self, decay: float = 0.99, samples: int = 8, answer_format: str = "any", crossed: bool = False):
+        super().__init__(decay)
+        self.crossed = crossed
+        self.samples = check_count("samples", samples, 1)
+        check_format(answer_format)
+        self.answer_format = answer_format
+        self._engine: Any = None
+
+    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
+        if any(len(trajectory.turns) > 1 for trajectory in valid_of(groups)):
+            raise InputError("'teacher_answer' needs tasks of one answer, but episodes here have several turns.")
+        asked = [group.valid[0] for group in groups if group.valid]
+        player = self._player(instruments)
+        questions = [one.turns[0].observation for one in asked for _ in range(self.samples)]
+        answers = iter([turn.action for turn in player.ask(questions)])
+        labels = [self._vote([next(answers) for _ in range(self.samples)]) for _ in asked]
+        if self.crossed:
+            labels = cross_labels(labels, [one.extras.get("pair") for one in asked])
+        label = iter(labels)
+        found = []
+        for group in groups:
+            told = {"teacher_answer": next(label)} if group.valid else {}
+            found.append([told if t.valid else {} for t in group.trajectories])
+        return found
+
+    def _player(self, instruments: Instruments) -> Player:
+        """A player of the average, with random numbers of this step."""
+        ours = instruments.player
+        if self._engine is None:
+            language = replace(instruments.language, model=self.model)
+            self._engine = language.engine(256, ours.limits.context, instruments.forward.fp32_head)
+        self._engine.seed(int(instruments.rng.integers(2**63)))
+        return Player(ours.environments, self._engine, ours.renderer, ours.limits, ours.temperature, instruments.rng)
+
+    def _vote(self, texts: Sequence[str]) -> str | None:
+        answers = [extract(text, self.answer_format) for text in texts]
+        votes = Counter(normalise(answer) for answer in answers if answer)
+        return max(votes, key=lambda answer: votes[answer]) if votes else None
+
+
+def cross_labels(labels: Sequence[str | None], pairs: Sequence[Any]) -> list[str | None]:
+    """Give each task the label of the other one of its pair; None where there is no other."""
+    members: dict[Any, list[int]] = {}
+    for number, pair in enumerate(pairs):
+        members.setdefault((number,) if pair is None else pair, []).append(number)
+    other = {mine: theirs for two in members.values() if len(two) == 2 for mine, theirs in (two, two[::-1])}
+    return [labels[other[number]] if number in other else None for number in range(len(labels))]

@@ -1,0 +1,101 @@
+"""Confidence of the policy: in the tokens that it sampled, and in those of the prompt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from ....checks import check_count, check_number
+from ..batch.trajectory import Group, Trajectory
+from .instruments import Found, Instruments, place_rows, produces, split_actions
+from .likelihoods import valid_of
+
+
+@produces("token_confidence")
+def token_confidence(groups: Sequence[Group], instruments: Instruments, top: int = 20) -> Found:
+    """Minus the mean log-probability of the likeliest tokens at each action token, in a list for each step: the text
+    between blank lines (SCOPE, arXiv 2512.15146, section 3.1; its engine gives at most 20 candidates a token).
+
+    Args:
+        top: number of likeliest tokens.
+    """
+    check_count("top", top, 1)
+    tokens_until = instruments.language.renderer.tokens_until
+
+    def split_steps(trajectory: Trajectory, confidence: list[float]) -> list[list[float]]:
+        steps, start = [], 0
+        for turn in trajectory.turns:
+            own = confidence[start : start + len(turn.act_ids)]
+            start += len(own)
+            begun = 0
+            for end in (*step_ends(turn.action), None):
+                stop = len(own) if end is None else tokens_until(turn.act_ids, end)
+                steps.append(own[begun:stop])
+                begun = stop
+        return [step for step in steps if step]
+
+    rows = []
+    for logps, trajectory in zip(_likeliest(groups, instruments, top), valid_of(groups), strict=True):
+        rows.append({"token_confidence": split_steps(trajectory, (-logps.mean(-1)).tolist())})
+    return place_rows(groups, rows)
+
+
+def step_ends(text: str) -> list[int]:
+    """Number of characters up to the end of each blank line that parts two steps."""
+    ends, place = [], 0
+    for part in text.split("\n\n")[:-1]:
+        place += len(part) + 2
+        ends.append(place)
+    return ends
+
+
+@produces("least_confidence", "min_margin")
+def mean_confidence(groups: Sequence[Group], instruments: Instruments) -> Found:
+    """Mean over the action tokens of 1 minus the probability of the likeliest token, and of the gap between the two
+    likeliest (level scores of PLR, arXiv 2010.03934, table 1); 0 and 1 without a token."""
+    rows = []
+    for logps in _likeliest(groups, instruments, 2):
+        best = logps.exp()
+        sure = len(best) == 0
+        least = 0.0 if sure else float(1 - best[:, 0].mean())
+        margin = 1.0 if sure or best.shape[1] < 2 else float((best[:, 0] - best[:, 1]).mean())
+        rows.append({"least_confidence": least, "min_margin": margin})
+    return place_rows(groups, rows)
+
+
+def _likeliest(groups: Sequence[Group], instruments: Instruments, count: int) -> list[Tensor]:
+    """Log-probabilities of the likeliest tokens at each action token of each valid trajectory, [T, k]."""
+    found: list[Tensor] = []
+    for group in groups:  # one at a time, as the hidden states of all would take much memory
+        batch, outputs = instruments.score([group], hidden=True)
+        if outputs.hidden is not None:
+            states = split_actions(batch, outputs.hidden)
+            model = instruments.language.model
+            found += [instruments.forward.likeliest_logps(model, state, count) for state in states]
+    return found
+
+
+@produces("prompt_confidence")
+def prompt_confidence(groups: Sequence[Group], instruments: Instruments, share: float = 0.2) -> Found:
+    """Geometric mean probability of the least likely tokens of the prompt, at temperature 1 (c(q) of ProGRPO, arXiv
+    2602.05281); None for a prompt of one token.
+
+    Args:
+        share: of the prompt's tokens that count, in (0, 1]; at least one.
+    """
+    check_number("share", share, 1e-9, 1.0)
+    prompts = [trajectory.turns[0].obs_ids for trajectory in valid_of(groups)]
+    distinct = list(dict.fromkeys(prompts))
+    scored = instruments.score_texts([ids[:1] for ids in distinct], [ids[1:] for ids in distinct])
+    known = {
+        ids: None if text is None else _geometric_mean(text.logps.tolist(), share)
+        for ids, text in zip(distinct, scored, strict=True)
+    }
+    return place_rows(groups, ({"prompt_confidence": known[ids]} for ids in prompts))
+
+
+def _geometric_mean(logps: list[float], share: float) -> float:
+    lowest = sorted(logps)[: math.ceil(share * len(logps) - 1e-9)]
+    return math.exp(math.fsum(lowest) / len(lowest))

@@ -1,0 +1,117 @@
+"""Values of prefixes by playing on from them: forced answers after each part of a response, and states after each turn.
+
+With them come scores and labels of steps (Math-Shepherd, arXiv 2312.08935): a step is as good as the chance of success
+after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ....checks import check_count
+from ....rewards.terms.prefixes import PrefixProbe
+from ..batch.trajectory import Group, Origin, Trajectory
+from ..rollouts.environments import begin, snapshot
+from ..rollouts.player import Player
+from ..rollouts.starts import Insert, Moment, RolloutTask, Start
+from .instruments import Found, Instruments, produces
+from .judgements import for_each_valid
+
+
+@produces("prefix_values")
+@dataclass(eq=False)
+class PrefixValues:
+    """Share of successes of episodes that continue from each prefix: the empty one, after each part of a single
+    response, or after each turn. The whole episode has its own success.
+
+    After a part of a response an answer is forced by a cue, as in MRT (arXiv 2503.07572) and VSRM (arXiv 2508.10293).
+
+    Args:
+        samples: episodes from each prefix.
+        cue: text that forces the answer after a part.
+        temperature: of these episodes; None is that of training, 0 gives the deterministic completion.
+        min_segment: least length of a part in characters; see `rewards.terms.prefixes.PrefixProbe`.
+        max_segments: most parts of a response.
+    """
+
+    samples: int = 1
+    cue: str = "\n"
+    temperature: float | None = None
+    min_segment: int = 100
+    max_segments: int = 32
+
+    def __post_init__(self) -> None:
+        check_count("samples", self.samples, 1)
+        self._probe = PrefixProbe(min_segment=self.min_segment, max_segments=self.max_segments)
+
+    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
+        player = instruments.player
+
+        def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
+            starts = [self._starts(trajectory, player) for trajectory in trajectories]
+            flat = [start for several in starts for start in several for _ in range(self.samples)]
+            ends = iter([played.trajectory for played in player.play(flat)])
+            rows = []
+            for trajectory, several in zip(trajectories, starts, strict=True):
+                values = [self._mean([next(ends) for _ in range(self.samples)]) for _ in several]
+                rows.append({"prefix_values": [*values, float(trajectory.success)]})
+            return rows
+
+        return for_each_valid(groups, measure)
+
+    @staticmethod
+    def _mean(ends: Sequence[Trajectory]) -> float:
+        """Share of successes; NaN, which makes the verdict invalid, if no episode is valid."""
+        known = [end.success for end in ends if end.valid]
+        return sum(known) / len(known) if known else float("nan")
+
+    def _starts(self, trajectory: Trajectory, player: Player) -> list[Start]:
+        """A start for each prefix but the whole episode."""
+        task = RolloutTask(trajectory.params, trajectory.seed, 1)
+        options = {"temperature": self.temperature, "role": "probe"}
+        if len(trajectory.turns) != 1:
+            return [Start(task, moment, **options) for moment in replay_moments(trajectory, player)]
+        turn = trajectory.turns[0]
+        cue = player.renderer.action_ids(self.cue)[:-1] if self.cue else ()
+        starts = [Start(task, **options)]
+        for _, stop in self._probe.split_parts(turn.action)[:-1]:
+            ids = (*turn.act_ids[: player.renderer.tokens_until(turn.act_ids, stop)], *cue)
+            starts.append(Start(task, inserts=(Insert.of(0, ids, Origin.COPY),), **options))
+        return starts
+
+
+def replay_moments(trajectory: Trajectory, player: Player) -> list[Moment]:
+    """The moments before each turn, found by playing the episode's actions again in an environment."""
+    env = player.environments.take()
+    observation, info = begin(env, trajectory.seed, trajectory.params)
+    moments = []
+    for number, turn in enumerate(trajectory.turns):
+        moments.append(Moment(snapshot(env), observation, dict(info), trajectory.turns[:number]))
+        observation = env.step(turn.action)[0]
+    player.environments.give_back(env)
+    return moments
+
+
+@produces("step_scores", needs=["prefix_values"])
+def step_scores(groups: Sequence[Group], instruments: Instruments) -> Found:
+    """Chance of success after each step (Math-Shepherd, arXiv 2312.08935, soft estimation)."""
+    return [[{"step_scores": list(_after_steps(t))} for t in group.trajectories] for group in groups]
+
+
+@produces("step_labels", needs=["prefix_values"])
+def step_labels(groups: Sequence[Group], instruments: Instruments) -> Found:
+    """Labels of steps: in a success, True if success is possible after the step; in a failure, True if it leads to the
+    wrong answer, that is, if most episodes fail after it (Math-Shepherd's hard estimation, for TP-GRPO 2507.23317)."""
+    return [
+        [
+            {"step_labels": [value > 0 if t.success else value < 0.5 for value in _after_steps(t)]}
+            for t in group.trajectories
+        ]
+        for group in groups
+    ]
+
+
+def _after_steps(trajectory: Trajectory) -> Sequence[float]:
+    return trajectory.extras.get("prefix_values", (0.0,))[1:]

@@ -1,0 +1,132 @@
+"""Vectors that stand for an answer: hidden states of a model, and the gradient of the answer's log-probability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ....checks import check_choice
+from ..batch.trajectory import Group, Origin, Trajectory
+from .instruments import Found, Instruments, conversation, place_rows, produces
+from .likelihoods import reference_ids, valid_of
+
+_MODELS = ("policy", "reference")
+
+
+class _Features:
+    """Base of the producers of hidden states, after the last layer and norm, of the policy or the reference policy."""
+
+    def __init__(self, model: str = "policy"):
+        self.model = check_choice("model", model, _MODELS)
+        self.needs = type(self).needs | ({"logp_ref"} if model == "reference" else frozenset())
+
+    needs: frozenset[str] = frozenset()
+
+    def states(self, rows: Sequence[tuple[Sequence[int], int]], instruments: Instruments) -> list[torch.Tensor | None]:
+        """The hidden states at the tokens of each row of ids from a place on, [L, H]; None where it does not fit."""
+        model: Any = instruments.reference if self.model == "reference" else None
+        # The state at a token is the one that predicts the next, so that one token more is scored.
+        contexts = [ids[: start + 1] for ids, start in rows]
+        texts = [(*ids[start + 1 :], ids[0]) for ids, start in rows]
+        scored = instruments.score_texts(contexts, texts, model, hidden=True)
+        return [None if text is None else text.hidden for text in scored]
+
+    def answers(self, groups: Sequence[Group], instruments: Instruments) -> list[torch.Tensor | None]:
+        """The states at the action tokens of each valid trajectory, from where its context began anew last."""
+        rows, acted = [], []
+        for ids, action in map(conversation, valid_of(groups)):
+            start = action.index(True) if True in action else len(ids)
+            rows.append((ids, min(start, len(ids) - 1)))
+            acted.append(action[rows[-1][1] :])
+        states = self.states(rows, instruments)
+        return [None if found is None else found[torch.tensor(mask)] for found, mask in zip(states, acted, strict=True)]
+
+
+@produces("features")
+class AnswerFeatures(_Features):
+    """Mean hidden state of the action tokens (RepExp, arXiv 2510.11686, section 3.1, with the frozen base model).
+
+    Args:
+        model: "policy" or "reference", whose hidden states they are.
+    """
+
+    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
+        rows = ({"features": _mean_state(found)} for found in self.answers(groups, instruments))
+        return place_rows(groups, rows)
+
+
+@produces("reference_features", needs=("reference",))
+class ReferenceFeatures(_Features):
+    """Mean hidden state of the reference answer's tokens in the place of the answer; None where it is no text.
+
+    Args:
+        model: see `AnswerFeatures`.
+    """
+
+    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
+        rows = ({"reference_features": _mean_state(found)} for found in _reference_states(self, groups, instruments))
+        return place_rows(groups, rows)
+
+
+@produces("token_features", "reference_token_features", needs=("reference",))
+class TokenFeatures(_Features):
+    """Hidden state of each token of the last action, and of the reference answer's in its place.
+
+    Args:
+        model: see `AnswerFeatures`.
+    """
+
+    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
+        last = [len(trajectory.turns[-1].act_ids) for trajectory in valid_of(groups)]
+        answers = self.answers(groups, instruments)
+        rows = [
+            {"token_features": None if own is None else own[-n:].numpy(), "reference_token_features": _rows_of(theirs)}
+            for own, n, theirs in zip(answers, last, _reference_states(self, groups, instruments), strict=True)
+        ]
+        return place_rows(groups, rows)
+
+
+def _reference_states(
+    producer: _Features, groups: Sequence[Group], instruments: Instruments
+) -> list[torch.Tensor | None]:
+    """The states at the tokens of each valid trajectory's reference answer after the last observation."""
+    rows, places = [], []
+    for trajectory, ids in zip(valid_of(groups), reference_ids(groups, instruments), strict=True):
+        before = _before_last_action(trajectory)
+        places.append(bool(ids))
+        rows.append(([*before, *ids], len(before) if ids else len(before) - 1))
+    states = producer.states(rows, instruments)
+    return [found if known else None for found, known in zip(states, places, strict=True)]
+
+
+def _before_last_action(trajectory: Trajectory) -> list[int]:
+    ids, _ = conversation(trajectory)
+    return ids[: len(ids) - len(trajectory.turns[-1].act_ids)]
+
+
+def _mean_state(states: torch.Tensor | None) -> list[float] | None:
+    return None if states is None or not len(states) else states.double().mean(0).tolist()
+
+
+def _rows_of(states: torch.Tensor | None) -> np.ndarray | None:
+    return None if states is None else states.double().numpy()
+
+
+@produces("gradient_features")
+def gradient_features(groups: Sequence[Group], instruments: Instruments) -> Found:
+    """Gradient of the answer's log-probability, in the hidden states that predict its tokens, summed over the tokens
+    that the policy sampled (G2RL, arXiv 2512.15687): W'(onehot - probability) for output weights W."""
+    rows = []
+    for group in groups:  # one at a time, as the hidden states of all would take much memory
+        batch, outputs = instruments.score([group], hidden=True)
+        sampled = batch.written_by(Origin.POLICY)
+        total = torch.zeros(batch.episodes, 0 if outputs.hidden is None else outputs.hidden.shape[1])
+        if outputs.hidden is not None:
+            model, states = instruments.language.model, outputs.hidden[sampled]
+            slopes = instruments.forward.logp_slopes(model, states, batch.ids[sampled])
+            total = total.double().index_add_(0, batch.episode_of[sampled], slopes.double())
+        rows += [{"gradient_features": row} for row in total.tolist()]
+    return place_rows(groups, rows)

@@ -1,0 +1,87 @@
+"""Inner products of the gradients that several objectives have, each as the only reward of the same episodes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...language.decoder import last_layer
+from ..batch.forward import Forward
+from ..batch.trajectory import Group, Trajectory
+from ..objective.loss import WeightedBatch, accumulate_gradients
+
+
+def gradient_products(
+    groups: Sequence[Group],
+    names: Sequence[str],
+    weigh: Callable[[Sequence[Group]], WeightedBatch],
+    model: Any,
+    forward: Forward,
+) -> np.ndarray:
+    """Inner products of the gradients of the objectives' losses in the weights of the model's last layer: a small share
+    of all, which every token reaches (ours; arXiv 2509.11452 takes those of the whole model).
+
+    Args:
+        groups: episodes whose extras have "objective_rewards"; the others take no part.
+        names: the objectives.
+        weigh: weights the tokens of a batch by the recipe; called once for each objective.
+        model: the policy; it has no gradient before and none after.
+
+    Returns:
+        float64 [O, O]. Penalties of the recipe, which are the same for all objectives, are left out.
+    """
+    known = [replace(g, trajectories=tuple(t for t in g.valid if "objective_rewards" in t.extras)) for g in groups]
+    known = [group for group in known if group.trajectories]
+    weights = [weight for weight in last_layer(model).parameters() if weight.requires_grad]
+    gradients = np.zeros((len(names), sum(weight.numel() for weight in weights)))
+    if not known:
+        return gradients @ gradients.T
+    for row, name in enumerate(names):
+        alone = [replace(g, trajectories=tuple(_reward_alone(t, name) for t in g.trajectories)) for g in known]
+        weighted = weigh(alone)
+        with _only(model, weights):
+            accumulate_gradients(model, replace(weighted, loss=_without_penalties(weighted)), forward)
+            flat = [_flatten(weight) for weight in weights]
+        gradients[row] = torch.cat(flat).numpy()
+    return gradients @ gradients.T
+
+
+def _reward_alone(trajectory: Trajectory, name: str) -> Trajectory:
+    """The episode as if one objective were its only reward."""
+    rewards: Mapping[str, float] = trajectory.extras["objective_rewards"]
+    turns = tuple(replace(turn, shaping=0.0, spans=()) for turn in trajectory.turns)
+    return replace(trajectory, turns=turns, shaping={name: rewards[name]}, replaced=True, stepwise=False)
+
+
+def _without_penalties(weighted: WeightedBatch) -> Any:
+    loss = copy.copy(weighted.loss)
+    loss.regularisers = []
+    return loss
+
+
+@contextmanager
+def _only(model: Any, weights: Sequence[Tensor]) -> Iterator[None]:
+    """Let only these weights have a gradient, and forget it afterwards."""
+    wanted = {id(weight) for weight in weights}
+    others = [w for w in model.parameters() if w.requires_grad and id(w) not in wanted]
+    for weight in others:
+        weight.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for weight in others:
+            weight.requires_grad_(True)
+        for weight in weights:
+            weight.grad = None
+
+
+def _flatten(weight: Tensor) -> Tensor:
+    gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad
+    return gradient.detach().double().cpu().flatten()

@@ -1,0 +1,195 @@
+"""Scores by a judge: the policy itself, asked for yes or no, or any registered judge.
+
+The policy's score is its probability of "yes" among yes and no, so that even a model that writes no judgements gives
+one. A judge is a registered name or data: ``judge_score(judge={'judge': 'endpoint', 'model': '...'})``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ....checks import check_count
+from ....rewards import Episode
+from ....rewards.judges.judge import Judge, as_judge
+from ....rewards.terms.step_scores import blank_spans, equal_spans
+from ..batch.trajectory import Group, Trajectory
+from .instruments import Found, Instruments, produces
+
+POLICY = "policy"
+
+QUESTIONS = {
+    "judge_score": "Is the answer right?",
+    "process_score": "Is the reasoning sound?",
+    "thinking_score": "Is the thinking careful and to the point?",
+    "consistency": "Does the answer follow from the reasoning?",
+}
+"""Measure of a whole response -> what the judge is asked."""
+
+JudgeLike = str | Mapping[str, Any]
+
+
+def policy_scores(texts: Sequence[str], question: str | Sequence[str], instruments: Instruments) -> list[float | None]:
+    """Probability of "yes" under the policy, of yes and no, to a question about each text, one for all or one for each;
+    None where even the end of the text leaves no room in the context."""
+    player = instruments.player
+    questions = [question] * len(texts) if isinstance(question, str) else question
+    yes, no = (player.renderer.action_ids(word)[:-1] for word in ("yes", "no"))
+    room = max(len(yes), len(no))
+    contexts = [_fit_context(text, asked, room, instruments) for text, asked in zip(texts, questions, strict=True)]
+    known = [context for context in contexts if context is not None]
+    logps = player.log_likelihoods([c for c in known for _ in range(2)], [yes, no] * len(known))
+    pairs = iter(zip(logps[::2], logps[1::2], strict=True))
+    return [None if context is None else _share(*map(math.fsum, next(pairs))) for context in contexts]
+
+
+def _share(yes: float, no: float) -> float:
+    return 1 / (1 + math.exp(min(700.0, no - yes)))
+
+
+def _fit_context(text: str, question: str, answer: int, instruments: Instruments) -> tuple[int, ...] | None:
+    """Ids of the text and the question; the beginning of a text that does not fit is cut off."""
+    player = instruments.player
+    while True:
+        ids = player.renderer.observation(f"{text}\n{question} Answer yes or no.", first=True)
+        if len(ids) + answer <= player.limits.context:
+            return ids
+        if not text:
+            return None
+        text = text[len(text) // 2 + 1 :]
+
+
+def ask(judge: JudgeLike, question: str, episodes: Sequence[Episode], instruments: Instruments) -> list[float | None]:
+    """Score the response of each episode; None where the judge failed."""
+    if judge == POLICY:
+        return policy_scores([f"{e.prompt}\n{e.response}" for e in episodes], question, instruments)
+    made = as_judge(judge)
+    return _score_texts(made, question, [(e.prompt, e.response) for e in episodes])
+
+
+def _score_texts(judge: Judge, question: str, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+    calls = [lambda p=prompt, r=response: judge.score(question, p, [r]) for prompt, response in pairs]
+    return [answer.scores[0] if answer.valid else None for answer in judge.gather(calls)]
+
+
+def for_each_valid(
+    groups: Sequence[Group], measure: Callable[[list[Trajectory]], Sequence[Mapping[str, Any]]]
+) -> list[list[Mapping[str, Any]]]:
+    """Measure the valid trajectories of all groups in one call; the others have no values."""
+    valid = [trajectory for group in groups for trajectory in group.valid]
+    found = iter(measure(valid) if valid else ())
+    return [[next(found) if trajectory.valid else {} for trajectory in group.trajectories] for group in groups]
+
+
+def _register(name: str, asked: str) -> None:
+    @produces(name)
+    def judge_episodes(
+        groups: Sequence[Group], instruments: Instruments, judge: Any = POLICY, question: str = asked
+    ) -> Found:
+        """Score of the response by a judge: the policy by default, a registered judge by name, or data."""
+
+        def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
+            scores = ask(judge, question, [t.episode for t in trajectories], instruments)
+            return [{name: score} for score in scores]
+
+        return for_each_valid(groups, measure)
+
+
+for _name, _question in QUESTIONS.items():
+    _register(_name, _question)
+
+
+@produces("mark", needs=["judge_score"])
+def marks(groups: Sequence[Group], instruments: Instruments) -> Found:
+    """Marks 1 to 3 of the response (CoMAS, arXiv 2510.08529): thirds of the judge's score."""
+
+    def mark(trajectory: Trajectory) -> int | None:
+        score = trajectory.extras.get("judge_score")
+        return None if score is None else min(3, 1 + int(3 * score))
+
+    return [[{"mark": mark(trajectory)} for trajectory in group.trajectories] for group in groups]
+
+
+@produces("atom_scores")
+def atom_scores(
+    groups: Sequence[Group],
+    instruments: Instruments,
+    judge: Any = POLICY,
+    question: str = "Is the last of these thoughts right and useful?",
+    most: int = 16,
+) -> Found:
+    """Scores of the atomic thoughts of the response, its sentences up to the answer (Atom-Searcher, 2508.12800).
+
+    Args:
+        most: most thoughts of a response; the rest of a longer one counts as part of the last.
+    """
+    check_count("most", most, 1)
+
+    def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
+        cuts = [_sentence_ends(t.episode.response)[: most - 1] for t in trajectories]
+        ends = [[*cut, len(t.episode.response)] for cut, t in zip(cuts, trajectories, strict=True)]
+        pairs = [
+            (t.episode.prompt, t.episode.response[:end])
+            for t, several in zip(trajectories, ends, strict=True)
+            for end in several
+        ]
+        if judge == POLICY:
+            scores = policy_scores([f"{prompt}\n{text}" for prompt, text in pairs], question, instruments)
+        else:
+            scores = _score_texts(as_judge(judge), question, pairs)
+        rest = iter(scores)
+        return [{"atom_scores": [next(rest) for _ in several]} for several in ends]
+
+    return for_each_valid(groups, measure)
+
+
+def _sentence_ends(text: str) -> list[int]:
+    return [match.end() for match in re.finditer(r"[.!?\n]\s+", text) if match.end() < len(text)]
+
+
+@produces("coalition_values")
+def coalition_values(
+    groups: Sequence[Group],
+    instruments: Instruments,
+    judge: Any = POLICY,
+    question: str = "Is the answer right?",
+    spans: int = 4,
+    most: int = 6,
+) -> Found:
+    """Score of the episode with every subset of its turns, the others left out (SCAR, arXiv 2505.20417).
+
+    The players of an episode of one turn are up to ``spans`` spans of its text, blanked where they are left out.
+
+    Args:
+        spans: players of an episode of one turn.
+        most: most players; an episode with more has no values, which makes it invalid. Each doubles the cost.
+    """
+
+    def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
+        texts = [_coalitions(t.episode, spans, most) for t in trajectories]
+        pairs = [(t.episode.prompt, text) for t, several in zip(trajectories, texts) for text in several]
+        if judge == POLICY:
+            scores = policy_scores([f"{prompt}\n{text}" for prompt, text in pairs], question, instruments)
+        else:
+            scores = _score_texts(as_judge(judge), question, pairs)
+        rest = iter(scores)
+        found = [[next(rest) for _ in several] for several in texts]
+        unknown = [math.nan]
+        return [{"coalition_values": unknown if not row or None in row else row} for row in found]
+
+    return for_each_valid(groups, measure)
+
+
+def _coalitions(episode: Episode, spans: int, most: int) -> list[str]:
+    """The text of the episode with each subset of its players: that of players i, j at 2**i + 2**j."""
+    if len(episode.steps) == 1:
+        parts = equal_spans(episode.response, spans)
+        subsets = [{i for i in range(len(parts)) if mask >> i & 1} for mask in range(2 ** len(parts))]
+        return [blank_spans(episode.response, parts, kept) for kept in subsets]
+    players = len(episode.steps)
+    if players > most:
+        return []
+    turns = [f"{step.action}\n" for step in episode.steps]
+    return ["".join(t for i, t in enumerate(turns) if mask >> i & 1) for mask in range(2**players)]

@@ -1,0 +1,114 @@
+"""Log-probabilities of an answer in other contexts or under other models, and of other texts after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ....checks import check_count
+from ....rewards.terms.likelihood import NEGATIVE, POSITIVE, QUERY, mask_copies
+from ..batch.trajectory import Group, Origin, Trajectory
+from .instruments import Found, Instruments, ScoredText, conversation, place_rows, produces, split_actions
+
+
+@produces("logps_without_prompt")
+def logps_without_prompt(groups: Sequence[Group], instruments: Instruments) -> Found:
+    """Log-probabilities of the action tokens where the task's prompt is empty, at the sampling temperature, as
+    ``Turn.logps`` are; 0 at tokens that the policy did not sample."""
+    blank = instruments.encode_blank()
+    blind = [replace(g, trajectories=tuple(_replace_prompt(t, blank) for t in g.trajectories)) for g in groups]
+    return score_actions("logps_without_prompt", blind, instruments)
+
+
+def _replace_prompt(trajectory: Trajectory, ids: tuple[int, ...]) -> Trajectory:
+    turns = tuple(
+        replace(turn, obs_ids=ids) if number == 0 or turn.fresh else turn
+        for number, turn in enumerate(trajectory.turns)
+    )
+    return replace(trajectory, turns=turns)
+
+
+@produces("logps_reference", needs=("logp_ref",))
+def logps_reference(groups: Sequence[Group], instruments: Instruments) -> Found:
+    """Log-probabilities of the action tokens under the reference policy; 0 at tokens that the policy did not sample."""
+    return score_actions("logps_reference", groups, instruments, instruments.reference)
+
+
+def score_actions(name: str, groups: Sequence[Group], instruments: Instruments, model: Any = None) -> Found:
+    """Log-probabilities of the action tokens under a model; 0 at tokens that the policy did not sample."""
+    batch, outputs = instruments.score(groups, model)
+    logp = torch.where(batch.written_by(Origin.POLICY, Origin.COPY), outputs.logp, 0.0)
+    return place_rows(groups, ({name: row.tolist()} for row in split_actions(batch, logp)))
+
+
+@produces("positive_logps", "negative_logps")
+def followup_logps(
+    groups: Sequence[Group],
+    instruments: Instruments,
+    positive: Sequence[str] = POSITIVE,
+    negative: Sequence[str] = NEGATIVE,
+    separator: str = "\n\n",
+) -> Found:
+    """Mean token log-probability of each follow-up of a user after the conversation, at temperature 1 (FLR, arXiv
+    2409.13948).
+
+    Args:
+        positive, negative: the follow-ups.
+        separator: between the answer and a follow-up.
+    """
+    texts = [instruments.encode(text) for text in (*positive, *negative)]
+    between = instruments.encode(separator)
+    contexts = [(*instruments.strip_stop(conversation(t)[0]), *between) for t in valid_of(groups)]
+    scored = instruments.score_texts(
+        [context for context in contexts for _ in texts], [text for _ in contexts for text in texts]
+    )
+    means = [float("nan") if text is None else float(text.logps.mean()) for text in scored]
+    rows = (means[start : start + len(texts)] for start in range(0, len(means), len(texts)))
+    count = len(positive)
+    return place_rows(groups, ({"positive_logps": r[:count], "negative_logps": r[count:]} for r in rows))
+
+
+@produces("echo_logps", "echo_run")
+def echo_logps(groups: Sequence[Group], instruments: Instruments, query: str = QUERY, run: int = 4) -> Found:
+    """Log-probabilities, at temperature 1, of the prompt's tokens given the answer, from which copies of the prompt are
+    removed, and a question about it (PromptEcho).
+
+    Args:
+        query: the question.
+        run: number of consecutive words that make a copy.
+    """
+    check_count("run", run, low=1, unit="words")
+    episodes = [trajectory.episode for trajectory in valid_of(groups)]
+    seen = [mask_copies(episode.response, episode.prompt, run) for episode in episodes]
+    contexts = [instruments.language.renderer.observation(f"{text}\n\n{query}", first=True) for text in seen]
+    scored = instruments.score_texts(contexts, [instruments.encode(episode.prompt) for episode in episodes])
+    return place_rows(groups, ({"echo_logps": list_logps(text) or [], "echo_run": run} for text in scored))
+
+
+@produces("thought_logps", needs=("reference",))
+def thought_logps(groups: Sequence[Group], instruments: Instruments) -> Found:
+    """Log-probabilities, at temperature 1, of the reference answer after the conversation, whose actions are the
+    thought (RLP, arXiv 2510.01265, eq. 2); None where the reference is no text."""
+    between = instruments.encode("\n")
+    contexts = [(*instruments.strip_stop(conversation(t)[0]), *between) for t in valid_of(groups)]
+    scored = instruments.score_texts(contexts, reference_ids(groups, instruments))
+    return place_rows(groups, ({"thought_logps": list_logps(text)} for text in scored))
+
+
+def reference_ids(groups: Sequence[Group], instruments: Instruments) -> list[tuple[int, ...]]:
+    """Ids of each valid trajectory's reference answer; () where it is no text."""
+    references = [trajectory.episode.extras.get("reference") for trajectory in valid_of(groups)]
+    return [instruments.encode(text) if isinstance(text, str) else () for text in references]
+
+
+def list_logps(scored: ScoredText | None) -> list[float] | None:
+    """The log-probabilities as numbers; None where nothing could be scored."""
+    return None if scored is None else scored.logps.tolist()
+
+
+def valid_of(groups: Sequence[Group]) -> Iterator[Trajectory]:
+    """The valid trajectories of several groups, in order."""
+    return (trajectory for group in groups for trajectory in group.valid)

@@ -1,0 +1,102 @@
+"""Notices: sentences on what a recipe does otherwise in a run than its paper, for the terminal and the report."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+from ..components.loss_arrays import arrays_of
+from ..config import TrainConfig
+from ..recipes import Component, Recipe
+from ..recipes.stages import CORRECTORS, REGULARISERS, SURROGATES, Stage
+from .binding import Clock, bind
+
+HALF_PRECISION = ("bfloat16", "float16")
+
+
+def updates_per_batch(recipe: Recipe, config: TrainConfig) -> tuple[int, int]:
+    """Mini-batches and epochs of each rollout batch: the configuration's, or else the recipe's.
+
+    A group is never split, so there are at most as many mini-batches as tasks a step.
+    """
+    return min(config.minibatches or recipe.minibatches, config.prompts), config.epochs or recipe.epochs
+
+
+def choose_anchor(recipe: Recipe, config: TrainConfig) -> str:
+    """The anchor of the ratios: the recipe's or the configuration's, but "rescored" in place of a recipe's "sampler"
+    where weights are half precision.
+
+    There sampler and trainer disagree by about 1e-3 nats at the same weights, more than the width of narrow bands.
+    """
+    if config.stages.anchor is not None:
+        return config.stages.anchor
+    return "rescored" if recipe.anchor == "sampler" and config.dtype in HALF_PRECISION else recipe.anchor
+
+
+def recipe_notices(recipe: Recipe, config: TrainConfig) -> list[str]:
+    """Sentences on which parts of a recipe have no effect in a run, or another one than in the paper.
+
+    Args:
+        recipe: the recipe with the configuration's overrides.
+        config: the configuration of the run.
+    """
+    minibatches, epochs = updates_per_batch(recipe, config)
+    notices = []
+    if config.minibatches is None and recipe.minibatches > config.prompts:
+        notices.append(
+            f"recipe {recipe.name!r} takes {recipe.minibatches} updates an epoch; with --prompts {config.prompts} "
+            f"there are at most {minibatches}, one for each task."
+        )
+    if config.dtype in HALF_PRECISION and recipe.anchor == "rescored":
+        notices.append(
+            f"weights are {config.dtype}, in which sampler and trainer round differently: ratios are taken against the "
+            "policy at the beginning of the update; --anchor sampler takes the recorded log-probabilities."
+        )
+    if recipe.rollout_share == 0 or recipe.replay.name != "none":
+        return notices
+    if minibatches * epochs == 1 and (idle := list(dict.fromkeys(map(str, _ratio_parts(recipe))))):
+        notices.append(
+            "with one update a batch on fresh samples every ratio is 1, so that bounds on ratios and penalties on "
+            f"them have no effect ({' and '.join(idle)}); with --minibatches or --epochs of 2 and more they act."
+        )
+    if "anchor" in bind(CORRECTORS, recipe.corrector, Clock()).needs:
+        gap = "differ by rounding alone" if config.dtype in HALF_PRECISION else "are the same"
+        notices.append(
+            f"the corrector {recipe.corrector} is for stale samplers: here the policies that sample and train {gap}, "
+            "so that it has next to no effect."
+        )
+    return notices
+
+
+def _ratio_parts(recipe: Recipe) -> Iterator[Component]:
+    """The parts of the loss that act through ratios alone, or have bounds on them."""
+    for stage, part in ((SURROGATES, recipe.surrogate), (CORRECTORS, recipe.corrector)):
+        yield from (inner for inner in _formulas(stage, part) if _compares_policies(stage, inner))
+    for part in recipe.regularisers:
+        if _compares_policies(REGULARISERS, part) and not _other_arrays(REGULARISERS, part):
+            yield part
+
+
+def _formulas(stage: Stage, part: Component) -> Iterator[Component]:
+    """The component and the components of its stage among its parameters."""
+    yield part
+    for value in part.params.values():
+        if isinstance(value, Component) and value.name in stage:
+            yield from _formulas(stage, value)
+
+
+_UNBOUNDED = ("ratio", "distill")
+"""Surrogates that multiply by the ratio and do nothing else with it."""
+
+
+def _compares_policies(stage: Stage, part: Component) -> bool:
+    """True if a component reads the policy being trained and the one that ratios are taken against."""
+    target = stage[part.name]
+    if part.name in _UNBOUNDED:
+        return False
+    arrays = frozenset() if inspect.isclass(target) else arrays_of(target)
+    return "logp_t" in arrays and bool(arrays & {"logp_old_t", "logp_mu_t"})
+
+
+def _other_arrays(stage: Stage, part: Component) -> frozenset[str]:
+    return arrays_of(stage[part.name]) - {"logp_t", "logp_old_t"}

@@ -1,0 +1,96 @@
+"""Requests about how a group is trained: weights, the KL penalty, a band of success rates, earlier episodes, pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..batch.trajectory import Trajectory
+from .requests import Assignment, Workplace, carries_out
+
+
+@carries_out("weight", "train")
+def weigh_groups(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Set the factor of the group's tokens in the loss."""
+    for assignment in assignments:
+        weight = float(assignment.asked("weight"))
+        assignment.change_each(lambda t, weight=weight: {"weight": weight})
+        assignment.done["weight"] = weight
+
+
+@carries_out("kl_scale", "train")
+def scale_penalties(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Set the factor of the KL penalties on the group's tokens (CLPO, arXiv 2509.25004)."""
+    for assignment in assignments:
+        scale = float(assignment.asked("kl_scale"))
+        assignment.change_each(lambda t, scale=scale: {"kl_scale": scale})
+        assignment.done["kl_scale"] = scale
+
+
+@carries_out("success_weight", "train")
+def weigh_successes(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Multiply the advantages of successful episodes (Weighted GRPO, arXiv 2602.03452)."""
+    _weigh_advantages(assignments, "success_weight", success=True)
+
+
+@carries_out("failure_weight", "train")
+def weigh_failures(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Multiply the advantages of failed episodes. A weighted reward would be undone by normalising within the group."""
+    _weigh_advantages(assignments, "failure_weight", success=False)
+
+
+def _weigh_advantages(assignments: Sequence[Assignment], name: str, *, success: bool) -> None:
+    for assignment in assignments:
+        weight = float(assignment.asked(name))
+        assignment.change_each(
+            lambda t, weight=weight: {
+                "advantage_weight": t.advantage_weight * (weight if t.success == success else 1.0)
+            }
+        )
+        assignment.done[name] = weight
+
+
+@carries_out("band", "train")
+def refuse_outside_band(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Train only on groups whose success rate lies inside the open band (arXiv 2504.03380).
+
+    The rate is that of the episodes that are reported to the teacher, whichever of them a strategy keeps; of the
+    group's if there are none.
+    """
+    for assignment in assignments:
+        attempts = workplace.player.attempts.get(assignment.proposal.id, assignment.group.trajectories)
+        successes = [trajectory.success for trajectory in attempts if trajectory.valid]
+        low, high = assignment.asked("band")
+        inside = bool(successes) and low < sum(successes) / len(successes) < high
+        assignment.trained &= inside
+        assignment.done["band"] = "inside" if inside else "outside"
+
+
+@carries_out("pair", "train")
+def mark_pairs(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Mark the two groups that are to be trained in one optimiser step (arXiv 2602.03452)."""
+    for assignment in assignments:
+        assignment.group = replace(assignment.group, pair=int(assignment.asked("pair")))
+        assignment.done["pair"] = "marked"
+
+
+@carries_out("joins", "group")
+def add_screening_episodes(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Add the episodes that screened the task to its group (SPEED, arXiv 2506.09016)."""
+    for assignment in assignments:
+        earlier = [
+            _with_own_nodes(trajectory, id)
+            for id in assignment.asked("joins")
+            for trajectory in workplace.screened.pop(id, ())
+        ]
+        group = assignment.group
+        drawn = (*group.drawn, *(t.outcome for t in earlier)) if group.drawn else ()
+        assignment.group = replace(group, trajectories=(*group.trajectories, *earlier), drawn=drawn)
+        assignment.joined = len(earlier)
+        assignment.done["joins"] = len(earlier)
+
+
+def _with_own_nodes(trajectory: Trajectory, proposal: int) -> Trajectory:
+    """Rename the nodes of an episode, which are those of another tree."""
+    nodes = tuple(replace(node, key=f"proposal {proposal}: {node.key}") for node in trajectory.nodes)
+    return replace(trajectory, nodes=nodes)

@@ -1,0 +1,83 @@
+"""A strategy that lets the policy improve its best sample by what the rewards found missing in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ....checks import check_choice, check_number
+from ....errors import InputError
+from ..batch.trajectory import Group, Trajectory
+from ..recipes.stages import ROLLOUTS
+from .guidance import hinted_start
+from .guided import replace_failures
+from .independent import Strategy, group_of, play_by_task
+from .player import Player
+from .solution_sources import mark_as_teacher
+from .starts import FinishedEpisode, RolloutTask, Start
+
+
+@ROLLOUTS.register("rubric_refine")
+@dataclass(eq=False)
+class RubricRefine(Strategy):
+    """Judge the samples of a task, let the policy write the best one again with a critique in the prompt, and add the
+    new episode to the group (RGR-GRPO, arXiv 2511.12344, section 3).
+
+    The critique is what the rewards say of the best sample, such as the criteria of a rubric that it does not meet, or
+    else the environment's feedback. A group whose best sample has nothing to criticise stays as it is. The critique is
+    left out of the trained context, and the new tokens count as a teacher's, so that a recipe can shape their ratio.
+
+    Args:
+        template: the hint; ``{attempt}`` stands for the actions of the best sample, ``{critique}`` for the critique.
+        count: new episodes of a task.
+        keep: new episodes that are kept: "all" or only those of a higher return than the best sample ("better").
+        merge: they are "add"ed to the group, or take the place of "failures".
+    """
+
+    template: str = (
+        "An earlier answer:\n{attempt}\nIt does not meet these criteria:\n{critique}\nWrite a better answer."
+    )
+    count: int = 1
+    keep: str = "all"
+    merge: str = "add"
+
+    def __post_init__(self) -> None:
+        if "{attempt}" not in self.template or "{critique}" not in self.template:
+            raise InputError(f"template must contain {{attempt}} and {{critique}}, not {self.template!r}.")
+        check_number("count", self.count, 1)
+        check_choice("keep", self.keep, ("all", "better"))
+        check_choice("merge", self.merge, ("add", "failures"))
+
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+        waves = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
+        groups = player.judge([group_of(task, played) for task, played in zip(tasks, waves, strict=True)])
+        bests = [max(group.valid, key=lambda t: t.outcome, default=None) for group in groups]
+        starts = [self._start_again(task, best) for task, best in zip(tasks, bests, strict=True)]
+        written = [[mark_as_teacher(p).trajectory for p in wave] for wave in play_by_task(player, starts)]
+        judged = player.judge([Group(task.proposal, tuple(new)) for task, new in zip(tasks, written, strict=True)])
+        return [self._merge(group, best, new.valid) for group, best, new in zip(groups, bests, judged, strict=True)]
+
+    def _start_again(self, task: RolloutTask, best: Trajectory | None) -> list[Start]:
+        critique = find_critique(best) if best is not None else ""
+        if best is None or not critique:
+            return []
+        attempt = "\n".join(turn.action for turn in best.turns)
+        text = self.template.replace("{attempt}", attempt).replace("{critique}", critique)
+        return [hinted_start(task, text, 0.0, "stripped", "{hint}")] * self.count
+
+    def _merge(self, group: Group, best: Trajectory | None, new: Sequence[Trajectory]) -> Group:
+        better = [t for t in new if self.keep == "all" or best is None or t.outcome > best.outcome]
+        if self.merge == "add":
+            return replace(group, trajectories=(*group.trajectories, *better))
+        plain = [FinishedEpisode(t) for t in group.trajectories]
+        kept = replace_failures(plain, [FinishedEpisode(t) for t in better])
+        return replace(group, trajectories=tuple(p.trajectory for p in kept))
+
+
+def find_critique(trajectory: Trajectory) -> str:
+    """What the rewards said of a judged episode, or else the environment of a failed one; "" if there is nothing."""
+    if trajectory.remarks or trajectory.success:
+        return trajectory.remarks
+    return "\n".join(
+        dict.fromkeys(text for turn in trajectory.turns for text in (turn.action_error, turn.feedback) if text)
+    )

@@ -1,0 +1,89 @@
+"""A strategy that plays nothing itself: preference pairs of a right turn and one that the rules call worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ....errors import InputError
+from ...language.renderer import Renderer
+from ..batch.trajectory import Group, Origin, Trajectory, Turn
+from ..recipes.stages import ROLLOUTS
+from .guidance import solve
+from .independent import Strategy
+from .player import Player
+from .starts import RolloutTask
+
+
+@ROLLOUTS.register("rule_pairs")
+@dataclass(eq=False)
+class RulePairs(Strategy):
+    """Pairs of the oracle's turn and of another one that the environment's rules call worse (``extras
+    ["worse_actions"]``), after the same turns of the oracle: data for "dpo", "ipo_pairs" and "kto" (Pedagogical
+    alignment, arXiv 2402.05000: the act that suits the student's state against the one that tells the answer).
+
+    The right turn has the outcome 1 and the worse one 0, whatever rewards a run has. Each pair is a group of its own,
+    of ``samples`` / 2 turns of a dialogue drawn without replacement; those after the first belong to no proposal. The
+    tokens of the two turns count as a teacher's, the turns before them as a hint, which is not trained.
+    """
+
+    provides: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[str]] = frozenset({"worse_actions"})
+
+    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+        first, further = [], []
+        for task, solution in zip(tasks, solve(tasks, player), strict=True):
+            shown = solution.played.trajectory
+            places: list[int] = []
+            if shown.valid and shown.turns:
+                most = min(max(1, task.samples // 2), len(shown.turns))
+                places = sorted(player.rng.choice(len(shown.turns), most, replace=False).tolist())
+            pairs = [Group(-1, _make_pair(shown, place, player.renderer)) for place in places]
+            first.append(replace(pairs[0], proposal=task.proposal) if pairs else Group(task.proposal, ()))
+            further += pairs[1:]
+        return [*first, *further]
+
+
+def _make_pair(shown: Trajectory, place: int, renderer: Renderer) -> tuple[Trajectory, Trajectory]:
+    """The episode of the oracle up to its turn ``place``, and the same with the worse action there.
+
+    Raises:
+        InputError: the environment does not tell a worse action for each turn.
+    """
+    worse = shown.turns[-1].extras.get("worse_actions")
+    if worse is None or len(worse) != len(shown.turns):
+        raise InputError(
+            "rule_pairs needs an environment that tells 'worse_actions', one for each turn, such as "
+            f"palaestra/TutorDialogue-v0, not {worse!r}."
+        )
+    before = tuple(_mark(turn, Origin.HINT) for turn in shown.turns[:place])
+    right = _mark(shown.turns[place], Origin.TEACHER)
+    ids = renderer.action_ids(worse[place])
+    other = replace(
+        right,
+        act_ids=ids,
+        action=worse[place],
+        reward=0.0,
+        reward_terms={},
+        feedback="",
+        **_given(len(ids), Origin.TEACHER),
+    )
+    ended = place + 1 == len(shown.turns) and shown.success
+    done = (right.extras.get("completion") or [0.0])[-1]
+    chosen = replace(shown, turns=(*before, right), success=ended, truncated=not ended, progress=done, **_outcome(1.0))
+    rejected = replace(shown, turns=(*before, other), success=False, truncated=False, progress=0.0, **_outcome(0.0))
+    return chosen, rejected
+
+
+def _mark(turn: Turn, origin: Origin) -> Turn:
+    return replace(turn, **_given(len(turn.act_ids), origin))
+
+
+def _given(count: int, origin: Origin) -> dict[str, tuple[float, ...]]:
+    return {"logps": (0.0,) * count, "origins": (int(origin),) * count, "entropies": ()}
+
+
+def _outcome(value: float) -> dict[str, object]:
+    """Fields of an episode that the rules have judged."""
+    return {"judged": True, "replaced": True, "shaping": {"preference": value}, "version": -1}

@@ -1,0 +1,107 @@
+"""Defaults that follow the model: learning rate, token budgets, context and precision.
+
+`TrainConfig` has the values of the tiny model. For any other model `choose_defaults` reads its configuration, not its
+weights, and chooses values from its size, its positions and its precision; the command line takes them in place of
+`TrainConfig`'s, and `configure` does so from Python. `describe_defaults` says what was chosen, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...language.decoder import context_limit
+from ...language.language_agent import find_weights
+from ...language.model import outline, resolve_device
+from ..config import TrainConfig
+
+SMALL, MEDIUM = 10_000_000, 100_000_000
+"""Parameters up to which a model is trained like the tiny one, and up to which rates are ten times as high as above."""
+CONTEXT, ANSWER = 4096, 1024
+"""Longest conversation and longest action that are chosen for a model with room for more, in tokens."""
+
+
+@dataclass(frozen=True)
+class ModelDefaults:
+    """Values for the fields of a `TrainConfig`, with a few words on each.
+
+    Attributes:
+        parameters: number of weights of the model.
+        values: field -> value.
+        reasons: field -> why.
+    """
+
+    parameters: int
+    values: Mapping[str, Any]
+    reasons: Mapping[str, str]
+
+
+def choose_defaults(model: str, lora: int = 0, device: str = "auto") -> ModelDefaults:
+    """Choose values for a model folder, a run folder or a hub id.
+
+    Learning rates are those of published GRPO runs (DeepSeekMath, arXiv 2402.03300, section 4.2: 1e-6), ten times as
+    high for adapters (Schulman, "LoRA without regret", 2025).
+
+    Args:
+        lora: rank of adapters that are to be trained; 0 trains all weights.
+        device: where the run will be, as in `TrainConfig`.
+
+    Raises:
+        InputError: there is no such model, or its architecture is not supported.
+    """
+    bare = outline(find_weights(model))
+    count, positions = bare.num_parameters(), context_limit(bare)
+    if count <= SMALL:
+        tiny = TrainConfig()
+        values = {name: getattr(tiny, name) for name in _NAMES}
+        values["context"] = min(tiny.context, positions)
+        return ModelDefaults(count, values, dict.fromkeys(_NAMES, "as for the tiny model"))
+    rate = 1e-6 if count > MEDIUM else 1e-5
+    context = min(positions, CONTEXT)
+    answer = min(ANSWER, context // 2)
+    stored = str(getattr(bare.config, "dtype", None) or "float32").removeprefix("torch.")
+    half = stored in ("bfloat16", "float16") and resolve_device(device) != "cpu"
+    return ModelDefaults(
+        count,
+        {
+            "lr": 10 * rate if lora else rate,
+            "max_new_tokens": answer,
+            "max_episode_tokens": context,
+            "context": context,
+            "dtype": "bfloat16" if half else "float32",
+        },
+        {
+            "lr": "usual for adapters of a model of this size" if lora else "usual for all weights of this many",
+            "max_new_tokens": "room for a worked answer" if answer == ANSWER else "half of the context",
+            "max_episode_tokens": "the context",
+            "context": "of the model" if context == positions else f"the model has {positions}",
+            "dtype": f"stored as {stored}" + ("" if half or stored == "float32" else ", and a CPU gains nothing by it"),
+        },
+    )
+
+
+_NAMES = ("lr", "max_new_tokens", "max_episode_tokens", "context", "dtype")
+
+
+def configure(model: str, **options: Any) -> TrainConfig:
+    """Make a configuration for a model: ``options`` as given, the model's defaults for what they leave open."""
+    if model == "tiny":
+        return TrainConfig(**options)
+    chosen = choose_defaults(model, options.get("lora", 0), options.get("device", "auto"))
+    return TrainConfig(**{**chosen.values, "model": model, **options})
+
+
+def describe_defaults(config: TrainConfig) -> str:
+    """A sentence on which values of a configuration were chosen from the model, and which are others than usual."""
+    chosen = choose_defaults(config.model, config.lora, config.device)
+    taken, other = [], []
+    for name, value in chosen.values.items():
+        mine = getattr(config, name)
+        if mine == value:
+            taken.append(f"{name} {value} ({chosen.reasons[name]})")
+        else:
+            other.append(f"{name} {mine} (by default {value})")
+    text = f"The model {config.model} has {chosen.parameters:,} parameters"
+    text += f"; chosen for it: {', '.join(taken)}" if taken else ""
+    return f"{text}; set otherwise: {', '.join(other)}." if other else f"{text}."

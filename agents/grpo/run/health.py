@@ -1,0 +1,180 @@
+"""Signs that a run cannot learn, and how long each may last.
+
+Every step is described by a `StepSigns`; `Health` counts for how many steps in a row a sign has lasted, makes one
+sentence when it has lasted a while, and another when the configured patience is used up, on which the learner raises
+`DeadRun`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..batch.trajectory import Group
+from ..config import Patience
+
+CUT_SHARE = 0.95
+"""Share of episodes cut off by a token budget from which a step counts as truncated."""
+SIGNS = ("nonfinite", "skipped", "truncated", "no_signal")
+"""The signs, by the names of their patience; of several that end a run at once, the first is its reason."""
+_REMEDIES = {
+    "nonfinite": "the weights are spoilt: start again with a lower --lr",
+    "skipped": "lower --lr, or relax the recipe's --guards",
+    "truncated": "raise --max-new-tokens, --max-episode-tokens or --context",
+    "no_signal": "take easier tasks with --axis, a longer warm-up, or more --samples",
+}
+
+
+class DeadRun(RuntimeError):
+    """The run ended because it could not learn; the message is one sentence with the remedy."""
+
+
+@dataclass(frozen=True)
+class StepSigns:
+    """What a step says of a run's health.
+
+    Attributes:
+        skipped: updates were due, and all of them were skipped.
+        nonfinite: a loss or a gradient was not finite.
+        no_signal: no trained token had an advantage.
+        cut: share of the valid episodes that failed as a token budget cut them off.
+        success: share of the valid episodes that succeeded; NaN if none was valid.
+    """
+
+    skipped: bool
+    nonfinite: bool
+    no_signal: bool
+    cut: float
+    success: float
+
+    @classmethod
+    def of(cls, groups: Sequence[Group], metrics: Mapping[str, Any], signal: bool) -> StepSigns:
+        """Read the signs of a step off its groups and metrics.
+
+        Args:
+            signal: whether rewards, or a stream's data, gave the update anything to learn from.
+        """
+        valid = [t for group in groups for t in group.valid if t.turns and t.version >= 0]
+        cut = [
+            t.truncated and not t.success and (t.turns[-1].finish == "length" or t.action_tokens >= t.max_tokens)
+            for t in valid
+        ]
+        count = len(valid)
+        return cls(
+            skipped=metrics["skipped_updates"] > 0 and metrics["updates"] == 0,
+            nonfinite=bool(metrics.get("nonfinite_updates")) or not math.isfinite(metrics["loss"]),
+            no_signal=not signal,
+            cut=sum(cut) / count if count else 0.0,
+            success=sum(t.success for t in valid) / count if count else math.nan,
+        )
+
+
+class Health:
+    """Counts of the signs over a run.
+
+    Args:
+        patience: for how many steps each may last.
+    """
+
+    def __init__(self, patience: Patience):
+        self._patience = patience
+        self._lasting: dict[str, int] = dict.fromkeys(SIGNS, 0)
+        self._steps = self._informative = 0
+        self._wins = self._losses = False
+        self._signs: StepSigns | None = None
+
+    def observe(self, signs: StepSigns) -> list[str]:
+        """Count a step. Return a sentence for each sign that has just lasted long enough to be mentioned."""
+        self._signs = signs
+        self._steps += 1
+        self._informative += not signs.no_signal
+        if not signs.no_signal:
+            self._wins = self._losses = False
+        elif not math.isnan(signs.success):
+            self._wins |= signs.success > 0
+            self._losses |= signs.success < 1
+        present = {**vars(signs), "truncated": signs.cut >= CUT_SHARE}
+        sentences = []
+        for name in SIGNS:
+            self._lasting[name] = self._lasting[name] + 1 if present[name] else 0
+            patience = getattr(self._patience, name)
+            if self._lasting[name] == max(1, (patience or 10) // 5):
+                sentences.append(f"{self._describe(name)}; {self._advise(name)}.")
+        return sentences
+
+    def verdict(self, last: bool) -> tuple[str, str] | None:
+        """The sign that ends the run and a sentence about it; None if the run goes on.
+
+        Args:
+            last: whether this was the run's last step, which must not have been one without finite gradients.
+        """
+        for name in SIGNS:
+            patience, lasting = getattr(self._patience, name), self._lasting[name]
+            spent = bool(patience) and (lasting >= patience or (last and name == "nonfinite" and lasting > 0))
+            if spent and not (name == "no_signal" and self._mastered):
+                option = f"--patience.{name.replace('_', '-')}"
+                return name, f"{self._describe(name)}; {self._advise(name)} ({option} is {patience})."
+        return None
+
+    def conclude(self) -> list[str]:
+        """Sentences for the end of a run."""
+        if self._steps and not self._informative:
+            return [
+                f"The model has learned nothing from rewards: in all {self._steps} steps they told no episodes of a "
+                f"group apart{self._reason()}; {self._advise('no_signal')}."
+            ]
+        return []
+
+    def restart(self) -> None:
+        """Give every sign its full patience again."""
+        self._lasting: dict[str, int] = dict.fromkeys(SIGNS, 0)
+
+    @property
+    def _mastered(self) -> bool:
+        """True if rewards are all alike as every episode succeeds, which is no failure."""
+        return self._wins and not self._losses
+
+    def _describe(self, name: str) -> str:
+        assert self._signs is not None
+        count = self._lasting[name]
+        steps = "the last step" if count == 1 else f"the last {count} steps"
+        if name == "nonfinite":
+            return f"Losses or gradients were NaN or infinite in {steps}"
+        if name == "skipped":
+            return f"All updates of {steps} were skipped, as gradients were not finite or a guard refused them"
+        if name == "truncated":
+            return f"Nearly all episodes of {steps} ({self._signs.cut:.0%}) were cut off by a token budget"
+        return (
+            f"Rewards told no episodes of a group apart in {steps}{self._reason()}, so there is nothing to learn from"
+        )
+
+    def _reason(self) -> str:
+        if not self._wins and not self._losses:
+            return ", as no episode was valid"
+        if self._wins and self._losses:
+            return ""
+        return f", as all of them {'succeeded' if self._wins else 'failed'}"
+
+    def _advise(self, name: str) -> str:
+        if name == "no_signal" and self._mastered:
+            return "take harder tasks with --axis"
+        return _REMEDIES[name]
+
+    # State -----------------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """JSON-able."""
+        return {
+            "lasting": self._lasting,
+            "steps": self._steps,
+            "informative": self._informative,
+            "wins": self._wins,
+            "losses": self._losses,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._lasting = {name: int(state["lasting"][name]) for name in SIGNS}
+        self._steps, self._informative = int(state["steps"]), int(state["informative"])
+        self._wins, self._losses = bool(state["wins"]), bool(state["losses"])

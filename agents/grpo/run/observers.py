@@ -1,0 +1,67 @@
+"""What the observers of a run receive: its progress, and sentences that a person should read.
+
+The sentences say what was chosen for the run, what of it has no effect, and what goes wrong. They are handed on as they
+arise, to the terminal, and kept in ``notices.jsonl``, from which the report takes them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from .folder import RunFolder
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TrainingProgress:
+    """A step of a run, for its observer.
+
+    Attributes:
+        phase: "warmup", "train" or "evaluate".
+        step, steps: the step of this phase and their number.
+        values: metrics of the step, with "tokens_per_s" during training, or the evaluation's success.
+    """
+
+    phase: str
+    step: int
+    steps: int
+    values: dict[str, float]
+
+
+class Notices:
+    """Hands sentences on and keeps them.
+
+    Args:
+        folder: of the run.
+        notify: what a sentence is handed to; by default the log, as a warning.
+    """
+
+    def __init__(self, folder: RunFolder, notify: Callable[[str], None] = _log.warning):
+        self._folder, self._notify = folder, notify
+        self._overlong = False
+
+    def add(self, step: int, kind: str, *sentences: str) -> None:
+        """Hand on and keep sentences of one kind: "start", "overlong", "health" or "end"."""
+        for sentence in sentences:
+            self._folder.append("notices", [{"step": step, "kind": kind, "sentence": sentence}])
+            self._notify(sentence)
+
+    def repeat(self, sentences: Iterable[str]) -> None:
+        """Hand on what was kept when the run began, for those who continue it."""
+        for sentence in sentences:
+            self._notify(sentence)
+
+    def report_overlong(self, step: int, count: int, proposed: int, context: int) -> None:
+        """Say once that prompts are left out."""
+        if count and not self._overlong:
+            self._overlong = True
+            self.add(
+                step,
+                "overlong",
+                f"The prompts of {count} of {proposed} proposed tasks leave no room to answer in a context of "
+                f"{context} tokens: such tasks are left out, and counted as overlong_prompts in metrics.jsonl; raise "
+                "--context to play them.",
+            )

@@ -1,0 +1,52 @@
+"""Agents by the text that names one on a command line: a registered name, a folder, ``module:attribute``, a hub id."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+
+from ..errors import InputError, MissingExtra, unknown_name
+from .agent import AGENTS, Agent, as_agent, make
+
+
+def find_agent(text: str) -> Agent:
+    """Find the agent that a command line names: registered, in a folder (a run's or a model's), ``module:attribute``,
+    or a hub id.
+
+    Raises:
+        InputError: it is none of these.
+        MissingExtra: it is a model, and torch or transformers is absent.
+    """
+    if text in AGENTS:
+        return make(text)
+    if Path(text).is_dir():
+        return _load_model(text)
+    module, colon, attribute = text.rpartition(":")
+    if not colon or os.sep in text:
+        # One slash has the form of a hub id. If the part before it is a folder here, the rest is mistyped, and a
+        # request to the hub would only cost time.
+        if text.count("/") == 1 and not (Path(text).parent.is_dir() or text[0] in "./"):
+            return _load_model(text)
+        if os.sep in text or text.startswith("."):
+            raise InputError(f"the agent {text!r} is no folder; give the folder of a run or of a model.")
+        raise unknown_name("agent", text, AGENTS)
+    try:
+        value = importlib.import_module(module)
+    except ImportError as error:
+        raise InputError(f"the module {module!r} of agent {text!r} cannot be imported: {error}.") from error
+    for part in attribute.split("."):
+        if not hasattr(value, part):
+            raise unknown_name(f"attribute of {module}", part, [name for name in dir(value) if name[0] != "_"])
+        value = getattr(value, part)
+    return as_agent(value)
+
+
+def _load_model(source: str) -> Agent:
+    try:
+        from .language.language_agent import LanguageAgent
+    except ModuleNotFoundError as error:
+        if error.name in ("torch", "transformers", "safetensors"):
+            raise MissingExtra("a language model", "train") from error
+        raise
+    return LanguageAgent.load(source)

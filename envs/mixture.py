@@ -1,0 +1,339 @@
+"""palaestra/Mixture-v0: several environments as one, each with its own axes, options and weight.
+
+env = gym.make("palaestra/Mixture-v0", envs=[
+    "palaestra/Arithmetic-v0",
+    {"id": "palaestra/GSM8K-v0", "weight": 2, "options": {"answer_format": "boxed"}},
+])
+env.reset(seed=0, options={"params": {"env": "Arithmetic", "Arithmetic.digits": 2}})
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ..checks import check_count
+from ..errors import InputError, unknown_name
+from .family_space import FAMILY, FamilySpace
+from .question import Question
+from .registration import register
+from .task_env import MAX_TRIES, TaskEnv
+from .unicode import Unicode
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_VERSION = re.compile(r"-v[0-9]+$")
+# Arguments that belong to the mixture as a whole.
+_SHARED = ("difficulty", "split", "render_mode")
+DEFAULT = ("palaestra/Arithmetic-v0", "palaestra/LinearEquation-v0", "palaestra/GuessNumber-v0")
+
+
+@dataclass(frozen=True)
+class MixturePart:
+    """One environment of a mixture.
+
+    Attributes:
+        id: a registered id with text actions.
+        name: its name in parameters and logs; the id without namespace and version where empty.
+        weight: how often it is drawn beside the others: a number, or a schedule of training progress.
+        axes: new ranges of its axes, under their own names.
+        options: further arguments of it, axes fixed to one value among them.
+        longest_answer: most characters of the right answer; tasks with a longer one are not played. None: no limit.
+    """
+
+    id: str
+    name: str = ""
+    weight: Any = 1.0
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    longest_answer: int | None = None
+
+    @classmethod
+    def read(cls, given: Any) -> MixturePart:
+        """Make a part of an id or of a mapping with the fields above.
+
+        Raises:
+            InputError: neither of the two, an unknown or missing field, or a value of the wrong kind.
+        """
+        if isinstance(given, MixturePart):
+            return given
+        if isinstance(given, str):
+            given = {"id": given}
+        if not isinstance(given, Mapping) or not isinstance(given.get("id"), str):
+            raise InputError(
+                f'an environment of a mixture is an id or a mapping such as {{"id": ..., "weight": 2}}, not {given!r}.'
+            )
+        for name in given:
+            if name not in cls.__dataclass_fields__:
+                raise unknown_name("entry of an environment of a mixture", str(name), cls.__dataclass_fields__)
+        for name in ("axes", "options"):
+            if not isinstance(given.get(name, {}), Mapping):
+                raise InputError(f"{name} of {given['id']} must map names to values, not be {given[name]!r}.")
+        part = cls(**given)
+        if part.longest_answer is not None:
+            check_count("longest_answer", part.longest_answer, low=1, unit="characters")
+        if part.name and not _NAME.fullmatch(str(part.name)):
+            raise InputError(f"the name of {part.id} must be of letters, digits, - and _, not {part.name!r}.")
+        taken = sorted({*_SHARED, "axes"} & set(part.options))
+        if taken:
+            where = "its axes" if taken == ["axes"] else "the mixture itself"
+            raise InputError(f"{', '.join(taken)} in the options of {part.id} must be given to {where}.")
+        return part
+
+
+def read_parts(envs: Any) -> dict[str, MixturePart]:
+    """Read the ``envs`` of a mixture; return the parts by their names, which differ.
+
+    A second environment of one id, which has no name of its own, is called "Arithmetic-2".
+
+    Raises:
+        InputError: no environment, one that cannot be read, or two of one given name.
+    """
+    if isinstance(envs, str | Mapping) or not isinstance(envs, Sequence) or not envs:
+        raise InputError(f"envs must be a list of ids or mappings, at least one, not {envs!r}.")
+    parts: dict[str, MixturePart] = {}
+    for part in map(MixturePart.read, envs):
+        stem = part.name or _VERSION.sub("", part.id.rpartition(":")[2].rpartition("/")[2])
+        name, count = stem, 1
+        while name in parts:
+            if part.name:
+                raise InputError(f"two environments of a mixture have the name {name!r}; give them different names.")
+            count += 1
+            name = f"{stem}-{count}"
+        parts[name] = part
+    return parts
+
+
+class Mixture(TaskEnv):
+    """Play tasks of several environments, one of them in each episode.
+
+    Description:
+        Each of ``envs`` is the id of an environment with text actions, or a mapping with ``id`` and any of ``name``,
+        ``weight`` (a number, or a schedule such as ``{"kind": "linear", "start": 0, "end": 1}``), ``axes``,
+        ``options`` and ``longest_answer``. Which of them a reset plays is drawn by the weights, unless the parameters
+        name it. Tasks, splits, answers and solutions are those of the environment in play.
+
+    Parameters:
+        env ("Arithmetic", "LinearEquation", "GuessNumber" unless ``envs`` says otherwise): the environment; none is
+            harder than another.
+        The axes of each environment, with its name before theirs; by default Arithmetic.terms (2 to 6, on request 2 to
+        20), Arithmetic.digits (1 to 6, on request 1 to 15), Arithmetic.operations ("+", "+-", "+-*"),
+        LinearEquation.size (5 to 50, on request 3 to 10000), LinearEquation.sides ("one", "both"),
+        LinearEquation.solution ("integer", "fraction"), GuessNumber.bits (4 to 16, on request 1 to 60),
+        GuessNumber.slack (4 to 0, harder downwards, on request 0 to 100). ``info["params"]`` has those of the
+        environment in play.
+
+    Observation:
+        Text, as of the environment in play.
+
+    Actions:
+        Text, as of the environment in play.
+
+    Reward:
+        As of the environment in play. Of the default ones, a player that guesses 1, 2, 3 and so on wins the easiest
+        games of GuessNumber by chance, and so 0.22 of the episodes.
+
+    Termination:
+        As of the environment in play.
+
+    Source:
+        Domain blends as in Nemotron-CrossThink (arXiv 2504.13941); rehearsal of general data as in RECAP (arXiv
+        2510.21978).
+
+    Args:
+        envs: the environments, see above.
+        longest_answer: most characters of the right answer to a question of any of them; those with a longer one are
+            not played, as their verification is unreliable. None: no limit.
+        **kwargs: as for every environment. ``axes`` names axes as above: ``{"env": ["Arithmetic"],
+            "Arithmetic.digits": [1, 2]}``. Arguments about answers reach every environment whose options do not say
+            otherwise.
+
+    Raises:
+        InputError: an environment that is unknown, takes no text, or is a mixture itself.
+    """
+
+    # Of the default environments.
+    baselines = MappingProxyType(
+        {
+            "constant": (0.07, 0.015, 0.01, 0.0, 0.0),
+            "loop": (0.22, 0.04, 0.01, 0.0, 0.0),
+            "random": (0.22, 0.04, 0.015, 0.0, 0.0),
+        }
+    )
+    chance = 0.1
+
+    def __init__(
+        self,
+        *,
+        envs: Sequence[str | Mapping[str, Any] | MixturePart] = DEFAULT,
+        longest_answer: int | None = None,
+        answer_format: str | None = None,
+        render_mode: str | None = None,
+        **kwargs: Any,
+    ):
+        self.blend = read_parts(envs)
+        if longest_answer is not None:
+            check_count("longest_answer", longest_answer, low=1, unit="characters")
+        self.longest_answer = longest_answer
+        shared = {name: kwargs[name] for name in ("split", "max_action", "thoughts") if name in kwargs}
+        if answer_format is not None:
+            shared["answer_format"] = answer_format
+        self.parts = {name: _make_part(part, render_mode, shared) for name, part in self.blend.items()}
+        made = list(self.parts.values())
+        self.param_space = FamilySpace(
+            {name: FamilySpace.prefixed(name, env.param_space) for name, env in self.parts.items()},
+            {name: part.weight for name, part in self.blend.items()},
+        )
+        modes = [mode for mode in ("ansi", "rgb_array") if all(mode in env.metadata["render_modes"] for env in made)]
+        self.metadata = {**self.metadata, "render_modes": modes}
+        self.supplies = frozenset().union(*(env.supplies for env in made))
+        self.needs_sandbox = any(getattr(env, "needs_sandbox", False) for env in made)
+        self.blind_loops = tuple(loop for env in made for loop in env.blind_loops)  # pyright: ignore
+        super().__init__(answer_format=answer_format, render_mode=render_mode, **kwargs)
+        texts: list[Any] = [(env.observation_space, env.action_space) for env in made]
+        self.observation_space = Unicode(max(seen.max_length for seen, _ in texts))
+        self.action_space = Unicode(max(said.max_length for _, said in texts))
+        self._part: TaskEnv | None = None
+
+    @property
+    def part(self) -> TaskEnv:
+        """The environment in play. Raise ResetNeeded before the first reset."""
+        if self._part is None:
+            raise gym.error.ResetNeeded("Mixture has no task yet; call reset() first.")
+        return self._part
+
+    def set_progress(self, step: int, steps: int) -> None:
+        """Tell the place in training, ``step`` of ``steps`` updates, from which scheduled weights follow."""
+        space: Any = self.param_space
+        space.set_progress(step, steps)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        gym.Env.reset(self, seed=seed)
+        params = self._choose_params(self.np_random, options)
+        part = self.parts[params[FAMILY]]
+        space: Any = self.param_space
+        own = {"params": space.own_params(params)}
+        for _ in range(MAX_TRIES):
+            # A number drawn here rather than the seed itself, whose first numbers have chosen the environment.
+            observation, info = part.reset(seed=int(self.np_random.integers(2**31)), options=own)
+            if self._is_short(part, self.blend[params[FAMILY]].longest_answer or self.longest_answer):
+                break
+        else:
+            raise InputError(
+                f"{params[FAMILY]} with {own['params']} has no task with so short an answer in {MAX_TRIES} draws; "
+                "raise longest_answer."
+            )
+        self._part, self._params, self._ended = part, params, False
+        self._task_difficulty = self.param_space.difficulty(params)
+        self._task_id = f"{params[FAMILY]}:{info['task_id']}"
+        return observation, self._mix_info(info)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.require_running()
+        observation, reward, terminated, truncated, info = self.part.step(action)
+        self._ended = terminated or truncated
+        return observation, float(reward), terminated, truncated, self._mix_info(info)
+
+    @staticmethod
+    def _is_short(part: TaskEnv, most: int | None) -> bool:
+        """Return whether the task drawn is no question, or one whose answer has at most ``most`` characters."""
+        return most is None or not isinstance(part, Question) or len(str(part.oracle(part.here()))) <= most
+
+    def _mix_info(self, info: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the info of the environment in play, with the names of the mixture."""
+        return {**info, **self.task_info(info.get("extras"))}
+
+    def compute_extra(self, subject: Mapping[str, Any] | None, name: str) -> Any:
+        """Read one of the extras of the environment in play, ``subject``; None where it has no such one."""
+        return subject[name] if subject is not None and name in subject else None
+
+    def render(self) -> Any:
+        return self.part.render()
+
+    # Everything else is that of the environment in play.
+
+    def here(self) -> Any:
+        return self.part.here()
+
+    def oracle(self, *args: Any, **kwargs: Any) -> Any:
+        return self.part.oracle(*args, **kwargs)
+
+    def solution_steps(self, *args: Any) -> list[str]:
+        """Return the worked solution of a task of the environment in play.
+
+        Raises:
+            InputError: it is a game without worked solutions.
+        """
+        steps: Any = getattr(self.part, "solution_steps", None)
+        if steps is None:
+            raise InputError(f"{type(self.part).__name__} has no worked solutions.")
+        return steps(*args)
+
+    def content_of(self, episode: Any) -> str:
+        return self.part.content_of(episode)
+
+    def split_key(self, episode: Any) -> str:
+        return self.part.split_key(episode)
+
+    def random_action(self, episode: Any, rng: np.random.Generator) -> Any:
+        return self.part.random_action(episode, rng)
+
+    def heuristic_action(self, episode: Any) -> Any:
+        return self.part.heuristic_action(episode)
+
+    def solver_cost(self, episode: Any) -> float | None:
+        return self.part.solver_cost(episode)
+
+    def draw(self, episode: Any) -> np.ndarray:
+        return self.part.draw(episode)
+
+    def read_action(self, action: Any, *args: Any, **kwargs: Any) -> tuple[list[str], str | None]:
+        reader = super() if self._part is None else self._part
+        return reader.read_action(action, *args, **kwargs)
+
+    def write_action(self, answer: Any) -> Any:
+        return super().write_action(answer) if self._part is None else self._part.write_action(answer)
+
+    def get_state(self) -> dict[str, Any]:
+        return {**super().get_state(), "part": self.part.get_state()}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        if isinstance(state, Mapping) and state.get("family") == type(self).__name__:
+            name = state["params"][FAMILY]
+            if name not in self.parts:
+                raise InputError(f"the snapshot by get_state is of {name!r}, which is not in this mixture.")
+            self.parts[name].set_state(state["part"])
+            self._part = self.parts[name]
+        super().set_state(state)
+
+    def close(self) -> None:
+        for part in self.parts.values():
+            part.close()
+
+
+def _make_part(part: MixturePart, render_mode: str | None, shared: Mapping[str, Any]) -> TaskEnv:
+    options = {**shared, **part.options}
+    if part.axes:
+        options["axes"] = dict(part.axes)
+    try:
+        env: Any = gym.make(part.id, disable_env_checker=True, render_mode=render_mode, **options).unwrapped
+    except gym.error.UnregisteredEnv as error:
+        raise InputError(f"{part.id!r} is not the id of a registered environment ({error}).") from None
+    except TypeError as error:
+        raise InputError(f"{part.id} cannot be part of a mixture: {error}.") from None
+    if isinstance(env, Mixture):
+        raise InputError(f"{part.id} is a mixture itself; list its environments beside the others.")
+    if not isinstance(env, TaskEnv) or not isinstance(env.action_space, Unicode):
+        raise InputError(
+            f"{part.id} takes actions from {type(env.action_space).__name__}, or is no TaskEnv; only environments of "
+            "palaestra.envs with text actions can be mixed."
+        )
+    return env
+
+
+register("palaestra/Mixture-v0", f"{__name__}:Mixture")

@@ -1,0 +1,215 @@
+"""palaestra/Formats-v0: any question in one of several forms, from a yes-or-no question to the open one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...rewards import Verdict, verify
+from ...rewards.answers import Form
+from ...rewards.verifiers.choice import intersection_over_union
+from ..axes import ChoiceAxis
+from ..param_space import ParamSpace
+from ..question import Task
+from ..registration import register
+from .cloze import Cloze
+from .multiple_choice import LETTERS, MultipleChoice, near_misses
+from .transform import MAX_DRAWS, Transform
+
+OPTIONS = {"four_choices": 4, "ten_choices": 10}
+
+
+class Formats(Transform):
+    """Answer a question in one of several forms, of which the last is the question itself.
+
+    Description:
+        A question of the inner family ``of`` in one of the forms: whether a given answer is right, which of four or of
+        ten answers is, a number that is missing in a worked solution, or the question as it is. Under one seed and the
+        same inner parameters the forms are of one question, unless that has too few wrong answers for one of them.
+        Where an answer is a collection without order, such as prime factors, the choices are elements, several of which
+        may be right.
+
+    Parameters:
+        format ("yes_no", "four_choices", "ten_choices", "cloze", "open"): the form; without "cloze" where the
+            inner family shows no solutions with plain numbers.
+        The axes of the inner family; by default those of palaestra/WordProblem-v0: steps (2 to 8), distractors (0 to
+        3), size (20 to 100); steps are open from 1 to 30, distractors from 0 to 7, size from 10 to 1000.
+
+    Observation:
+        The inner question, what is to be judged, chosen or completed, one line such as ``B) 5`` for each option, and
+        what to answer.
+
+    Actions:
+        Text with ``yes`` or ``no``, one letter, several letters such as ``A, C``, a number, or an answer as for the
+        inner family, read in ``answer_format``.
+
+    Reward:
+        1 for the right answer, 0 otherwise. Where several elements are right, an answer that is not gets those in both
+        sets over those in either (intersection over union). Either word is right by chance in half (0.5) of the
+        yes-or-no questions, a letter in a quarter or a tenth of the choices.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The formats of Cog-DRIFT (arXiv 2604.04767) and Curr-ReFT (arXiv 2503.07065), for the teachers "format-ladder"
+        and "format-stages". A ladder that begins with yes or no needs a threshold above chance there:
+        ``threshold=0.75 guess=0.5``; the papers' ladders restrict the axis to ``four_choices,ten_choices,cloze,open``
+        and to ``yes_no,four_choices,open``.
+    """
+
+    own_axes = (ChoiceAxis("format", ("yes_no", "four_choices", "ten_choices", "cloze", "open")),)
+    baselines = MappingProxyType({"constant": (0.5, 0.5, 0.1, 0.015, 0.01), "random": (0.5, 0.5, 0.1, 0.015, 0.005)})
+    chance = 0.5
+
+    def __init__(
+        self,
+        *,
+        of: str = "palaestra/WordProblem-v0",
+        of_kwargs: Mapping[str, Any] | None = None,
+        answer_format: str | None = None,
+        **kwargs: Any,
+    ):
+        self._choices = MultipleChoice(of=of, of_kwargs=of_kwargs)
+        self._cloze = _make_cloze(of, of_kwargs)
+        super().__init__(of=of, of_kwargs=of_kwargs, answer_format=answer_format, **kwargs)
+        if answer_format is None:
+            self.adopt_answer_format()
+
+    def join_axes(self) -> ParamSpace:
+        """Return the inner axes and the format, last, where ladders look for it."""
+        (axis,) = self.own_axes
+        if self._cloze is None and isinstance(axis, ChoiceAxis):
+            axis = axis.restrict([choice for choice in axis.choices if choice != "cloze"])
+        return ParamSpace([*self.inner.param_space.axes, axis])
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        form, inner = params["format"], self.inner_params(params)
+        for _ in range(MAX_DRAWS):
+            # All forms draw the same questions, and whatever else they draw from generators of their own.
+            task, seed = self.inner.generate(rng, inner), int(rng.integers(2**63))
+            cloze = self._cloze and self._cloze.pose(task, np.random.default_rng([seed, 0]), everywhere=False)
+            if self._cloze is not None and cloze is None:
+                continue
+            made = cloze if form == "cloze" else self._pose(task, np.random.default_rng([seed, 1]), inner, form)
+            if made is not None:
+                return Task(made.prompt, {**made.reference, "format": form}, data=task)
+        raise self.unsuitable(f"with {inner} its questions do not take the form {form!r}")
+
+    def _pose(self, task: Task, rng: np.random.Generator, inner: dict[str, Any], form: str) -> Task | None:
+        """Give an inner task a form without gap; None where there are too few wrong answers."""
+        if form == "open":
+            return Task(task.prompt, {}, data=task)
+        right = self.inner.oracle(task)
+        if form == "yes_no":
+            wrong = self._choices.draw_wrong_answers(rng, inner, task, right, 2)
+            if not wrong:
+                return None
+            word = "yes" if rng.random() < 0.5 else "no"
+            claim = right if word == "yes" else wrong[0]
+            prompt = f"{task.prompt}\nIs this answer right: {claim}\nAnswer yes or no."
+            return Task(prompt, {"word": word}, data=task)
+        elements = self.inner.read_elements(right)
+        if elements:
+            return self._offer_elements(task, rng, inner, sorted(set(elements)), OPTIONS[form])
+        return self._choices.pose(task, rng, inner, OPTIONS[form])
+
+    def _offer_elements(
+        self, task: Task, rng: np.random.Generator, inner: dict[str, Any], right: list[str], count: int
+    ) -> Task | None:
+        """Offer elements of the answer among others; None where there are too few others."""
+        most = min(len(right), count - 1)
+        shown = [right[i] for i in rng.permutation(len(right))[: rng.integers(1, most + 1)]]
+        wrong = self._draw_other_elements(rng, inner, right, count - len(shown))
+        if len(wrong) < count - len(shown):
+            return None
+        texts = [*shown, *wrong]
+        order = rng.permutation(count).tolist()
+        options = [texts[i] for i in order]
+        letters = [letter for letter, i in zip(LETTERS, order) if i < len(shown)]
+        listed = "\n".join(f"{letter}) {text}" for letter, text in zip(LETTERS, options))
+        prompt = (
+            f"{task.prompt}\nThese may belong to the answer, one or more of them do:\n{listed}\n"
+            "Answer with the letters of all that do, such as A, C."
+        )
+        return Task(prompt, {"letter": ", ".join(letters), "options": options}, data=task)
+
+    def _draw_other_elements(
+        self, rng: np.random.Generator, inner: dict[str, Any], right: list[str], count: int
+    ) -> list[str]:
+        """Draw elements of the answers to other tasks, and near misses of them, none of them right."""
+        found: list[str] = []
+        for _ in range(12 * count):
+            if len(found) >= count:
+                break
+            others = self.inner.read_elements(self.inner.oracle(self.inner.generate(rng, inner))) or []
+            misses = near_misses(right[int(rng.integers(len(right)))], rng.random(4).tolist())
+            for text in (*others[:1], *misses):
+                read = self.inner.read_elements(text)
+                if read and read == [text] and text not in right and text not in found:
+                    found.append(text)
+        return found[:count]
+
+    def form_of(self, task: Task) -> Form:
+        form = task.reference["format"]
+        if form == "open":
+            return self.inner.form_of(task.data)
+        return "values" if "," in task.reference.get("letter", "") else "line"
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        form = task.reference["format"]
+        if form == "yes_no":
+            if not any(verify("text", answer, word).success for word in ("yes", "no")):
+                return Verdict(0.0, False, feedback="The answer must be yes or no.", malformed=True)
+            return verify("text", answer, task.reference["word"])
+        if form in OPTIONS:
+            reference = task.reference
+            return verify("choice", answer, reference["letter"], options=reference["options"], partial=True)
+        if form == "cloze" and self._cloze is not None:
+            return self._cloze.verify(task, answer)
+        verdict = self.inner.verify(task.data, answer)
+        right = self.inner.read_elements(self.inner.oracle(task.data))
+        found = self.inner.read_elements(answer) if right and not verdict.success else None
+        if right and found and verdict.valid and not verdict.malformed:
+            return Verdict(intersection_over_union(found, right), False, feedback=verdict.feedback)
+        return verdict
+
+    def oracle(self, task: Task) -> str:
+        form = task.reference["format"]
+        if form == "cloze" and self._cloze is not None:
+            return self._cloze.oracle(task)
+        return task.reference.get("word") or task.reference.get("letter") or self.inner.oracle(task.data)
+
+    def solution_steps(self, task: Task) -> list[str]:
+        form = task.reference["format"]
+        if form == "cloze" and self._cloze is not None:
+            return self._cloze.solution_steps(task)
+        steps = self.inner.solution_steps(task.data)
+        return steps if form == "open" else [*steps, self.oracle(task)]
+
+    def solver_cost(self, episode: Task) -> float:
+        """The work of the inner question, whatever its form: the inner solver's cost where that is known, else the
+        length of question and solution."""
+        whole = self.inner.solver_cost(episode.data)
+        if whole is not None:
+            return whole
+        return float(len(episode.data.prompt) + sum(map(len, self.inner.solution_steps(episode.data))))
+
+
+def _make_cloze(of: str, of_kwargs: Mapping[str, Any] | None) -> Cloze | None:
+    """Make the form in which a number is missing; None where the family cannot take it."""
+    try:
+        cloze = Cloze(of=of, of_kwargs=of_kwargs)
+        for difficulty in (0.0, 1.0):
+            params = {**cloze.inner.param_space.at(difficulty), "masked": "once"}
+            cloze.generate(np.random.default_rng(0), params)
+    except InputError:
+        return None
+    return cloze
+
+
+register("palaestra/Formats-v0", f"{__name__}:Formats")

@@ -1,0 +1,116 @@
+"""Subgoals judged step by step: which of them each step of an episode achieves, by the word of a judge.
+
+A transition goes to the judge as text: the state before as the prompt; the action and what followed as the response.
+`SubgoalJudge` makes any registered judge the argument ``achieved`` of the reward "subgoals"; `label_steps` labels many
+episodes at a time, for a learner.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from ...checks import check_number
+from ...errors import InputError
+from ..episode import Episode
+from .judge import Judge, as_judge
+
+QUESTION = "Did this step achieve the subgoal: {subgoal}?"
+DECOMPOSITION = "Name at most {most} subgoals on the way to solving this task, one a line, and nothing else.\n{task}"
+"""What an author of subgoals is asked (CALM, arXiv 2409.12798, section 3, in our own words)."""
+
+Transition = tuple[str, Episode, int]
+"""A subgoal, an episode, and the index of one of its steps."""
+
+_BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.):])\s*")
+
+
+def read_subgoals(text: str, most: int) -> list[str]:
+    """Read the first ``most`` subgoals of an author's list: its lines, without bullets and numbers, each once."""
+    lines = (_BULLET.sub("", line).strip() for line in text.splitlines())
+    return list(dict.fromkeys(line for line in lines if line))[:most]
+
+
+def check_question(question: str) -> str:
+    """Return a question that has the place ``{subgoal}``.
+
+    Raises:
+        InputError: it has no such place.
+    """
+    if not isinstance(question, str) or "{subgoal}" not in question:
+        raise InputError(f"the question needs the place {{subgoal}}, as in {QUESTION!r}, not {question!r}.")
+    return question
+
+
+def describe_step(episode: Episode, t: int) -> tuple[str, str]:
+    """The state before step ``t``, and the action with what followed: the next observation, or after the last step the
+    environment's words and whether the episode was a success."""
+    step = episode.steps[t]
+    if t + 1 < len(episode.steps):
+        after = str(episode.steps[t + 1].observation)
+    else:
+        end = "The task is solved." if episode.success else "The episode ended without success."
+        after = f"{step.feedback} {end}".strip()
+    return str(step.observation), f"Action: {step.action}\nAfterwards: {after}"
+
+
+def label_steps(
+    episodes: Sequence[Episode],
+    subgoals: Sequence[Sequence[str]],
+    judge: Callable[[list[Transition]], Sequence[bool | None]],
+) -> list[list[list[str] | None]]:
+    """Judge each subgoal at each step until one achieves it: once for each step and subgoal not achieved before.
+
+    Args:
+        episodes: any number; the same step of all of them is judged in one call.
+        subgoals: those of each episode.
+        judge: True for each transition that achieves its subgoal; None where that could not be determined.
+
+    Returns:
+        for each step of each episode the subgoals achieved; None from the first step on that could not be judged.
+    """
+    labels: list[list[list[str] | None]] = [[] for _ in episodes]
+    left = [list(dict.fromkeys(names)) for names in subgoals]
+    unknown = [False] * len(episodes)
+    for t in range(max((len(episode.steps) for episode in episodes), default=0)):
+        going = [n for n, episode in enumerate(episodes) if t < len(episode.steps)]
+        asked = [(n, name) for n in going if not unknown[n] for name in left[n]]
+        verdicts = judge([(name, episodes[n], t) for n, name in asked]) if asked else []
+        achieved: dict[int, list[str]] = {n: [] for n in going}
+        for (n, name), verdict in zip(asked, verdicts, strict=True):
+            unknown[n] |= verdict is None
+            if verdict:
+                achieved[n].append(name)
+        for n in going:
+            left[n] = [name for name in left[n] if name not in achieved[n]]
+            labels[n].append(None if unknown[n] else achieved[n])
+    return labels
+
+
+class SubgoalJudge:
+    """A registered judge as the argument ``achieved`` of the reward "subgoals": called with a subgoal, an episode and
+    the index of a step.
+
+    Args:
+        judge: see `as_judge`.
+        question: the principle that the judge scores by, with the place ``{subgoal}``.
+        threshold: lowest score of a step that achieves the subgoal, in [0, 1].
+    """
+
+    def __init__(self, judge: Judge | str, question: str = QUESTION, threshold: float = 0.5):
+        self.judge = as_judge(judge)
+        self.question = check_question(question)
+        self.threshold = check_number("threshold", threshold, 0.0, 1.0)
+
+    def __call__(self, subgoal: str, episode: Episode, t: int) -> bool | None:
+        return self.judge_all([(subgoal, episode, t)])[0]
+
+    def judge_all(self, transitions: Sequence[Transition]) -> list[bool | None]:
+        """Judge several transitions; a judge that waits for a network does so for all at the same time."""
+
+        def ask(subgoal: str, episode: Episode, t: int):
+            before, after = describe_step(episode, t)
+            return self.judge.score(self.question.replace("{subgoal}", subgoal), before, [after])
+
+        answers = self.judge.gather([lambda asked=asked: ask(*asked) for asked in transitions])
+        return [answer.scores[0] >= self.threshold if answer.valid else None for answer in answers]

@@ -1,0 +1,186 @@
+"""The table of measures: every quantity that a reward, a teacher, a component or a rollout strategy can ask for.
+
+A piece names what it reads in its ``needs``, by the names of this table. The producers are elsewhere: environments name
+theirs in ``supplies``, the learner's are registered in `palaestra.agents.grpo.measures`, and components name theirs in
+``provides``. ``palaestra list measures`` joins both sides. Whoever adds a new quantity adds a row with `add`:
+
+    palaestra.rewards.measures.add("tidiness", "float", "share", "share of lines that are indented evenly")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ..errors import InputError
+from ..registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureSpec:
+    """A named quantity.
+
+    Attributes:
+        name: as in ``needs``, ``supplies`` and ``provides``.
+        shape: form of the value of one episode, such as "float" or "[K + 1]"; K turns, T action tokens. For quantities
+            of a training batch of N tokens, "[N]".
+        unit: what its numbers count, such as "nats" or "probability"; "" for data that is not a number.
+        summary: one line.
+    """
+
+    name: str
+    shape: str
+    unit: str
+    summary: str
+
+
+MEASURES: Registry[MeasureSpec] = Registry("measure")
+
+
+def add(name: str, shape: str, unit: str, summary: str) -> MeasureSpec:
+    """Add a row to the table.
+
+    Raises:
+        InputError: the name is taken.
+    """
+    measure = MeasureSpec(name, shape, unit, summary)
+    MEASURES.add(name, measure)
+    return measure
+
+
+def check_names(what: str, names: Collection[str]) -> None:
+    """Raise InputError, with close names, where one is not in the table; ``what`` says whose names they are."""
+    for name in sorted(names):
+        if name not in MEASURES:
+            known = ", ".join(_near(name)) or "see palaestra list measures"
+            raise InputError(
+                f"{what} names the measure {name!r}, which the table of measures does not have ({known}); "
+                "add it with palaestra.rewards.measures.add."
+            )
+
+
+def _near(name: str) -> list[str]:
+    import difflib
+
+    return difflib.get_close_matches(name, list(MEASURES), n=3)
+
+
+# What environments tell of a task or an episode.
+_ENVIRONMENT = """
+reference | text or data | | what the verifier compares an answer with
+solution_steps | list of text | | the worked solution, one step a line, the answer last
+rationale | text | | the worked solution as a data set's record has it, where it differs from the steps
+criteria | list of text | | what a good solution meets, without the answer
+rubric | list of criteria | | weighted criteria for a judge, as the reward "rubric" reads them
+feedback | text | | the environment's words on the newest action
+tests | data | | results of a program's tests
+test_report | text | | the first failing test: input, expected and received value, error
+milestones | data | | stages of a program that were reached
+tool_calls | list of calls | | tool calls made so far, {"name", "arguments"} each
+expected_calls | list of calls | | tool calls that a right answer makes, {"name", "parameters"} each
+tool_errors | list of bool | | for each tool call made, True if it failed
+positions | [K + 1, 2] | cells | places of the agent in the states 0..K
+waypoints | [W, 2] | cells | places through which a planner leads, the goal last
+goal_distance | [K + 1] | steps | length of the shortest plan from each state
+achieved | [K] lists of names | | subgoals achieved by each step
+worse_actions | [K] | | for each turn, an action that the rules of the environment call worse than the right one
+potentials | [K + 1] | reward | potential of each state
+completion | [K] | share | share of the task completed after each step
+soft_factors | [K] | factor | penalty of soft limits violated at each step
+hard_violation | bool | | a hard limit ended the episode
+sql_reference | text | | the gold query and its database
+objective | float | | value that a search maximises
+dense_reward | float | reward | a dense reward of the environment, added under its sign
+memory_length | int | tokens | length of what the agent keeps in memory
+source_length | int | tokens | length of what it has read
+target_tokens | int | tokens | length that the prompt asks for
+"""
+
+# What the learner measures of an episode after it was played.
+_LEARNER = """
+logps | [T] | nats | log-probability of each sampled token
+logps_without_prompt | [T] | nats | the same without the prompt before it
+logps_reference | [T] | nats | the same under the reference policy
+logps_average | [T] | nats | the same under a moving average of the policy
+thought_logps | [K] | nats | log-probability of the text that follows, after a thought
+base_logps | [K] | nats | the same without the thought, under a frozen or averaged policy
+positive_logps | [P] | nats | log-probability of satisfied replies to the answer
+negative_logps | [P] | nats | log-probability of dissatisfied replies to the answer
+echo_logps | [Q] | nats | log-probability of the prompt's tokens given the answer
+echo_run | int | words | length of the copies of the prompt that were removed from the answer before
+token_confidence | lists of [T] | nats | minus the mean log-probability of each token's likeliest ones, a list a step
+prompt_confidence | float | probability | geometric mean probability of the prompt's least likely tokens
+policy_entropy | float | nats | mean entropy of the tokens sampled
+least_confidence | float | probability | mean of 1 minus the probability of the likeliest token
+min_margin | float | probability | mean gap between the two likeliest tokens
+transition_loss | float | squared error | error of a model of the environment's answers
+angle_concentration | float | cosines | cosines of the question's hidden states, + 8 x theirs with the prefix (GAIN-RL)
+value_l1 | float | return | mean absolute advantage (GAE) of the steps, from a critic
+positive_value_loss | float | return | mean of the positive parts of the advantages
+signed_value_loss | float | return | mean advantage
+one_step_td | float | return | mean absolute one-step TD error
+mean_value | float | return | mean value of the states, from a critic
+negative_advantage | float | return | sum of the maximised negative advantages (MNA)
+antagonist_return | float | return | mean return of another student on the same task
+features | [H] | | mean hidden state of the answer's tokens
+reference_features | [H] | | mean hidden state of the reference answer's tokens in its place
+token_features | [T, H] | | hidden state of each token of the last action
+reference_token_features | [R, H] | | hidden state of each token of the reference answer in its place
+gradient_features | [H] | | gradient of the answer's log-probability in the states that predict it (G2RL)
+answer_dispersion | float | share | entropy of a group's answers over ln K; of permutations, (different - 1) / (G - 1)
+options | int | answers | number K of answers that the task admits
+permutation | int | items | number of items that an answer puts in order
+pair | text | | name shared by a task and its rephrasing
+teacher_answer | text | | answer of a slow copy of the policy
+objective_rewards | {name: float} | reward | reward of each of several objectives, without its weight in their sum
+"""
+
+# What is found by asking again: completions, judges, models.
+_PROBERS = """
+prefix_values | [K + 1] | probability | success of answers forced after each part, the empty prefix first
+coalition_values | [2^K] | reward | value of the episode with each subset of its turns
+step_scores | [K] | score | score of each step by a process reward model or a judge
+step_labels | [K] | bool | True for a correct step; in a wrong solution, one that leads to its answer
+process_score | float | probability | quality of the reasoning
+thinking_score | float | probability | quality of the reasoning, for success-dependent trust
+consistency | float | probability | agreement of reasoning and answer
+judge_score | float | probability | a judge's score of the answer
+reward_model_score | float | score | score of a reward model
+reference_scores | [R] | score | its scores of reference answers to the same task
+token_episode | data | | the episode in the tokens of a reward model
+atom_scores | [A] | score | scores of the atomic thoughts of the reasoning
+mark | float | score | mark that another agent gave
+agent | text | | which of several agents wrote the episode
+solver_scores | [S] | score | scores of the solvers of a proposed task
+"""
+
+# What components of the loss read of a batch of N tokens.
+_BATCH = """
+logp_old | [N] | nats | log-probability under the policy before the update
+logp_ref | [N] | nats | under the reference policy
+logp_teacher | [N] | nats | under the model to distil from
+teacher_model | flag | | the run has a model to distil from, which can be sampled
+logp_prm | [N] | nats | under the implicit process reward model
+entropy | [N] | nats | entropy of the policy's distribution at each token
+entropy_grad | [N] | nats | the same with gradient
+kl_ref | [N] | nats | KL divergence to the reference over the whole vocabulary, with gradient
+value | [N] | reward | a critic's value of the state before each token
+hidden | [N, H] | | last hidden state that predicts each token
+head | function | nats | logits of given ids from hidden states
+gradient_influence | [O, O] | | inner products of the gradients of several objectives
+prompt_logp | [N] | nats | log-probability of each prompt token
+prompt_divergence | [N] | nats | divergence between the distributions after two wordings of a prompt
+twin_prompt | list of int | tokens | the task's prompt in other words
+top_tokens | [N, k] | nats | log-probabilities of the likeliest tokens
+nodes | tree | | the tree that the episodes of a group form
+node_values | tree | reward | values of the tree's states
+greedy | float | reward | return of a greedy episode of the task
+drawn | [D] | reward | returns of all episodes drawn before some were kept
+batch | flag | | the component sees the whole optimiser batch at once
+every_row | flag | | rows without advantage are scored as well
+anchor | flag | | ratios are taken against the policy before the update
+"""
+
+for _table in (_ENVIRONMENT, _LEARNER, _PROBERS, _BATCH):
+    for _line in _table.strip().splitlines():
+        add(*(part.strip() for part in _line.split("|")))

@@ -1,0 +1,109 @@
+"""`Recording`: the record of one episode while it is played; the only place that reads the ``info`` of environments.
+
+What `reset` and `step` return goes in; steps, success, progress and validity come out, and an `Episode` for rewards.
+Rollouts, evaluation and wrappers all record with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .episode import Episode, Step
+
+
+class Recording:
+    """One episode, from its reset on.
+
+    Args:
+        observation, info: what ``reset`` returned.
+
+    Attributes:
+        observation: the newest observation.
+        task_id, params, difficulty: of the task; "", {} and None where the environment does not say.
+        steps: the turns so far.
+        success: the environment's newest ``is_success``; None where it never says, as success is not inferred.
+        progress: its newest ``progress``; None where it never says.
+        valid: False once any reward was invalid: a failure of the machinery, not of the agent.
+        terminated, truncated: how the last step ended the episode, if it did.
+        extras: the newest ``info["extras"]``.
+    """
+
+    def __init__(self, observation: Any, info: Mapping[str, Any]):
+        self.observation = observation
+        self.task_id = str(info.get("task_id", ""))
+        self.params: dict[str, Any] = dict(info.get("params") or {})
+        difficulty = info.get("difficulty")
+        self.difficulty = None if difficulty is None else float(difficulty)
+        self.steps: list[Step] = []
+        self.success: bool | None = None
+        self.progress: float | None = None
+        self.valid = bool(info.get("reward_valid", True))
+        self.terminated = self.truncated = False
+        self.extras: Mapping[str, Any] = info.get("extras") or {}
+
+    @property
+    def over(self) -> bool:
+        """True once the episode has ended."""
+        return self.terminated or self.truncated
+
+    @property
+    def reward(self) -> float:
+        """The sum of the rewards so far."""
+        return float(sum(step.reward for step in self.steps))
+
+    def add(
+        self,
+        action: Any,
+        result: tuple[Any, Any, Any, Any, Mapping[str, Any]],
+        *,
+        seen: Any = None,
+        tokens: int = 0,
+        logps: tuple[float, ...] | None = None,
+    ) -> Step:
+        """Record a turn.
+
+        Args:
+            action: the agent's output.
+            result: what ``step`` returned for it: observation, reward, terminated, truncated and info.
+            seen: the observation that the agent saw, where that is not the environment's last one as it was.
+            tokens, logps: see `Step`.
+
+        Returns:
+            the turn.
+        """
+        observation, reward, terminated, truncated, info = result
+        step = Step(
+            observation=self.observation if seen is None else seen,
+            action=action,
+            reward=float(reward),
+            terms=dict(info.get("reward_terms") or {"env": float(reward)}),
+            tokens=tokens,
+            logps=logps,
+            action_error=info.get("action_error"),
+            feedback=str(info.get("feedback") or ""),
+            extras=info.get("extras") or {},
+        )
+        self.steps.append(step)
+        self.observation, self.extras = observation, step.extras
+        self.valid = self.valid and bool(info.get("reward_valid", True))
+        self.terminated, self.truncated = bool(terminated), bool(truncated)
+        if "is_success" in info:
+            self.success = bool(info["is_success"])
+        if "progress" in info:
+            self.progress = float(info["progress"])
+        return step
+
+    def episode(self, max_tokens: int | None = None) -> Episode:
+        """The turns so far, as rewards judge them; an unknown success counts as none."""
+        return Episode(
+            task_id=self.task_id,
+            params=self.params,
+            steps=tuple(self.steps),
+            success=bool(self.success),
+            progress=min(max(self.progress or 0.0, 0.0), 1.0),
+            valid=self.valid,
+            truncated=self.truncated and not self.terminated,
+            max_tokens=max_tokens,
+            extras=self.extras,
+        )

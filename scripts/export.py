@@ -1,0 +1,76 @@
+"""``palaestra export``: write a run's policy as a plain model folder, which transformers loads.
+
+examples:
+  palaestra export runs/first --out models/first
+  palaestra export runs/with-lora --merge --checkpoint best
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import tyro
+
+from ..errors import InputError, MissingExtra
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    run: tyro.conf.Positional[Path]
+    """The run's folder, or a folder of a model with adapters."""
+    merge: bool = False
+    """Add low-rank adapters to the weights. Without it a policy with adapters is written as adapters, for peft."""
+    out: Path | None = None
+    """Where to write, new or empty; by default RUN/export."""
+    checkpoint: str = "newest"
+    """Which policy: newest, best (of the run's evaluations), or a step."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    options = tyro.cli(ExportOptions, args=argv, prog="palaestra export", description=__doc__)
+    print(export(options.run, options.out or options.run / "export", options.merge, options.checkpoint))
+    return 0
+
+
+def export(run: Path, out: Path, merge: bool = False, checkpoint: str = "newest") -> Path:
+    """Write the policy of a run to ``out`` and return that path; nothing is left there if writing fails.
+
+    Args:
+        merge: add adapters to the weights.
+        checkpoint: "newest", "best" or a step.
+
+    Raises:
+        InputError: there is no such run or checkpoint, or ``out`` is in use.
+        MissingExtra: torch, transformers or peft is absent.
+    """
+    if not run.is_dir():
+        raise InputError(f"{str(run)!r} is no folder; give the folder of a run or of a model.")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{str(out)!r} exists and is not empty; choose another --out, or remove it.")
+    try:
+        from ..agents.grpo.run.folder import RunFolder, find_checkpoint, write_folder
+        from ..agents.grpo.run.models import load_policy
+        from ..agents.language.language_agent import load_model
+    except ImportError as error:
+        if error.name in ("torch", "transformers", "safetensors"):
+            raise MissingExtra("a language model", "train") from None
+        raise
+    if (run / "checkpoints").is_dir():
+        config = replace(RunFolder.reopen(run)[1], device="cpu")
+        language = load_policy(config, find_checkpoint(run, checkpoint))
+    else:
+        language = load_model(run, checkpoint=checkpoint)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with write_folder(out) as place:
+        language.save(place, merge=merge)
+    return out
+
+
+if __name__ == "__main__":
+    from .cli import run_guarded
+
+    sys.exit(run_guarded(main, sys.argv[1:]))

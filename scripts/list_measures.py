@@ -1,0 +1,153 @@
+"""The table of measures with both of its sides, for ``palaestra list measures``: who supplies a quantity, who needs it.
+
+In go the registries of environments, rewards, teachers and of the learner's stages; out comes a row for each measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import gymnasium as gym
+
+from ..envs.registration import ids
+from ..errors import InputError, MissingExtra, unknown_name
+from ..rewards import REWARDS
+from ..rewards.measures import MEASURES
+from ..teachers import TEACHERS
+from ..teachers.levels.trajectories import CRITIC_EXTRAS
+from .list_stages import Row, stages
+
+SHOWN = 4
+"""Names that are printed in full; of more, their number."""
+
+
+def measures() -> list[Row]:
+    """Every measure: name, shape, unit, what it is, what supplies it, what needs it; of many names, the first few.
+
+    Raises:
+        MissingExtra: torch is absent, which the learner's components need.
+    """
+    rows = _list_all()
+    return [{**row, **{side: _shorten_list(row[side]) for side in _SIDES}} for row in rows]
+
+
+def measure_rows(names: Sequence[str]) -> list[Row]:
+    """The named measures, with everything that supplies or needs them.
+
+    Raises:
+        InputError: there is no measure of a name.
+        MissingExtra: torch is absent.
+    """
+    for name in names:
+        if name not in MEASURES:
+            raise unknown_name("measure", name, MEASURES)
+    rows = [row for row in _list_all() if row["name"] in names]
+    return [{**row, **{side: ", ".join(row[side]) for side in _SIDES}} for row in rows]
+
+
+_SIDES = ("supplied by", "needed by")
+_ANY_SPACE = gym.spaces.Box(0.0, 1.0, (1,))
+"""A task space that teachers of every kind take; what they need does not depend on it."""
+
+
+def _list_all() -> list[Row]:
+    suppliers = _collect([*_environments(), *_components("provides")])
+    consumers = _collect([*_rewards(), *_teachers(), *_components("needs")])
+    return [
+        {
+            "name": name,
+            "shape": measure.shape,
+            "unit": measure.unit,
+            "summary": measure.summary,
+            "supplied by": suppliers.get(name) or [_find_other_source(name)],
+            "needed by": consumers.get(name, []),
+        }
+        for name, measure in MEASURES.items()
+    ]
+
+
+def _find_other_source(name: str) -> str:
+    """What supplies a measure that no registered piece does, or what has to be brought for it."""
+    if name in TO_BE_BROUGHT:
+        return f"to be brought: {TO_BE_BROUGHT[name]}"
+    return _OTHERS.get(name, "the caller")
+
+
+TO_BE_BROUGHT = {
+    "agent": "several policies, whose episodes say whose they are",
+    "antagonist_return": "the returns of a second student",
+    "expected_calls": "a data set of tool use with the right calls",
+    "hard_violation": "a control task with hard limits",
+    "memory_length": "an agent that keeps a memory of what it reads",
+    "milestones": "milestones=True of ProgramSynthesis-v0",
+    "soft_factors": "a control task with soft limits",
+    "solver_scores": "models that solve a proposed task",
+    "source_length": "an agent that keeps a memory of what it reads",
+    "sql_reference": "a data set with databases and gold queries",
+    "token_episode": "a reward model with tokens of its own",
+}
+"""Measures that no registered piece supplies by itself, and what supplies them once it is there."""
+
+_OTHERS = {
+    **dict.fromkeys(("logps", "logp_old", "entropy", "entropy_grad", "hidden", "head"), "every run"),
+    **dict.fromkeys(("prompt_logp", "prompt_divergence", "top_tokens"), "every run"),
+    **dict.fromkeys(("logp_ref", "kl_ref"), "the reference policy of every run"),
+    **dict.fromkeys(("batch", "every_row"), "the loss of every run"),
+    "gradient_influence": "every run, for rewards that learn from it",
+    "anchor": "recipes with the anchor 'policy'",
+    **dict.fromkeys(("logp_teacher", "teacher_model"), "--teacher-model"),
+    "objective_rewards": "reward gradient-influence",
+    **dict.fromkeys(CRITIC_EXTRAS, "EpisodeCritic of TeacherWrapper"),
+}
+"""Suppliers that are no registered piece of the learner or the environments."""
+
+Named = tuple[str, Iterable[str]]
+
+
+def _environments() -> Iterator[Named]:
+    for env_id in ids():
+        try:
+            env: Any = gym.make(env_id, disable_env_checker=True)
+        except MissingExtra:
+            continue
+        yield env_id.removeprefix("palaestra/"), getattr(env.unwrapped, "supplies", ())
+        env.close()
+
+
+def _rewards() -> Iterator[Named]:
+    for name, cls in REWARDS.items():
+        try:
+            yield f"reward {name}", REWARDS.make(name).needs | cls.learns_from
+        except InputError:  # it needs arguments: a composite has the needs of its parts
+            yield f"reward {name}", cls.needs if isinstance(cls.needs, frozenset) else ()
+
+
+def _teachers() -> Iterator[Named]:
+    for name in TEACHERS:
+        teacher = TEACHERS.make(name, _ANY_SPACE)
+        yield f"teacher {name}", teacher.needs | teacher.uses
+
+
+def _components(side: str) -> Iterator[Named]:
+    from ..agents.grpo.batch.scored import needs_of
+
+    for stage, registry in stages().items():
+        for name, target in registry.items():
+            names = needs_of(target) if side == "needs" else getattr(target, side, ())
+            yield f"{stage} {name}", names if isinstance(names, frozenset) else ()
+
+
+def _collect(pairs: Iterable[Named]) -> dict[str, list[str]]:
+    """Measure -> who names it."""
+    found: dict[str, list[str]] = {}
+    for who, names in pairs:
+        for name in names:
+            found.setdefault(name, []).append(who)
+    return found
+
+
+def _shorten_list(names: list[str]) -> str:
+    if len(names) <= SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[: SHOWN - 1])} and {len(names) - SHOWN + 1} more"

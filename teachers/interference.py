@@ -1,0 +1,84 @@
+"""Interference between tasks: what an update on one of them does to the others (SELF, arXiv 2510.02230).
+
+I(j <- i) is the change of log P(success on task j) by one update on task i alone. Where it is negative, practice on i
+takes from j: the reason why that paper trains on prompts which the greedy answer fails, and on no others.
+`measure_interference` takes any student; ``palaestra audit RUN`` measures it of a language model in training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class AuditedStudent(Protocol):
+    """A student whose updates can be taken back."""
+
+    def log_success(self) -> np.ndarray:
+        """Return float64[n], log P(success) of each task, in nats."""
+        ...
+
+    def train(self, task: int) -> None:
+        """Take one update on the task of that number alone."""
+        ...
+
+    def get_state(self) -> Any:
+        """Return a copy of all that an update changes."""
+        ...
+
+    def set_state(self, state: Any) -> None:
+        """Return to a copied state."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Interference:
+    """The matrix of an audit.
+
+    Attributes:
+        changes: float64[n, n] in nats; row i holds I(j <- i) for every task j.
+        before: float64[n], log P(success) of each task before any update.
+    """
+
+    changes: np.ndarray
+    before: np.ndarray
+
+    @property
+    def own(self) -> float:
+        """Mean change of the task that was trained."""
+        return float(self.changes.diagonal().mean())
+
+    @property
+    def _others(self) -> np.ndarray:
+        return self.changes[~np.eye(len(self.changes), dtype=bool)]
+
+    @property
+    def others(self) -> float:
+        """Mean change of a task that was not trained; 0 for a single task."""
+        return float(self._others.mean()) if self._others.size else 0.0
+
+    @property
+    def negative(self) -> float:
+        """Share of the pairs of different tasks with a negative change, in [0, 1]."""
+        return float((self._others < 0).mean()) if self._others.size else 0.0
+
+    @property
+    def lost(self) -> float:
+        """Mean loss of a task that was not trained, its gains counted as 0, in nats, at least 0."""
+        return float(np.maximum(-self._others, 0.0).mean()) if self._others.size else 0.0
+
+
+def measure_interference(student: AuditedStudent) -> Interference:
+    """Update the student on each task alone, from the same state each time, and measure all tasks.
+
+    The student is left in the state in which it came.
+    """
+    before, state = np.array(student.log_success(), dtype=np.float64), student.get_state()
+    changes = np.empty((len(before), len(before)))
+    for task in range(len(before)):
+        student.train(task)
+        changes[task] = student.log_success() - before
+        student.set_state(state)
+    return Interference(changes, before)

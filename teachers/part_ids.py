@@ -1,0 +1,54 @@
+"""The ids under which a teacher made of teachers passes the proposals of its parts on.
+
+A part asks to join earlier proposals (``meta["joins"]``) by its own ids, which the learner does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .protocol import Proposal, Teacher
+
+
+class PartIds:
+    """Own ids of those proposals of the parts that were for evaluation only, while a part may ask to join them."""
+
+    def __init__(self, parts: Sequence[Teacher]):
+        self._parts = list(parts)
+        self._own: dict[tuple[int, int], int] = {}  # number of the part and its id -> own id
+
+    def translate(self, part: int, meta: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the requests of a part's proposal with own ids; those that are forgotten are left out."""
+        if "joins" not in meta:
+            return meta
+        return {**meta, "joins": [self._own[part, id] for id in meta["joins"] if (part, id) in self._own]}
+
+    def remember(self, turns: Sequence[int], proposals: Sequence[Proposal], first: int) -> None:
+        """Remember a batch.
+
+        Args:
+            turns: number of the part that made each proposal.
+            proposals: the parts' own.
+            first: own id of the first; the others follow.
+        """
+        if not any("joins" in part.asks for part in self._parts):
+            return
+        kept = [part.joinable() | part._in_flight.keys() for part in self._parts]
+        self._own = {key: own for key, own in self._own.items() if key[1] in kept[key[0]]}
+        for own, (part, proposal) in enumerate(zip(turns, proposals, strict=True), first):
+            if not proposal.train:
+                self._own[part, proposal.id] = own
+
+    def joinable(self) -> frozenset[int]:
+        """Own ids of all proposals that a part may ask to join (`Teacher.joinable`)."""
+        wanted = [part.joinable() for part in self._parts]
+        return frozenset(own for (part, id), own in self._own.items() if id in wanted[part])
+
+    def save(self) -> dict[str, Any]:
+        """Return an entry of a teacher's state; {} where nothing is remembered."""
+        return {"ids": [[*key, own] for key, own in self._own.items()]} if self._own else {}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Continue from the state that holds the entry of `save`."""
+        self._own = {(int(part), int(id)): int(own) for part, id, own in saved.get("ids", ())}

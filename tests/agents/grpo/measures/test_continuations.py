@@ -1,0 +1,74 @@
+"""Values of prefixes against games whose end is known, and the credit that they give to parts of a response."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.trajectory import Group
+from palaestra.agents.grpo.components.credit.units import reward_by_token
+from palaestra.agents.grpo.measures.continuations import PrefixValues, replay_moments, step_labels, step_scores
+from palaestra.agents.grpo.measures.instruments import Instruments, add_measures
+from palaestra.agents.grpo.objective.objective import Objective
+from palaestra.agents.grpo.recipes import RECIPES
+from palaestra.agents.grpo.rollouts.starts import Start, TokenLimits
+
+from ..rollouts.conftest import ARITHMETIC, GUESS, answer_of, renderer, world  # isort: skip  # noqa: F401
+
+
+def instruments(player) -> Instruments:
+    return Instruments(player, None, None, None, None, np.random.default_rng(0))  # type: ignore[arg-type]
+
+
+def test_states_of_a_game_are_as_good_as_the_episodes_that_go_on_from_them(world):  # noqa: F811
+    # The oracle plays, and whoever goes on from its states says nothing that helps: only the end is won.
+    w = world(GUESS, "nonsense")
+    (played,) = w.player.play([Start(w.task, oracle_turns=float("inf"))])
+    trajectory = played.trajectory
+    assert trajectory.success
+    group = Group(0, (trajectory,))
+    ((row,),) = PrefixValues(samples=2)([group], instruments(w.player))
+    assert row["prefix_values"] == [0.0] * len(trajectory.turns) + [1.0]
+    measured = replace(group, trajectories=(replace(trajectory, extras=row),))
+    ((scores,),) = step_scores([measured], instruments(w.player))
+    assert scores["step_scores"] == [0.0] * (len(trajectory.turns) - 1) + [1.0]
+    ((labels,),) = step_labels([measured], instruments(w.player))
+    assert labels["step_labels"] == [False] * (len(trajectory.turns) - 1) + [True]
+
+
+def test_moments_are_those_of_the_episode(world):  # noqa: F811
+    w = world(GUESS, "1")
+    (played,) = w.player.play([Start(w.task)], states=True)
+    again = replay_moments(played.trajectory, w.player)
+    assert [moment.observation for moment in again] == [m.observation for m in played.moments[: len(again)]]
+    assert [moment.turns for moment in again] == [m.turns for m in played.moments[: len(again)]]
+
+
+def test_an_answer_is_forced_after_each_part_of_a_response(world):  # noqa: F811
+    right = ""
+    reasoning = "First I look at the two numbers for a while. " * 3
+
+    def says(session, text):
+        if session == 0:
+            return f"{reasoning}Therefore {reasoning}\n0"
+        return f"\n{right}" if "Therefore" not in text and "First" in text else "0"
+
+    w = world(ARITHMETIC, says, limits=TokenLimits(action=600, episode=2000, context=4000))
+    right = answer_of(w)
+    (played,) = w.player.play([Start(w.task)])
+    group = Group(0, (played.trajectory,))
+    measured = add_measures([group], [PrefixValues()], instruments(w.player))
+    # Right after the first part, wrong from the beginning and at the end: the second part loses what the first found.
+    assert measured[0].trajectories[0].extras["prefix_values"] == [0.0, 1.0, 0.0]
+    objective = Objective(RECIPES["mrt"])
+    ends = objective.shape(measured, lambda turn, count: w.renderer.tokens_until(turn.act_ids, count))
+    (shaped,) = ends[0].trajectories
+    assert [value for _, value in shaped.turns[0].spans] == [0.5, -0.5]
+    rewards = reward_by_token(collate(ends))
+    first_part, second_part = (tokens for tokens, _ in shaped.turns[0].spans)
+    assert rewards[first_part - 1].item() == pytest.approx(0.5)
+    assert rewards[second_part - 1].item() == pytest.approx(-0.5)
+    assert rewards.count_nonzero() == 2
+    assert w.renderer.action(shaped.turns[0].act_ids[:first_part]).endswith("while. ")

@@ -1,0 +1,86 @@
+"""Sentences on what has no effect in a run, and the anchor where weights are half precision."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from palaestra.agents.grpo.config import TrainConfig, WarmUp
+from palaestra.agents.grpo.learner import Learner, apply_overrides
+from palaestra.agents.grpo.objective.notices import recipe_notices, updates_per_batch
+from palaestra.agents.grpo.recipes import RECIPES, Stages
+
+
+def notices(recipe: str, **settings) -> list[str]:
+    config = TrainConfig(recipe=recipe, **settings)
+    return recipe_notices(apply_overrides(RECIPES[recipe], config), config)
+
+
+def test_a_clip_that_cannot_act_is_named_once():
+    (sentence,) = notices("grpo")
+    assert "every ratio is 1" in sentence
+    assert "clip(low=0.2, high=0.2)" in sentence
+    assert notices("grpo", minibatches=2) == notices("grpo", epochs=2) == []
+    (sentence,) = notices("prime_rl")
+    assert "dppo_tv" in sentence
+    assert "log_ratio_square" in sentence
+
+
+@pytest.mark.parametrize("recipe", ["dapo", "gspo", "cispo", "reinforce", "sft", "repo", "ppo"])
+def test_a_recipe_whose_parts_act_has_no_notice(recipe):
+    assert notices(recipe) == []
+
+
+def test_a_corrector_without_a_gap_is_for_stale_samplers():
+    (sentence,) = notices("tis")
+    assert "truncated_is(cap=2.0) is for stale samplers" in sentence
+    assert all(RECIPES[name].summary.startswith("for stale samplers") for name in ("tis", "mis", "icepop", "geo_mask"))
+
+
+def test_fewer_tasks_than_updates_degrade_with_a_sentence():
+    config = TrainConfig(recipe="dapo", prompts=4)
+    assert updates_per_batch(RECIPES["dapo"], config) == (4, 1)
+    (sentence,) = notices("dapo", prompts=4)
+    assert "takes 16 updates" in sentence
+    assert "at most 4" in sentence
+    assert notices("dapo", prompts=4, minibatches=2) == []
+
+
+def test_half_precision_takes_the_policy_as_the_anchor_unless_told_otherwise():
+    half = TrainConfig(recipe="gspo", dtype="bfloat16")
+    assert apply_overrides(RECIPES["gspo"], half).anchor == "rescored"
+    assert "ratios are taken against the policy" in notices("gspo", dtype="bfloat16")[0]
+    by_hand = TrainConfig(recipe="gspo", dtype="bfloat16", stages=Stages(anchor="sampler"))
+    assert apply_overrides(RECIPES["gspo"], by_hand).anchor == "sampler"
+    assert apply_overrides(RECIPES["tis"], TrainConfig(recipe="tis", dtype="bfloat16")).anchor == "policy"
+    assert apply_overrides(RECIPES["gspo"], TrainConfig(recipe="gspo")).anchor == "sampler"
+
+
+def clip_fraction(tmp_path, **settings) -> float:
+    """Of one strictly on-policy step of gspo in bfloat16."""
+    config = TrainConfig(
+        recipe="gspo",
+        dtype="bfloat16",
+        minibatches=1,
+        warmup=WarmUp(steps=0),
+        steps=1,
+        prompts=3,
+        samples=4,
+        max_new_tokens=8,
+        context=256,
+        eval_every=0,
+        final_episodes=1,
+        threads=1,
+        track=(),
+        stages=Stages(**{"shaping": "cosine-length", **settings}),
+    )
+    learner = Learner.start(tmp_path / str(len(settings)), config)
+    assert learner.run()
+    (row,) = map(json.loads, (tmp_path / str(len(settings)) / "metrics.jsonl").read_text().splitlines())
+    assert row["updates"] == 1
+    return row["clip_fraction"]
+
+
+def test_strictly_on_policy_steps_in_bfloat16_clip_no_rounding_noise(tmp_path):
+    assert clip_fraction(tmp_path) == 0
+    assert clip_fraction(tmp_path, anchor="sampler") > 0.05

@@ -1,0 +1,76 @@
+"""The best sample is written again with what the rewards found missing in it."""
+
+from __future__ import annotations
+
+import pytest
+from palaestra.agents.grpo.batch.trajectory import Origin
+from palaestra.agents.grpo.objective.objective import Objective
+from palaestra.agents.grpo.recipes import RECIPES
+from palaestra.agents.grpo.rollouts.refinement import RubricRefine
+from palaestra.errors import InputError
+
+from .conftest import WORDS, answer_of, read_rows, row_of, steps_of  # isort: skip
+
+RETRY = "does not meet these criteria:"
+
+
+def judged(world, says, **options):
+    """A world whose player adds the rewards of RGR-GRPO."""
+    w = world(WORDS, says, **options)
+    w.player.judge = Objective(RECIPES["rgr_grpo"], extras=w.environments.supplies).shape
+    return w
+
+
+def test_the_best_sample_is_written_again_with_the_criteria_that_it_misses(world):
+    steps = steps_of(world(WORDS, ""))
+    samples = ["0", "\n".join([*steps[:2], "0"]), steps[0]]
+    w = judged(world, lambda s, text: "\n".join(steps) if RETRY in text else samples[s % 3], samples=3)
+    (group,) = RubricRefine().play([w.task], w.player)
+    # Four results of a point each, and four points for the right answer.
+    assert [t.outcome for t in group.trajectories] == pytest.approx([0, 2 / 8, 1 / 8, 1])
+    prompt = w.texts(w.sampler.requests[3].ids)
+    attempt, _, critique = prompt.partition("earlier answer:\n")[2].partition(RETRY)
+    assert attempt.startswith(samples[1])
+    assert [steps[i] in critique for i in range(4)] == [False, False, True, True]
+    assert "gives the right answer" in critique
+
+
+def test_a_new_row_is_a_teachers_and_its_trained_context_has_no_critique(world):
+    steps = steps_of(world(WORDS, ""))
+    w = judged(world, lambda s, text: "\n".join(steps) if RETRY in text else "0")
+    (group,) = RubricRefine().play([w.task], w.player)
+    new = group.trajectories[-1]
+    assert set(new.turns[0].origins) == {Origin.TEACHER}
+    assert RETRY not in w.texts(row_of(new)) + new.episode.prompt
+    assert new.turns[0].obs_ids == group.trajectories[0].turns[0].obs_ids
+
+
+def test_a_group_whose_best_sample_meets_every_criterion_stays_as_it_is(world):
+    steps = steps_of(world(WORDS, ""))
+    w = judged(world, lambda s, text: "\n".join(steps) if s == 0 else "0")
+    (group,) = RubricRefine().play([w.task], w.player)
+    assert len(w.sampler.requests) == len(group.trajectories) == 2
+
+
+def test_only_a_better_row_may_take_the_place_of_a_failure(world):
+    for written, expected in (("0", ["0", "0"]), (right := answer_of(world(WORDS, "")), [right, "0"])):
+        w = judged(world, lambda s, text, new=written: new if RETRY in text else "0")
+        (group,) = RubricRefine(keep="better", merge="failures").play([w.task], w.player)
+        assert [t.turns[0].action for t in group.trajectories] == expected
+
+
+def test_without_remarks_of_rewards_the_environment_criticises(world):
+    w = world(WORDS, "pear")
+    (group,) = RubricRefine().play([w.task], w.player)
+    assert group.trajectories[0].turns[0].feedback in w.texts(w.sampler.requests[2].ids)
+
+
+def test_a_template_without_its_places_is_refused():
+    with pytest.raises(InputError, match="critique"):
+        RubricRefine(template="{attempt}")
+
+
+def test_a_run_of_rgr_grpo_adds_a_row_to_each_group(train):
+    (row,) = read_rows(train(WORDS, "--axis", "steps=2", "--recipe", "rgr_grpo", "--prompts", "2"), "metrics")
+    assert row["episodes"] == 6
+    assert row["shaping/rubric"] >= 0

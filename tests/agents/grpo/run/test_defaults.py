@@ -1,0 +1,67 @@
+"""Defaults that follow the model, from its configuration alone."""
+
+from __future__ import annotations
+
+import pytest
+from palaestra.agents.grpo import configure
+from palaestra.agents.grpo.config import TrainConfig
+from palaestra.agents.grpo.run.defaults import choose_defaults, describe_defaults
+from palaestra.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> str:
+    """The configuration of a model of half a billion weights, stored in half precision; there are no weights."""
+    from transformers import Qwen2Config
+
+    folder = tmp_path_factory.mktemp("large")
+    shape = {"hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24, "num_attention_heads": 14}
+    Qwen2Config(
+        **shape,
+        num_key_value_heads=2,
+        vocab_size=151936,
+        max_position_embeddings=32768,
+        tie_word_embeddings=True,
+        dtype="bfloat16",
+    ).save_pretrained(folder)
+    return str(folder)
+
+
+def test_a_large_model_gets_the_rates_and_budgets_of_published_runs(large):
+    chosen = choose_defaults(large, device="cpu")
+    assert chosen.parameters == 494_032_768
+    assert chosen.values == {
+        "lr": 1e-6,
+        "max_new_tokens": 1024,
+        "max_episode_tokens": 4096,
+        "context": 4096,
+        "dtype": "float32",
+    }
+    assert choose_defaults(large, lora=16, device="cpu").values["lr"] == pytest.approx(1e-5)
+    assert choose_defaults(large, device="cuda").values["dtype"] == "bfloat16"
+
+
+def test_a_small_model_is_trained_like_the_tiny_one_within_its_positions(small, tmp_path):
+    small.model.config.save_pretrained(tmp_path)
+    tiny = TrainConfig()
+    chosen = choose_defaults(str(tmp_path))
+    assert {name: getattr(tiny, name) for name in chosen.values} == {**chosen.values}
+    small.model.config.__class__(**{**small.model.config.to_dict(), "max_position_embeddings": 96}).save_pretrained(
+        tmp_path
+    )
+    assert choose_defaults(str(tmp_path)).values["context"] == 96
+
+
+def test_options_win_and_the_sentence_says_which_were_chosen(large):
+    config = configure(large, lr=1e-4, steps=3)
+    assert (config.model, config.lr, config.steps, config.max_new_tokens) == (large, 1e-4, 3, 1024)
+    sentence = describe_defaults(config)
+    assert "has 494,032,768 parameters" in sentence
+    assert "max_new_tokens 1024 (room for a worked answer)" in sentence
+    assert sentence.endswith("set otherwise: lr 0.0001 (by default 1e-06).")
+    assert configure("tiny", steps=3) == TrainConfig(steps=3)
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    with pytest.raises(InputError, match="a folder without a model"):
+        choose_defaults(str(tmp_path))

@@ -1,0 +1,194 @@
+"""Every component of every stage changes a training step that is typed as on the command line (see `one_step`).
+
+A step with ``--STAGE component`` is compared with the same step without it. Where the component is what GRPO has there
+anyway, the step without it has another one.
+"""
+
+from __future__ import annotations
+
+import pytest
+from palaestra.agents.grpo.recipes.stages import STAGES
+from palaestra.scripts.list_stages import components
+
+from .one_step import AGAIN, CUT, FEW, GUESS, HOT, OLD, SUMS, TAUGHT, THREE, TURNS, UNTRAINED, UPDATES  # isort: skip
+
+FAR = f"{TURNS} --surrogate clip --lr 1e-1 --epochs 3"
+"""Ratios far from 1, of episodes that fail, too."""
+TREE = "split_tree(spacing=1,splits=1)"
+ANSWER = "guided(trigger='always',where='chunks')"
+VINE = "vine(at='token',every=1,continuations=2)"
+LESSON = f"palaestra/TutorDialogue-v0 {UNTRAINED} --prompts 1 --samples 2 --recipe dpo"
+CRITIC = f"{GUESS} --auxiliaries critic"
+PRM = f"{GUESS} --steps 2 --auxiliaries implicit_prm(lr=1e-3)"
+
+LINES: dict[str, str] = {
+    "replay": AGAIN,
+    "corrector": OLD,
+    "surrogate": UPDATES,
+    "regularisers": f"{UPDATES} --regularisers none",
+    "reference": THREE,
+    "guards": UPDATES,
+}
+"""Stage -> a step in which its components have something to act on; others act on the guesses."""
+
+EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "rollout": {
+        "growing_groups": (f"{GUESS} --steps 4", "growing_groups(patience=1,gain=1.0)"),
+        "guided": (GUESS, "guided(trigger='always')"),
+        "independent": (f"{GUESS} --rollout greedy_twin", "independent"),
+        "rubric_refine": (SUMS, "rubric_refine"),
+        "rule_pairs": (LESSON, "rule_pairs"),
+        "vine": (f"{GUESS} --returns success", f"{VINE} --returns segment_gain --baseline none"),
+    },
+    "filters": {
+        "balanced": (GUESS, "balanced(keep=2)"),
+        "fewer_failures": (f"{GUESS} --prompts 6 --samples 3", "fewer_failures"),
+        "high_variance": (FEW, "high_variance(share=0.25)"),
+        "max_variance": (GUESS, "max_variance(keep=2)"),
+        "mixed_outcomes": (FEW, "mixed_outcomes"),
+        "pass_rate": (FEW, "pass_rate"),
+        "shortest": (GUESS, "shortest(keep=2)"),
+        "sound": (TURNS, "sound"),
+        "untruncated": (CUT, "untruncated"),
+    },
+    "replay": {
+        "none": (f"{AGAIN} --replay prompt_replay", "none"),
+        "self_imitation": (AGAIN, "self_imitation(threshold=0.0,good=1)"),
+        "past_successes": (AGAIN, "past_successes(only_failed=False)"),
+    },
+    "auxiliaries": {
+        "critic": (GUESS, "critic --returns gae"),
+        "implicit_prm": (f"{GUESS} --steps 2", "implicit_prm(lr=1e-3) --returns implicit_token"),
+        "token_reward": (GUESS, "token_reward --adjustments token_reward_weight"),
+    },
+    "returns": {
+        "gae": (CRITIC, "gae"),
+        "given": (f"{AGAIN} --replay recompose", "given --baseline none --scale none"),
+        "implicit_token": (PRM, "implicit_token"),
+        "implicit_turn": (PRM, "implicit_turn"),
+        "kl_gae": (CRITIC, "kl_gae"),
+        "kl_outcome": (f"{GUESS} --steps 2", "kl_outcome"),
+        "min_form": (f"{TURNS} --shaping count-bonus", "min_form"),
+        "node_return": (f"{GUESS} --rollout {TREE}", "node_return"),
+        "outcome": (f"{GUESS} --returns outcome_by_token", "outcome"),
+        "outcome_by_turn": (TURNS, "outcome_by_turn"),
+        "prioritised_terms": (f"{GUESS} --shaping count-bonus --steps 2", "prioritised_terms"),
+        "process_to_go": (f"{TURNS} --shaping count-bonus", "process_to_go"),
+        "segment_gain": (f"{GUESS} --rollout {VINE}", "segment_gain"),
+        "success": (f"{GUESS} --shaping count-bonus", "success"),
+        "turn_gae": (f"{TURNS} --auxiliaries critic", "turn_gae"),
+        "turn_return": (f"{TURNS} --shaping count-bonus", "turn_return"),
+        "turn_reward": (f"{TURNS} --shaping count-bonus", "turn_reward"),
+        "turning_point": (f"{GUESS} --rollout {VINE}", "turning_point"),
+    },
+    "baseline": {
+        "anchor_state": (f"{TURNS} --returns turn_return(discount=0.9)", "anchor_state"),
+        "depth_mean": (f"{GUESS} --rollout {TREE} --returns node_return", "depth_mean"),
+        "drawn_mean": (f"{GUESS} --rollout adaptive_rounds", "drawn_mean"),
+        "greedy": (f"{GUESS} --rollout greedy_twin", "greedy"),
+        "group_mean": (f"{GUESS} --baseline leave_one_out --scale none --max-grad-norm 100", "group_mean"),
+        "own_mean": (TURNS, "own_mean"),
+        "same_turn": (f"{TURNS} --returns turn_return(discount=0.9)", "same_turn"),
+        "siblings": (f"{GUESS} --rollout {TREE} --returns node_return", "siblings"),
+    },
+    "scale": {
+        "drawn_std": (f"{GUESS} --rollout adaptive_rounds", "drawn_std"),
+        "group_std": (f"{GUESS} --scale none", "group_std"),
+    },
+    "adjustments": {
+        "bounded": (GUESS, "bounded(low=-0.5,high=0.5)"),
+        "dual_uncertainty": (f"{GUESS} --rollout perturbed_twin", "dual_uncertainty"),
+        "given": (f"{AGAIN} --replay recompose", "given"),
+        "hidden_rank": (GUESS, "hidden_rank(stride=1)"),
+        "negative_hidden_reward": (GUESS, "negative_hidden_reward(beta=0.0)"),
+        "shared_mean": (f"{TURNS} --recipe grpo --shaping count-bonus --rollout random_tree", "shared_mean"),
+        "sigma_filter": (GUESS, "sigma_filter(sigmas=1.0)"),
+        "sign_weights": (GUESS, "sign_weights(positive=0.5)"),
+        "suffix_kl": (f"{GUESS} --steps 2", "suffix_kl"),
+        "thoughts": (TURNS, "thoughts(term='success')"),
+        "token_reward_weight": (f"{GUESS} --auxiliaries token_reward", "token_reward_weight"),
+        "turn_discount": (TURNS, "turn_discount"),
+        "turns_ahead": (TURNS, "turns_ahead"),
+    },
+    "masks": {
+        "first_turns": (TURNS, "first_turns"),
+        "hint_entropy": (f"{GUESS} --recipe igpo_inpainting --masks none --rollout {ANSWER}", "hint_entropy"),
+        "last_turns": (TURNS, "last_turns"),
+        "nonzero": (FEW, "nonzero"),
+        "role": (f"{GUESS} --rollout self_play", "role(who='solver')"),
+        "unguided": (f"{GUESS} --rollout guided(trigger='always',merge='add',count=2)", "unguided"),
+        "unshared": (f"{GUESS} --rollout {TREE}", "unshared"),
+        "untruncated": (CUT, "untruncated"),
+        "within_length": (GUESS, "within_length(share=0.4)"),
+        "without_errors": (TURNS, "without_errors"),
+    },
+    "weights": {
+        "length_preference": (GUESS, "length_preference(power=1.0)"),
+        "priorities": (f"{GUESS} --axis terms=2:6 --steps 3", "priorities"),
+        "roles": (f"{GUESS} --rollout self_play", "roles(factors={'solver':0.5})"),
+        "signs": (GUESS, "signs(positive=0.5)"),
+        "turn_discount": (TURNS, "turn_discount"),
+        "version_decay": (f"{AGAIN} --replay prompt_replay", "version_decay"),
+    },
+    "corrector": {
+        "both": (OLD, "both(first=icepop(low=0.99,high=1.01))"),
+        "none": (f"{OLD} --corrector importance", "none"),
+        "outlier_token": (OLD, "outlier_token(floor=0.4)"),
+    },
+    "surrogate": {
+        "by_origin": (f"{TURNS} --surrogate clip", "by_origin(teacher=shaped_ratio)"),
+        "clip_preclipped": (HOT, "clip_preclipped(largest=1.25)"),
+        "dual_clip": (FAR, "dual_clip(worst=1.25)"),
+        "moving_clip": (f"{AGAIN} --lr 1e-2 --replay mix_policy --anchor policy --minibatches 2", "moving_clip"),
+        "two_sided": (FAR, "two_sided(delta=1.25)"),
+        "clip": (f"{UPDATES} --surrogate reinforce", "clip"),
+        "distill": (f"{TAUGHT} --minibatches 3", "distill"),
+    },
+    "regularisers": {
+        "kdrl": (TAUGHT, "kdrl"),
+    },
+    "reference": {
+        "at_step": (THREE, "at_step(step=1)"),
+        "frozen": (f"{THREE} --reference previous", "frozen"),
+        "on_stall": (f"{THREE} --eval-every 1 --eval-episodes 1", "on_stall(patience=1,min_gain=2.0)"),
+        "periodic": (THREE, "periodic(every=1)"),
+    },
+    "reduction": {
+        "sequence_mean": (f"{GUESS} --reduction token_mean", "sequence_mean"),
+        "turn_mean": (f"{TURNS} --reduction sequence_mean", "turn_mean"),
+    },
+    "guards": {
+        "at_most": (UPDATES, "at_most(statistic='entropy',limit=0.0)"),
+        "max_clip_bias": (f"{HOT} --regularisers clip_bias", "max_clip_bias(limit=0.0)"),
+        "max_clip_fraction": (HOT, "max_clip_fraction(limit=0.0)"),
+        "max_kl": (UPDATES, "max_kl(limit=0.0)"),
+        "min_ess": (UPDATES, "min_ess(share=1.0)"),
+    },
+}
+"""Stage -> component -> the step without it, and what is typed after --STAGE, where these are others."""
+
+METERS = {"clip_bias": "clip_correction"}
+"""Regularisers without a gradient, and what they report."""
+
+PARTS = [
+    (stage, name)
+    for stage, registry in STAGES.items()
+    if stage not in ("measures", "source")
+    for name, component in registry.items()
+    if not getattr(component, "brings", "")
+]
+
+
+@pytest.mark.parametrize(("stage", "name"), PARTS)
+def test_a_component_changes_the_step(stage, name, step):
+    line, text = EXCEPTIONS.get(stage, {}).get(name, (LINES.get(stage, GUESS), name))
+    plain, changed = step(line), step(f"{line} --{stage} {text}")
+    if name in METERS:
+        assert METERS[name] in set(changed.metrics) - set(plain.metrics)
+    else:
+        assert changed.weights != plain.weights
+
+
+def test_what_cannot_act_says_what_must_be_brought():
+    told = {row["name"] for row in components() if "(bring " in row["summary"]}
+    assert told == {"by_role", "kl_k1", "rollouts"}
