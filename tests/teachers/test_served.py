@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import socket
+import tempfile
 import threading
 import time
 from multiprocessing import AuthenticationError
@@ -107,8 +108,19 @@ def test_workers_of_stable_baselines3_teach_one_teacher():
         envs.close()
 
 
-def test_ray_actors_teach_one_teacher(space):
-    ray = pytest.importorskip("ray")
+@pytest.fixture
+def ray():
+    """Ray with two workers; its files lie in a folder of a short name, as the paths of its sockets are bounded."""
+    module = pytest.importorskip("ray")
+    with tempfile.TemporaryDirectory(prefix="r-") as folder:
+        module.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=folder)
+        try:
+            yield module
+        finally:
+            module.shutdown()
+
+
+def test_ray_actors_teach_one_teacher(space, ray):
 
     class Worker:
         def __init__(self, handle):
@@ -119,17 +131,13 @@ def test_ray_actors_teach_one_teacher(space):
                 self.env.reset()
                 self.env.step(self.env.unwrapped.oracle())
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        with serve(make("alp-gmm", space)) as teacher:
-            workers = [ray.remote(Worker).remote(teacher.handle(str(i))) for i in range(2)]
-            ray.get([worker.play.remote(5) for worker in workers])
-            assert teacher.metrics()["observed"] == 10
-            ray.kill(workers[0])
-            ray.get(workers[1].play.remote(2))
-            assert teacher.metrics()["observed"] == 12
-    finally:
-        ray.shutdown()
+    with serve(make("alp-gmm", space)) as teacher:
+        workers = [ray.remote(Worker).remote(teacher.handle(str(i))) for i in range(2)]
+        ray.get([worker.play.remote(5) for worker in workers])
+        assert teacher.metrics()["observed"] == 10
+        ray.kill(workers[0])
+        ray.get(workers[1].play.remote(2))
+        assert teacher.metrics()["observed"] == 12
 
 
 def test_a_teacher_that_was_pickled_is_refused(space):
