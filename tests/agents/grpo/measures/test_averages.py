@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import copy
 from dataclasses import replace
 
@@ -104,20 +105,28 @@ def test_the_decay_of_the_slow_copy_is_an_option_of_a_run(small, train):
     assert copied.target.decay == 0.25
 
 
-def test_a_run_labelled_by_its_average_continues_bit_for_bit(config, tmp_path):
-    stages = Stages(shaping="co-rewarding(view='teacher') + rlp", measures="teacher_answer(decay=0.5, samples=3)")
-    config = replace(config, stages=stages, steps=3, max_new_tokens=1, checkpoint_every=1)
+@pytest.mark.parametrize(
+    ("shaping", "measures"),
+    [
+        ("co-rewarding(view='teacher') + rlp", "teacher_answer(decay=0.5, samples=3)"),
+        ("mrt + shapley + consistency + subgoals", "none"),
+        ("renorm + annealed-process + multi-agent-evolve + trusted-thinking + lsc", "none"),
+    ],
+    ids=["averages", "probers", "judges"],
+)
+def test_a_run_that_measures_continues_bit_for_bit(shaping, measures, config, tmp_path):
+    config = replace(config, stages=Stages(shaping=shaping, measures=measures), steps=3, checkpoint_every=1)
     Learner.start(tmp_path / "whole", config).run()
     learner = Learner.start(tmp_path / "halves", config)
     learner.run(lambda progress: learner.stop() if progress.phase == "train" and progress.step == 1 else None)
     assert Learner.resume(tmp_path / "halves").run()
     for name in ("metrics.jsonl", "trajectories.jsonl"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "halves" / name).read_bytes()
-    for name in ("model.safetensors", "measures.pt"):
-        one, two = (newest_checkpoint(tmp_path / run) / name for run in ("whole", "halves"))
-        assert one.read_bytes() == two.read_bytes()
-    rows = (tmp_path / "whole" / "metrics.jsonl").read_text()
-    assert '"shaping/co-rewarding"' in rows
+    saved = [newest_checkpoint(tmp_path / run) for run in ("whole", "halves")]
+    for name in ("model.safetensors", *(file.name for file in saved[0].glob("measures.pt"))):
+        assert (saved[0] / name).read_bytes() == (saved[1] / name).read_bytes()
+    last = json.loads((tmp_path / "whole" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert {f"shaping/{name.partition('(')[0]}" for name in shaping.split(" + ")} <= set(last)
 
 
 @pytest.mark.parametrize("changes", [{"lora": 2}, {"dtype": "bfloat16"}], ids=["lora", "bfloat16"])
