@@ -17,7 +17,7 @@ _PATIENCE = 3
 _LATE = "TimeoutError: "
 
 # Every episode has a namespace of its own, so that a program remembers nothing of the episodes before.
-_HARNESS = '''
+_HARNESS = """
 def judge(source, episodes):
     code = compile(source, "reward.py", "exec")
     return [_judge(code, episode) for episode in episodes]
@@ -38,9 +38,8 @@ def _judge(code, episode):
             raise ValueError("dense must have at most 32 terms, not " + str(len(terms)))
         for name, term in terms.items():
             if not isinstance(name, str) or not isinstance(term, (int, float)):
-                raise TypeError(
-                    "dense must be a number or a dict of numbers by name, not " + repr(name)[:80] + ": " + repr(term)[:80]
-                )
+                found = repr(name)[:80] + ": " + repr(term)[:80]
+                raise TypeError("dense must be a number or a dict of numbers by name, not " + found)
         return [int(sparse), {name: _to_float(term) for name, term in terms.items()}, ""]
     except BaseException as error:
         line, trace = 0, error.__traceback__
@@ -57,7 +56,7 @@ def _to_float(number):
         return float(number)
     except OverflowError:
         return float("inf") if number > 0 else float("-inf")
-'''
+"""
 
 
 def judge_in_sandbox(program: str, episodes: Sequence[Mapping[str, Any]]) -> list[Any] | None:

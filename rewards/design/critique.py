@@ -28,9 +28,7 @@ class Critique:
     values: tuple[ProgramValue, ...] = ()
 
 
-def criticise(
-    reply: str, episodes: Sequence[Episode], supplies: Collection[str], runner: str = "sandbox"
-) -> Critique:
+def criticise(reply: str, episodes: Sequence[Episode], supplies: Collection[str], runner: str = "sandbox") -> Critique:
     """Check the program in a reply: its grammar, that the environment supplies what it reads, and, by two runs on each
     recorded episode, that it returns the documented type and range, the same both times, and agrees with success.
 
@@ -64,7 +62,7 @@ def _find_fault(episodes: Sequence[Episode], first: Sequence[ProgramValue], seco
     under = sum(value.sparse != 1 and episode.success for value, episode in zip(first, episodes, strict=True))
     if over or under:
         return (
-            f"sparse must be 1 for a success and -1 or 0 for a failure: it was 1 for {over} failed and less for {under} "
-            f"successful episodes of {count}."
+            f"sparse must be 1 for a success and -1 or 0 for a failure: of {count} episodes, it was 1 for {over} "
+            f"failures and less for {under} successes."
         )
     return ""

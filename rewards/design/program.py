@@ -31,11 +31,12 @@ EPISODE_KEYS = {
 """What every program reads of an episode, whatever the environment."""
 _TURN_KEYS = frozenset({"observation", "action", "reward", "error", "feedback"})
 
-_BUILTINS = frozenset(
-    "abs all any bool dict divmod enumerate filter float frozenset int isinstance len list map max min pow range "
-    "reversed round set slice sorted str sum tuple zip ArithmeticError AttributeError Exception IndexError KeyError "
-    "LookupError OverflowError TypeError ValueError ZeroDivisionError".split()
-)
+_BUILTINS = {
+    *("abs", "all", "any", "bool", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "isinstance"),
+    *("len", "list", "map", "max", "min", "pow", "range", "reversed", "round", "set", "slice", "sorted", "str", "sum"),
+    *("tuple", "zip", "ArithmeticError", "AttributeError", "Exception", "IndexError", "KeyError", "LookupError"),
+    *("OverflowError", "TypeError", "ValueError", "ZeroDivisionError"),
+}
 _REFUSED = {
     ast.ClassDef: "a class",
     ast.Global: "global",
@@ -111,9 +112,8 @@ def _faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield line, f"assignment to the attribute {node.attr!r} is refused; keep values in variables"
         elif isinstance(node, ast.Name) and node.id.startswith("__"):
             yield line, f"the name {node.id!r} is refused"
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in own | _BUILTINS:
-            if hasattr(builtins, node.id):
-                yield line, f"the builtin {node.id!r} is refused; programs read the episode and return numbers"
+        elif isinstance(node, ast.Name) and node.id not in own | _BUILTINS and hasattr(builtins, node.id):
+            yield line, f"the builtin {node.id!r} is refused; programs read the episode and return numbers"
 
 
 def _check_signature(tree: ast.Module) -> None:

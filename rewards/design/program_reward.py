@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @register("program")
 class ProgramReward(PooledReward):
-    """Reward of a whole episode by a Python program: the sign of its sparse reward, and a tenth of that of its dense one.
+    """Reward of a whole episode by a Python program: the sign of its sparse reward, and a tenth of its dense one's.
 
     The program is a file that defines ``reward(episode)``, which returns ``(sparse, dense)``: sparse -1, 0 or 1, dense
     a number or a dictionary of named numbers. `describe_episode` says what it can read; ``palaestra design`` lets a
@@ -77,7 +77,9 @@ class ProgramReward(PooledReward):
         if found:
             self._log_errors(found)
         values = iter(found if found is not None else [None] * len(valid))
-        return [[self._judge(episode, next(values) if episode.valid else None) for episode in group] for group in groups]
+        return [
+            [self._judge(episode, next(values) if episode.valid else None) for episode in group] for group in groups
+        ]
 
     def _judge(self, episode: Episode, value: ProgramValue | None) -> Verdict:
         if value is None:

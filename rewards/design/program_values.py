@@ -43,15 +43,17 @@ class ProgramValue:
         return float(sum(self.dense.values()))
 
 
-def describe_episode(supplies: Collection[str]) -> str:
+def describe_episode(supplies: Collection[str], example: Episode | None = None) -> str:
     """Describe the argument of a program for its author, one line a key: those of every episode, and what the
-    environment supplies, as the table of measures documents it."""
+    environment supplies, as the table of measures documents it, with the beginnings of an example's values."""
     lines = [f'episode["{name}"]: {text}' for name, text in EPISODE_KEYS.items()]
     for name in sorted(set(supplies) - {"feedback"}):
         measure = MEASURES[name]
         unit = f", in {measure.unit}" if measure.unit else ""
-        lines.append(f'episode["{name}"]: {measure.shape}{unit}; {measure.summary}; None where it is not known')
-    return "\n".join(lines)
+        shown = repr(_to_plain(example.extras.get(name))) if example is not None else ""
+        such = f", such as {shown[:80]}{' ...' if len(shown) > 80 else ''}" if shown else ""
+        lines.append(f'episode["{name}"]: {measure.shape}{unit}; {measure.summary}{such}')
+    return "\n".join([*lines, "K is the number of turns; every value that the environment supplies can be None."])
 
 
 def run_program(
