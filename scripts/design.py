@@ -162,9 +162,9 @@ class Design:
         if best is None:
             self._say(f"no program was accepted; prompts, replies and reasons are in {self.out / 'design.jsonl'}")
             return 1
-        self._say(
-            f"""train with: palaestra train {self.config.env} --shaping "program(file='{self.out}/reward.py')\""""
-        )
+        shaping = f"program(file='{self.out / 'reward.py'}')"
+        words = shlex.join(["palaestra", "train", self.config.env, *self._environment_words()])
+        self._say(f'train with: {words} --shaping "{shaping}"')
         return 0
 
     def _try(self, folder: Path) -> Candidate | int | None:
@@ -271,7 +271,7 @@ def _program_of(run: Path) -> str:
 
     shaping = (read_run_settings(run).get("stages") or {}).get("shaping") or "none"
     files = [Path(part.params["file"]) for part in Component.parse_all(shaping) if part.name == "program"]
-    return files[0].read_text(encoding="utf-8") if files and files[0].is_file() else ""
+    return files[0].read_text(encoding="utf-8").rstrip() if files and files[0].is_file() else ""
 
 
 def _newest_success(run: Path) -> float:

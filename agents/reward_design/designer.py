@@ -125,7 +125,7 @@ def _review(critic: Agent, task: DesignTask, program: RewardProgram, critique: C
     verdict = reply.rpartition("</think>")[2].strip()
     if not verdict.upper().startswith("REJECT"):
         return critique
-    reason = verdict[len("REJECT") :].strip(" :.\n") or "no reason was given"
+    reason = verdict[len("REJECT") :].lstrip(" :\n") or "no reason was given"
     return replace(critique, program=None, text=f"a reviewer says: {shorten(reason, 1500)}", values=())
 
 
