@@ -132,10 +132,10 @@ class Design:
         nobody = "none" if isinstance(self.author, ScriptedAuthor) else config.author
         self.critic = self._find_reader(config.critic or nobody)
         self.analyser = self._find_reader(config.analyser or nobody)
+        self.task, self.recorded = self._record()
         self.previous, self.analysis = "", ""
         if config.run is not None:
             self.previous, self.analysis = _program_of(config.run), analyse(read_rows(config.run), self.analyser)
-        self.task, self.recorded = self._record()
         self.console = Console()
         self._log: list[dict[str, Any]] = []
 

@@ -86,27 +86,28 @@ def summarise(rows: Rows) -> str:
 
 
 def _summarise_program(rows: Rows, parts: Sequence[np.ndarray]) -> list[str]:
-    lines = []
     values = [row["program_value"] for row in rows]
     failures = Counter(value["error"] for value in values if value["error"])
-    lines += [f"your program failed on {count} episodes: {error}" for error, count in failures.most_common(3)]
-    for name in sorted({name for value in values for name in value["dense"]}):
-        series = [[v for i in part if (v := values[i]["dense"].get(name)) is not None] for part in parts]
+    lines = [f"your program failed on {count} episodes: {error}" for error, count in failures.most_common(3)]
+    # A number that is not finite is null in the rows of a run.
+    dense = [{name: np.nan if v is None else v for name, v in value["dense"].items()} for value in values]
+    for name in sorted({name for terms in dense for name in terms}):
+        series = [[v for i in part if np.isfinite(v := dense[i].get(name, np.nan))] for part in parts]
         shown = [
             f"{label} " + " ".join(f"{take(numbers):.3g}" if numbers else "-" for numbers in series)
             for label, take in (("mean", np.mean), ("lowest", min), ("highest", max))
         ]
-        lines.append(f"dense term {name}: {'; '.join(shown)}")
+        infinite = sum(name in terms and not np.isfinite(terms[name]) for terms in dense)
+        lines.append(f"dense term {name}: {'; '.join(shown)}" + (f"; not finite {infinite} times" if infinite else ""))
+    signs = [int(np.sign(np.nan_to_num(sum(terms.values())))) for terms in dense]
     for label, success in (("successes", True), ("failures", False)):
-        totals = [sum(v["dense"].values()) for v, row in zip(values, rows, strict=True) if row["is_success"] is success]
-        if totals:
-            above, below = sum(total > 0 for total in totals), sum(total < 0 for total in totals)
+        own = [sign for sign, row in zip(signs, rows, strict=True) if row["is_success"] is success]
+        if own:
             lines.append(
-                f"sign of the dense sum for {len(totals)} {label}: {above} positive, {below} negative, "
-                f"{len(totals) - above - below} zero"
+                f"sign of the dense sum for {len(own)} {label}: {own.count(1)} positive, {own.count(-1)} negative, "
+                f"{own.count(0)} zero"
             )
-    signs = {float(np.nan_to_num(np.sign(sum(value["dense"].values())))) for value in values}
-    if len(signs) == 1:
+    if len(set(signs)) == 1:
         lines.append("As the sign of the dense sum is the same for every episode, it teaches nothing.")
     return lines
 

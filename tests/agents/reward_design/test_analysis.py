@@ -37,6 +37,14 @@ def test_errors_of_actions_and_of_the_program_are_counted():
     assert "your program failed on 1 episodes: KeyError (line 2): 'x'" in text
 
 
+def test_numbers_that_are_not_finite_are_counted_as_a_run_writes_them():
+    rows = rows_of([episode(False)] * 2, [ProgramValue(0, {"a": 1.0}), ProgramValue(0, {"a": 3.0})])
+    rows[1]["program_value"]["dense"]["a"] = None
+    text = summarise(rows)
+    assert "dense term a: mean 1 -; lowest 1 -; highest 1 -; not finite 1 times" in text
+    assert "2 failures: 1 positive, 0 negative, 1 zero" in text
+
+
 def test_a_dense_reward_of_one_sign_is_said_to_teach_nothing():
     text = summarise(
         rows_of([episode(True), episode(False)], [ProgramValue(1, {"a": 1.0}), ProgramValue(0, {"a": 9.0})])
