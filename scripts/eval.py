@@ -42,8 +42,8 @@ class EvalOptions:
     """Environment id; "module:id" imports the module first. The folder of a run stands for what it was trained on:
     environment, axes and options, with the run as the agent."""
     agent: str | None = None
-    """A registered agent, with arguments if any, as in "endpoint(model='m')"; module:attribute (an agent or any callable
-    observation -> action), the folder of a run or of a model, or a hub id; by default random."""
+    """A registered agent, with arguments if any, as in "endpoint(model='m')"; module:attribute (an agent or any
+    callable observation -> action), the folder of a run or of a model, or a hub id; by default random."""
     episodes: int = 100
     """How many to play."""
     seed: int = 0

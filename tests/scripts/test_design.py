@@ -96,6 +96,27 @@ def test_without_training_the_recorded_episodes_are_analysed(tmp_path, replies):
     assert "success: 1.00 1.00 0.00 0.00" in prompt  # two of the oracle, two of the random agent
 
 
+ROLES = f"""
+reviews = iter(["REJECT: it pays for letters.", "ACCEPT", "ACCEPT"])
+
+def play(prompt):
+    if prompt.startswith("You review"):
+        return next(reviews)
+    return "It only says hello." if prompt.startswith("You analyse") else {LETTERS!r}
+"""
+
+
+def test_one_author_is_designer_critic_and_analyser(tmp_path, monkeypatch):
+    (tmp_path / "three_roles.py").write_text(ROLES)
+    monkeypatch.syspath_prepend(tmp_path)
+    out = tmp_path / "design"
+    assert main(["design", *DOORS, "--author", "three_roles:play", "--rounds", "2", "--out", str(out)]) == 0
+    first, again, second = (row["prompt"] for row in rows(out / "design.jsonl"))
+    assert "reviewer" not in first
+    assert "It was rejected: a reviewer says: it pays for letters." in again
+    assert "An analyst's view of failed episodes:\nIt only says hello." in second
+
+
 def test_no_accepted_program_is_exit_code_1(tmp_path, replies):
     assert main(["design", *DOORS, "--attempts", "2", *replies(BROKEN, RAISING)]) == 1
     assert not (tmp_path / "design" / "reward.py").exists()
