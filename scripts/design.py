@@ -121,7 +121,8 @@ class Design:
         if config.candidates > 1 and words is None:
             raise InputError(f"--candidates {config.candidates} are chosen among by training; add -- --steps 50.")
         self.words = None if words is None else [config.env, *self._environment_words(), *words]
-        if taken := sorted({"--shaping", "--out", "--resume", "--axis", "--env-option"} & set(words or ())):
+        own = {"--shaping", "--out", "--resume", "--axis", "--env-option"}
+        if taken := sorted(own & {word.partition("=")[0] for word in words or ()}):
             raise InputError(f"palaestra design sets {taken[0]} of the training itself; leave it out after --.")
         if self.words is not None:
             train.read_config(self.words)  # raises before anybody is asked

@@ -100,7 +100,7 @@ def design_program(
     if previous:
         opening += f"\n\nThe program of the last round:\n{fenced(previous)}"
     if analysis:
-        opening += f"\n\nHow the agent fared with it:\n{analysis}\n\nWrite a better program."
+        opening += f"\n\nHow the agent fared:\n{analysis}\n\nWrite a better program."
     made: list[Attempt] = []
     prompt = opening
     while len(made) < attempts:

@@ -64,7 +64,7 @@ def test_the_last_program_and_how_it_went_are_in_the_prompt_of_the_next_round(ta
     prompts: list[str] = []
     design_program(write(GOOD, seen=prompts), task, [episode(True)], previous="# old", analysis="success: 0.10 0.20")
     assert "The program of the last round:\n```python\n# old\n```" in prompts[0]
-    assert "How the agent fared with it:\nsuccess: 0.10 0.20" in prompts[0]
+    assert "How the agent fared:\nsuccess: 0.10 0.20" in prompts[0]
 
 
 def test_a_reviewer_rejects_what_the_checks_have_passed_and_says_why(task):
