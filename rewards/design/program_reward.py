@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +29,8 @@ class ProgramReward(PooledReward):
     model write one. It runs in the sandbox, all episodes of a step in one call.
 
     A success has the sparse reward 1 and a failure at most 0 whatever the program says of them (the paper believes
-    the program). Where a program fails, it adds 0; the log and the row of ``trajectories.jsonl`` say why.
+    the program). Where a program fails, it adds 0; the log and the row of ``trajectories.jsonl`` say why. A resumed run
+    goes on with the program that it began with.
 
     Args:
         file: the program.
@@ -38,8 +38,7 @@ class ProgramReward(PooledReward):
         runner: a name in `palaestra.rewards.design.RUNNERS`.
 
     Raises:
-        InputError: the file cannot be read or holds no reward program; a saved state belongs to another program; when
-            called, an episode lacks what the program reads.
+        InputError: the file cannot be read or holds no reward program; when called, an episode lacks what it reads.
     """
 
     paper = "Auto MC-Reward, arXiv 2312.09238"
@@ -106,11 +105,13 @@ class ProgramReward(PooledReward):
         return f"{self.name} {self.file}"
 
     def state_dict(self) -> dict[str, Any]:
-        return {"sha256": hashlib.sha256(self.program.text.encode()).hexdigest()}
+        return {"program": self.program.text}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        if dict(state) != self.state_dict():
-            raise InputError(
-                f"the reward program {str(self.file)!r} is not the one that the run began with; restore that file, or "
-                "begin a new run."
+        """Go on with the saved program, also where the file has changed since."""
+        super().load_state_dict({name: value for name, value in state.items() if name != "program"})
+        if state["program"] != self.program.text:
+            _log.warning(
+                "the reward program %s has changed; the run goes on with the one that it began with", self.file
             )
+            self.program = read_program(state["program"])
