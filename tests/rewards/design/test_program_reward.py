@@ -112,7 +112,7 @@ def test_a_resumed_run_goes_on_with_the_program_that_it_began_with(write, caplog
     assert resumed(episode()).reward == -0.1
     resumed.load_state_dict(state)
     assert resumed(episode()).reward == 0.1
-    assert "has changed; the run goes on with the reward program that it began with" in caplog.text
+    assert "has changed; the run goes on with the one that it began with" in caplog.text
 
 
 def test_a_file_that_is_missing_or_no_program_is_refused(tmp_path):
