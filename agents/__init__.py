@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import human, oracle, random_agent  # noqa: F401  (each registers its agent)
+from . import endpoint, human, oracle, random_agent  # noqa: F401  (each registers its agent)
 from .agent import AGENTS, Agent, AgentError, CallableAgent, EndEpisode, as_agent, make, register
 from .evaluation import Bin, Estimate, Report, evaluate
 from .language.language_agent import LanguageAgent

@@ -17,7 +17,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..errors import InputError, MissingExtra
-from ..rewards import Recording, Step
+from ..rewards import Episode, Recording, Step
 from .agent import Agent, AgentError, EndEpisode
 from .stepping import threads_for
 
@@ -42,12 +42,13 @@ class EpisodeRecord:
     valid: bool = True
     turns: list[dict[str, Any]] = field(default_factory=list)
     final_observation: Any = None
+    episode: Episode | None = None
 
     def finish(self, recording: Recording, keep_turns: bool) -> None:
         """Enter the results of the recorded episode.
 
         Args:
-            keep_turns: enter the turns and the last observation, too.
+            keep_turns: enter the turns, the last observation, and the episode as rewards judge it, too.
         """
         self.reward, self.length = recording.reward, len(recording.steps)
         self.success, self.progress = recording.success, recording.progress
@@ -55,6 +56,7 @@ class EpisodeRecord:
         if keep_turns:
             self.turns = [_turn(step) for step in recording.steps]
             self.final_observation = copy.deepcopy(recording.observation)
+            self.episode = recording.episode()
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -1,4 +1,5 @@
-"""Agents by the text that names one on a command line: a registered name, a folder, ``module:attribute``, a hub id."""
+"""Agents by the text that names one on a command line: a registered name, the address of a chat endpoint, a folder,
+``module:attribute``, a hub id."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from .agent import AGENTS, Agent, as_agent, make
 
 
 def find_agent(text: str) -> Agent:
-    """Find the agent that a command line names: registered, in a folder (a run's or a model's), ``module:attribute``,
-    or a hub id.
+    """Find the agent that a command line names: registered, with arguments if any, ``endpoint(model='m')``; the address
+    of a chat endpoint, ``http://localhost:8000/v1``; in a folder (a run's or a model's); ``module:attribute``; or a hub
+    id.
 
     Raises:
         InputError: it is none of these.
@@ -20,6 +22,13 @@ def find_agent(text: str) -> Agent:
     """
     if text in AGENTS:
         return make(text)
+    if text.startswith(("http://", "https://")):
+        return make("endpoint", base_url=text)
+    if text.endswith(")"):
+        from .grpo.recipes.recipe import Component
+
+        component = Component.parse(text)
+        return make(component.name, **component.params)
     if Path(text).is_dir():
         return _load_model(text)
     module, colon, attribute = text.rpartition(":")

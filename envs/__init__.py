@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..rewards.design.program_values import RUNNERS
 from . import code, datasets, gameable, games, grids, induction, math, mixture, puzzles, transforms
 from .game import Game, Transition
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
@@ -35,3 +36,5 @@ __all__ = [
     "register",
     "transforms",
 ]
+
+RUNNERS.add("sandbox", f"{__name__}.sandbox.reward_programs:judge_in_sandbox")

@@ -15,7 +15,7 @@ from .verifiers.references import References, check_references, unreadable
 from .wrapper import RewardWrapper
 
 if TYPE_CHECKING:
-    from . import algebra, audit, judges, models, terms
+    from . import algebra, audit, design, judges, models, terms
 
 __all__ = [
     "REWARDS",
@@ -35,6 +35,7 @@ __all__ = [
     "audit",
     "build",
     "check_references",
+    "design",
     "judges",
     "make",
     "models",
@@ -45,7 +46,7 @@ __all__ = [
     "verify",
 ]
 
-_LAZY = ("algebra", "audit", "judges", "models", "terms")
+_LAZY = ("algebra", "audit", "design", "judges", "models", "terms")
 
 
 def __getattr__(name: str) -> Any:

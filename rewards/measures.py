@@ -133,6 +133,7 @@ permutation | int | items | number of items that an answer puts in order
 pair | text | | name shared by a task and its rephrasing
 teacher_answer | text | | answer of a slow copy of the policy
 objective_rewards | {name: float} | reward | reward of each of several objectives, without its weight in their sum
+program_value | data | | what a reward program returned: sparse, dense terms by name, or an error
 """
 
 # What is found by asking again: completions, judges, models.

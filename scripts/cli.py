@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "play": ("play", "play an environment yourself, in the terminal"),
     "bench": ("bench", "measure a part of the package: the learner, teachers, verifiers, environments, sandboxes"),
     "list": ("list", "list what is registered: environments, agents, teachers, recipes, rewards, verifiers"),
+    "design": ("design", "let a language model design an environment's reward, as a checked Python program"),
     "export": ("export", "write a run's policy as a plain model folder, adapters merged if wanted"),
     "audit": ("audit", "measure what practice on one task takes from the others, at a run's newest checkpoint"),
     "report": ("report", "write a run's report.html again"),

@@ -5,6 +5,7 @@ examples:
   palaestra eval palaestra/Arithmetic-v0 --agent oracle --axis digits=1:2 terms=3
   palaestra eval palaestra/GuessNumber-v0 --agent human --episodes 3
   palaestra eval palaestra/Countdown-v0 --agent my_module:my_function --json scores.json
+  palaestra eval palaestra/Countdown-v0 --agent "endpoint(model='m', base_url='http://localhost:8000/v1')"
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --out trajectories.jsonl
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --episodes 50 --samples 8
   palaestra eval runs/first --checkpoint best --greedy
@@ -41,8 +42,8 @@ class EvalOptions:
     """Environment id; "module:id" imports the module first. The folder of a run stands for what it was trained on:
     environment, axes and options, with the run as the agent."""
     agent: str | None = None
-    """A registered agent, module:attribute (an agent or any callable observation -> action), the folder of a run or of
-    a model, or a hub id; by default random."""
+    """A registered agent, with arguments if any, as in "endpoint(model='m')"; module:attribute (an agent or any
+    callable observation -> action), the folder of a run or of a model, or a hub id; by default random."""
     episodes: int = 100
     """How many to play."""
     seed: int = 0
@@ -125,7 +126,7 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
         settings["temperature"] = 0.0
     if not settings:
         return find_agent(text)
-    if text in AGENTS or ":" in text:
+    if text in AGENTS or ":" in text or text.endswith(")"):
         raise InputError(
             f"the agent {text!r} is no model, so that it takes no --{next(iter(settings)).replace('_', '-')}; leave it "
             "out, or give the folder of a run or of a model."

@@ -98,6 +98,7 @@ _OTHERS = {
     "anchor": "recipes with the anchor 'policy'",
     **dict.fromkeys(("logp_teacher", "teacher_model"), "--teacher-model"),
     "objective_rewards": "reward gradient-influence",
+    "program_value": "reward program",
     **dict.fromkeys(CRITIC_EXTRAS, "EpisodeCritic of TeacherWrapper"),
 }
 """Suppliers that are no registered piece of the learner or the environments."""

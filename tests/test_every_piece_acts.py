@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from palaestra.rewards import REWARDS
 
@@ -23,6 +25,7 @@ SHAPING: dict[str, tuple[str, str]] = {
     "pairwise": (GUESS, "pairwise(principle='short')"),
     "partial-number": (f"{SUMS} --samples 24 --max-new-tokens 1", "partial-number"),
     "potential": (f"{DOORS} --returns turn_return", "potential"),
+    "program": (GUESS, f"program(file={str(Path(__file__).with_name('reward_program.py'))!r})"),
     "progress-penalties": (f"{DOORS} --returns turn_return", "progress-penalties"),
     "repetition": (SUMS, "repetition(n=1)"),
     "reward-model": (GUESS, "reward-model(model='{reward.safetensors}')"),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ def options(name: str) -> dict[str, Any]:
         "gate": {"child": child},
         "geometric-mean": {"a": Reward_("judge_score", 0.0), "b": Reward_("confidence", 0.0)},
         "normalize": {"correct": EnvironmentReward(), "brevity": child},
+        "program": {"file": Path(__file__).parents[1] / "reward_program.py"},
         "saturate": {"child": child},
         "scheduled": {"child": child, "schedule": {"kind": "linear", "start": 1.0, "end": 0.0}},
         "shaped": {"brevity": child, "judged": Reward_("judge_score", 0.0), "width": 0.99},

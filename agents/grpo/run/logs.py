@@ -241,6 +241,7 @@ def trajectory_row(step: int, trajectory: Trajectory) -> dict[str, Any]:
         ],
         "return": trajectory.env_return,
         "shaping": dict(trajectory.shaping),
+        **({"program_value": value} if (value := trajectory.extras.get("program_value")) else {}),
         "is_success": trajectory.success,
         "progress": trajectory.progress,
         "truncated": trajectory.truncated,

@@ -1,0 +1,91 @@
+"""The sandbox as the runner of reward programs (see `palaestra.rewards.design`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .protocol import Call, Limits
+from .running import run
+
+SECONDS = 1.0
+"""Time of a program for one episode alone."""
+_SHARE = 0.02
+"""Time of each further episode of a call, seconds."""
+_PATIENCE = 3
+"""Episodes in one call that may take too long."""
+_LATE = "TimeoutError: "
+
+# Every episode has a namespace of its own, so that a program remembers nothing of the episodes before.
+_HARNESS = """
+def judge(source, episodes):
+    code = compile(source, "reward.py", "exec")
+    return [_judge(code, episode) for episode in episodes]
+
+
+def _judge(code, episode):
+    try:
+        names = {"__name__": "reward"}
+        exec(code, names)
+        result = names["reward"](episode)
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            raise TypeError("reward must return (sparse, dense), not " + repr(result)[:80])
+        sparse, dense = result
+        if not isinstance(sparse, (int, float)) or sparse not in (-1, 0, 1):
+            raise ValueError("sparse must be -1, 0 or 1, not " + repr(sparse)[:80])
+        terms = dense if isinstance(dense, dict) else {"dense": dense}
+        if len(terms) > 32:
+            raise ValueError("dense must have at most 32 terms, not " + str(len(terms)))
+        for name, term in terms.items():
+            if not isinstance(name, str) or not isinstance(term, (int, float)):
+                found = repr(name)[:80] + ": " + repr(term)[:80]
+                raise TypeError("dense must be a number or a dict of numbers by name, not " + found)
+        return [int(sparse), {name: _to_float(term) for name, term in terms.items()}, ""]
+    except BaseException as error:
+        line, trace = 0, error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == "reward.py":
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        place = " (line " + str(line) + ")" if line else ""
+        return [0, {}, type(error).__name__ + place + ": " + str(error)[:300]]
+
+
+def _to_float(number):
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+"""
+
+
+def judge_in_sandbox(program: str, episodes: Sequence[Mapping[str, Any]]) -> list[Any] | None:
+    """Run a program on each episode, all in one call; see `palaestra.rewards.design.program_values.Runner`.
+
+    Where that call is not answered (a loop without end, too much memory), each episode has a call of its own; after
+    three that took too long the rest are not run.
+    """
+    seconds = SECONDS + _SHARE * (len(episodes) - 1)
+    # The harness alone is run before the call.
+    limits = Limits(seconds=seconds + 1.0)
+    result = run(_HARNESS, limits=limits, calls=[Call("judge", (program, list(episodes)), seconds)])
+    if not result.valid:
+        return None
+    answer = result.values[0]
+    if not answer.error:
+        whole = isinstance(answer.value, list) and len(answer.value) == len(episodes)
+        return answer.value if whole else [None] * len(episodes)
+    if len(episodes) == 1:
+        return [[0, {}, "MemoryError: too much memory" if result.reason == "memory" else answer.error]]
+    answers: list[Any] = []
+    late = 0
+    for episode in episodes:
+        if late == _PATIENCE:
+            answers.append([0, {}, f"{_LATE}not run, as {_PATIENCE} episodes of this call took too long"])
+            continue
+        alone = judge_in_sandbox(program, [episode])
+        if alone is None:
+            return None
+        late += alone[0][2].startswith(_LATE)
+        answers += alone
+    return answers

@@ -1,0 +1,68 @@
+"""The critic's checks that need no model (Auto MC-Reward, arXiv 2312.09238): grammar, and test runs on
+recorded episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ...errors import InputError
+from ..answers.blocks import program_in
+from ..episode import Episode
+from .program import RewardProgram, read_program
+from .program_values import ProgramValue, not_finite, run_program
+
+
+@dataclass(frozen=True, slots=True)
+class Critique:
+    """A critic's word on a reply.
+
+    Attributes:
+        program: the program; None where it is rejected.
+        text: the reason of a rejection, for the author; "" for an accepted program.
+        values: what an accepted program returned of the recorded episodes.
+    """
+
+    program: RewardProgram | None
+    text: str = ""
+    values: tuple[ProgramValue, ...] = ()
+
+
+def criticise(reply: str, episodes: Sequence[Episode], supplies: Collection[str], runner: str = "sandbox") -> Critique:
+    """Check the program in a reply: its grammar, that the environment supplies what it reads, and, by two runs on each
+    recorded episode, that it returns the documented type and range, the same both times, and agrees with success.
+
+    Raises:
+        RuntimeError: the sandbox failed, so that nothing can be said.
+    """
+    try:
+        program = read_program(program_in(reply, "reward"))
+    except InputError as error:
+        return Critique(None, str(error))
+    if missing := sorted(program.needs - set(supplies)):
+        known = ", ".join(sorted(supplies)) or "nothing"
+        return Critique(None, f"the program reads {missing}, but this environment supplies {known}.")
+    runs = [run_program(program, episodes, runner) for _ in range(2)]
+    first, second = runs
+    if first is None or second is None:
+        raise RuntimeError("the sandbox failed while it ran a reward program; see palaestra bench sandbox.")
+    text = _find_fault(episodes, first, second)
+    return Critique(None, text) if text else Critique(program, values=tuple(first))
+
+
+def _find_fault(episodes: Sequence[Episode], first: Sequence[ProgramValue], second: Sequence[ProgramValue]) -> str:
+    count = len(episodes)
+    if errors := [value.error for value in first if value.error]:
+        return f"the program failed on {len(errors)} of {count} recorded episodes; the first: {errors[0]}"
+    if infinite := [names for value in first if (names := not_finite(value))]:
+        return f"the dense terms {infinite[0]} are no finite numbers on {len(infinite)} of {count} recorded episodes."
+    if changed := sum(repr(one) != repr(two) for one, two in zip(first, second, strict=True)):
+        return f"the program returned something else when it was run again, on {changed} of {count} recorded episodes."
+    over = sum(value.sparse == 1 and not episode.success for value, episode in zip(first, episodes, strict=True))
+    under = sum(value.sparse != 1 and episode.success for value, episode in zip(first, episodes, strict=True))
+    if over or under:
+        return (
+            f"sparse must be 1 for a success and -1 or 0 for a failure: of {count} episodes, it was 1 for {over} "
+            f"failures and less for {under} successes."
+        )
+    return ""

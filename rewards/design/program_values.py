@@ -1,0 +1,126 @@
+"""Values of reward programs: an episode goes in as plain data, and what the program returned of it comes out.
+
+A program never runs in this process. A runner runs it; packages that have a place for untrusted programs register one
+in `RUNNERS`, as `palaestra.envs` does with its sandbox.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...registry import Registry
+from ..episode import Episode
+from ..measures import MEASURES
+from .program import EPISODE_KEYS, RewardProgram
+
+Runner = Callable[[str, Sequence[Mapping[str, Any]]], "list[Any] | None"]
+"""(program, episodes) -> for each episode ``[sparse, {term: number}, error]``; None where the machinery failed."""
+RUNNERS: Registry[Runner] = Registry("runner of reward programs")
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramValue:
+    """What a program returned of one episode.
+
+    Args:
+        sparse: -1, 0 or 1.
+        dense: its dense terms; any floats, NaN and infinity among them.
+        error: why there is no value, for the author of the program; ``sparse`` is then 0 and ``dense`` empty.
+    """
+
+    sparse: int = 0
+    dense: Mapping[str, float] = field(default_factory=dict)
+    error: str = ""
+
+    @property
+    def total(self) -> float:
+        """The sum of the dense terms."""
+        return float(sum(self.dense.values()))
+
+
+def describe_episode(supplies: Collection[str], example: Episode | None = None) -> str:
+    """Describe the argument of a program for its author, one line a key: those of every episode, and what the
+    environment supplies, as the table of measures documents it, with the beginnings of an example's values."""
+    lines = [f'episode["{name}"]: {text}' for name, text in EPISODE_KEYS.items()]
+    for name in sorted(set(supplies) - {"feedback"}):
+        measure = MEASURES[name]
+        unit = f", in {measure.unit}" if measure.unit else ""
+        shown = repr(_to_plain(example.extras.get(name))) if example is not None else ""
+        such = f", such as {shown[:80]}{' ...' if len(shown) > 80 else ''}" if shown else ""
+        lines.append(f'episode["{name}"]: {measure.shape}{unit}; {measure.summary}{such}')
+    return "\n".join([*lines, "K is the number of turns; every value that the environment supplies can be None."])
+
+
+def run_program(
+    program: RewardProgram, episodes: Sequence[Episode], runner: str = "sandbox"
+) -> list[ProgramValue] | None:
+    """Run a program on each episode alone; all go to the runner at once.
+
+    Returns:
+        a value for each episode; None where the machinery failed, which says nothing about the program.
+
+    Raises:
+        InputError: an episode lacks a measure that the program reads, or there is no such runner.
+    """
+    if not episodes:
+        return []
+    answers = RUNNERS[runner](program.text, [_episode_data(episode, program.needs) for episode in episodes])
+    return None if answers is None else [_read_answer(answer) for answer in answers]
+
+
+def _episode_data(episode: Episode, needs: Collection[str]) -> dict[str, Any]:
+    turns = [
+        {
+            "observation": _to_plain(step.observation),
+            "action": _to_plain(step.action),
+            "reward": step.reward,
+            "error": step.action_error,
+            "feedback": step.feedback,
+        }
+        for step in episode.steps
+    ]
+    return {
+        **{name: _to_plain(episode.extra(name)) for name in sorted(needs)},
+        "success": episode.success,
+        "progress": episode.progress,
+        "truncated": episode.truncated,
+        "params": _to_plain(episode.params),
+        "turns": turns,
+    }
+
+
+def _to_plain(value: Any) -> Any:
+    """Convert arrays and sequences to lists, keys to text, and what is no plain data to text."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return _to_plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): _to_plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_to_plain(inner) for inner in value]
+    return str(value)
+
+
+def _read_answer(answer: Any) -> ProgramValue:
+    """Read what a runner gave for one episode; it has passed through the program's own process."""
+    try:
+        sparse, dense, error = answer
+        if error:
+            return ProgramValue(error=str(error)[:500])
+        terms = {str(name)[:60]: float(value) for name, value in dense.items()}
+        if sparse in (-1, 0, 1):
+            return ProgramValue(int(sparse), terms)
+    except (TypeError, ValueError, AttributeError, OverflowError):
+        pass
+    return ProgramValue(error="the program returned something else than (sparse, dense).")
+
+
+def not_finite(value: ProgramValue) -> list[str]:
+    """Names of the dense terms that are no finite numbers."""
+    return [name for name, number in value.dense.items() if not math.isfinite(number)]
