@@ -89,6 +89,13 @@ class PrefixProbe:
             raise InputError(f"prefix values must be one or more probabilities in [0, 1], not {values.tolist()[:8]}.")
         return values
 
+    def spans(self, episode: Episode, gains: Sequence[float] | np.ndarray) -> tuple[RewardSpan, ...]:
+        """The parts of the response with their rewards; none where the rewards are of parts that were cut otherwise."""
+        parts, turn = self.split_parts(episode.response), len(episode.steps) - 1
+        if len(parts) != len(gains):
+            return ()
+        return tuple(RewardSpan(turn, *part, float(gain)) for part, gain in zip(parts, gains, strict=True))
+
 
 class PrefixReward(Reward):
     """Base: a subclass implements `gains`, from the values of the prefixes to the rewards of the parts, which are the
@@ -116,12 +123,7 @@ class PrefixReward(Reward):
         if values is None:
             return self.verdict(episode, None)
         verdict = self.verdict(episode, self.total(episode, values))
-        parts, gains = self.probe.split_parts(episode.response), self.gains(values)
-        if len(parts) != len(gains):
-            return verdict  # values of parts that the caller cut in its own way
-        turn = len(episode.steps) - 1
-        spans = [RewardSpan(turn, *part, float(gain)) for part, gain in zip(parts, gains, strict=True)]
-        return replace(verdict, spans=tuple(spans))
+        return replace(verdict, spans=self.probe.spans(episode, self.gains(values)))
 
 
 @register("mrt")
