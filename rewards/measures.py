@@ -100,8 +100,6 @@ target_tokens | int | tokens | length that the prompt asks for
 _LEARNER = """
 logps | [T] | nats | log-probability of each sampled token
 logps_without_prompt | [T] | nats | the same without the prompt before it
-logps_reference | [T] | nats | the same under the reference policy
-logps_average | [T] | nats | the same under a moving average of the policy
 thought_logps | [K] | nats | log-probability of the text that follows, after a thought
 base_logps | [K] | nats | the same without the thought, under a frozen or averaged policy
 positive_logps | [P] | nats | log-probability of satisfied replies to the answer
@@ -109,7 +107,6 @@ negative_logps | [P] | nats | log-probability of dissatisfied replies to the ans
 echo_logps | [Q] | nats | log-probability of the prompt's tokens given the answer
 echo_run | int | words | length of the copies of the prompt that were removed from the answer before
 token_confidence | lists of [T] | nats | minus the mean log-probability of each token's likeliest ones, a list a step
-prompt_confidence | float | probability | geometric mean probability of the prompt's least likely tokens
 policy_entropy | float | nats | mean entropy of the tokens sampled
 least_confidence | float | probability | mean of 1 minus the probability of the likeliest token
 min_margin | float | probability | mean gap between the two likeliest tokens

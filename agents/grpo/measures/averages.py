@@ -21,7 +21,7 @@ from ....rewards.verifiers.text import normalise
 from ..batch.trajectory import Group
 from ..rollouts.player import Player
 from .instruments import Found, Instruments, place_rows, produces
-from .likelihoods import list_logps, reference_ids, score_actions, valid_of
+from .likelihoods import list_logps, reference_ids, valid_of
 
 
 class AverageCopy:
@@ -61,14 +61,6 @@ class AverageCopy:
         for weight, exact, saved in zip(self._weights, self._exact, state["weights"], strict=True):
             exact.copy_(saved)
             weight.copy_(exact)
-
-
-@produces("logps_average")
-class AverageLogps(AverageCopy):
-    """Log-probabilities of the action tokens under the average; 0 at tokens that the policy did not sample."""
-
-    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
-        return score_actions("logps_average", groups, instruments, self.model)
 
 
 @produces("base_logps", needs=("reference",))

@@ -129,7 +129,7 @@ class Health:
 
     def restart(self) -> None:
         """Give every sign its full patience again."""
-        self._lasting: dict[str, int] = dict.fromkeys(SIGNS, 0)
+        self._lasting = dict.fromkeys(SIGNS, 0)
 
     @property
     def _mastered(self) -> bool:

@@ -23,7 +23,7 @@ def instruments(small) -> Instruments:
     limits = TokenLimits(8, 16, 256)
     environments = Environments("palaestra/Arithmetic-v0")
     player = Player(environments, small.engine(4, 256), small.renderer, limits, 1.0, np.random.default_rng(0))
-    return Instruments(player, small, None, None, None, np.random.default_rng(0))  # type: ignore[arg-type]
+    return Instruments(player, small, None, None, np.random.default_rng(0))  # type: ignore[arg-type]
 
 
 def said(*texts: str) -> Group:
