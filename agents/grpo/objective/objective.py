@@ -183,12 +183,6 @@ class Objective:
                 )
         if recipe.anchor not in _ANCHORS:
             raise unknown_name("anchor", recipe.anchor, _ANCHORS)
-        losses = [self.loss, *(stream.loss for stream in self.streams)]
-        if any(part.component.name == "kl_k1" for loss in losses for part in loss.parts):
-            raise InputError(
-                f"recipe {recipe.name!r} has kl_k1 in its loss, where its gradient has mean zero; take kl_k2 or kl_k3, "
-                "or put k1 into the return."
-            )
         if "anchor" in self.loss.corrector.needs and recipe.anchor != "policy":
             raise InputError(
                 f"the corrector {recipe.corrector.name!r} corrects the gap between the sampler and the policy at the "

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .....errors import InputError
 from ...batch.batch import Batch
-from ...batch.scored import brings, needs
+from ...batch.scored import needs
 from ...batch.segments import Segments, number_combinations, segment_starts, segment_sum, suffix_sum
 from ...recipes.stages import BASELINES
 from .credit_arrays import baseline
@@ -41,6 +41,11 @@ def group_mean(return_u: Tensor, peers: Segments) -> Tensor:
 
 for _name, _peers, _summary in (
     ("batch_mean", "batch", "Mean over all units of the batch."),
+    (
+        "by_role",
+        "role",
+        "Mean over all units of the batch with the same role (Absolute Zero, arXiv 2505.03335, section 3.3.5).",
+    ),
     ("same_turn", "turn", "Mean over the group's units of the same turn number (MT-GRPO, arXiv 2505.11821)."),
     (
         "anchor_state",
@@ -55,13 +60,6 @@ for _name, _peers, _summary in (
     ),
 ):
     baseline(_name, peers=_peers, summary=_summary)(group_mean)
-
-
-@baseline("by_role", peers="role")
-@brings("a rollout strategy that gives the episodes of one group different roles")
-def role_mean(return_u: Tensor, peers: Segments) -> Tensor:
-    """Mean over the units of the group with the same role."""
-    return peers.shared_mean(return_u)
 
 
 @baseline("leave_one_out", by="group")
