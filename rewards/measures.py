@@ -85,7 +85,7 @@ tests | data | | results of a program's tests
 test_report | text | | the first failing test: input, expected and received value, error
 milestones | data | | stages of a program that were reached
 tool_calls | list of calls | | tool calls made so far, {"name", "arguments"} each
-expected_calls | list of calls | | right tool calls, {"name", "parameters"} each | a data set of tool use with the right calls
+expected_calls | list of calls | | right calls, {"name", "parameters"} each | a data set of tool use with right calls
 tool_errors | list of bool | | for each tool call made, True if it failed
 positions | [K + 1, 2] | cells | places of the agent in the states 0..K
 waypoints | [W, 2] | cells | places through which a planner leads, the goal last
