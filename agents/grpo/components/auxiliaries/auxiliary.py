@@ -1,7 +1,8 @@
 """Base of the auxiliary models, and the small value head that two of them are made of.
 
 In each optimiser batch the learner first measures (log-probabilities under policy and reference, hidden states), then
-lets every auxiliary model measure, then trains the policy, then lets every auxiliary model train.
+lets every auxiliary model train on the batch if it wants to do so early, and measure, then trains the policy, then lets
+every auxiliary model train. Batches that are not trained are only measured.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ class Auxiliary:
     def attach(self, model: Any, reference: Any) -> None:
         """Make weights and an optimiser, before the first step; ``model`` is the policy, ``reference`` may be None."""
         raise NotImplementedError
+
+    def train_early(self, batch: Batch, forward: Forward) -> None:
+        """Train on a batch before it is measured; nothing unless overridden."""
 
     def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
         """Measure the fields that it provides, each [N], without gradient; 0 at tokens that are not actions."""

@@ -53,23 +53,24 @@ class ImplicitRewardModel(Auxiliary):
         self.clip = check_number("clip", clip, 0.0)
         self.base = "logp_ref" if objective == "ce" else "logp_old"
         self.needs = frozenset({self.base})
-        self._done: Stats = {}
+        self._early: list[Stats] = []  # of batches that it was trained on before they were measured
 
     def attach(self, model: Any, reference: Any) -> None:
         self.model = copy.deepcopy(model)
         self._weights = [weight for weight in self.model.parameters() if weight.requires_grad]
         self._optimizer = make_optimizer(self._weights, lr=self.lr, betas=(0.9, 0.999), weight_decay=0.0)
 
-    def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
+    def train_early(self, batch: Batch, forward: Forward) -> None:
         if self.when == "before":
-            self._done = self._train(batch, forward)
+            self._early.append(self._train(batch, forward))
+
+    def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
         return {"logp_prm": forward.measure(self.model, batch).logp}
 
     def update(self, batch: Batch, forward: Forward) -> Stats:
         if self.when == "after":
             return self._train(batch, forward)
-        done, self._done = self._done, {}
-        return done
+        return self._early.pop(0) if self._early else {}
 
     def _train(self, batch: Batch, forward: Forward) -> Stats:
         logp = forward.measure(self.model, batch).logp.requires_grad_()

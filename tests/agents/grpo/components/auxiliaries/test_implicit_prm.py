@@ -62,6 +62,7 @@ def test_training_moves_likelihood_from_failures_to_successes(objective, small):
 @pytest.mark.parametrize(("when", "still"), [("after", True), ("before", False)])
 def test_when_says_whether_rewards_know_the_batch(when, still, small):
     model, batch = attached("implicit_prm", small, when=when, lr=1e-2), measured(small)
+    model.train_early(batch, FORWARD)
     first = model.measure(batch, FORWARD)["logp_prm"]
     stats = model.update(batch, FORWARD)
     assert torch.allclose(first, batch.logp_ref) == still
