@@ -73,8 +73,8 @@ class Player:
         the teacher, whichever of them a strategy keeps or replaces.
         """
         self.overlong: set[tuple[int, int]] = set()
-        """Proposal and seed of each task whose first observation left no room for an action: its episodes are invalid
-        and have no turns.
+        """Proposal and seed of each task whose first observation, or question to a proposer, left no room for an
+        action: the episodes are invalid and have no turns, and nothing was proposed.
         """
         self._sessions = 0
 

@@ -27,7 +27,8 @@ class SelfPlay(Strategy):
 
     The proposer's reward is 1 - |2p - 1| ("distance", R-Zero arXiv 2508.05004), 4p(1 - p) ("variance") or 1 - p for
     p > 0 and else 0 ("frontier", Absolute Zero, eq. 4), p being the success rate of the solvers. For a text that is no
-    set of parameters it is ``penalty``, and the teacher's own task is played. The proposals of a step form one group of
+    set of parameters it is ``penalty``, and the teacher's own task is played, as it is where the question to the
+    proposer leaves no room to answer. The proposals of a step form one group of
     role "proposer"; solvers have the role "solver". Groups on proposed parameters have ``proposal`` -1, as they belong
     to no proposal of the teacher.
 
@@ -53,8 +54,10 @@ class SelfPlay(Strategy):
             self.question.replace("{axes}", describe_axes(space)).replace("{example}", format_params(task.params))
             for task in tasks
         ]
-        answers = player.ask(questions)
-        proposed = [read_params(answer.action, space) for answer in answers]
+        fitting = [n for n, question in enumerate(questions) if player.fits(question)]
+        player.overlong |= {(task.proposal, task.seed) for n, task in enumerate(tasks) if n not in fitting}
+        answers = dict(zip(fitting, player.ask([questions[n] for n in fitting]), strict=True))
+        proposed = [read_params(answers[n].action, space) if n in answers else None for n in range(len(tasks))]
         played = [
             task if params is None else replace(task, params=params, proposal=-1, conditions=Conditions())
             for task, params in zip(tasks, proposed, strict=True)
@@ -64,10 +67,10 @@ class SelfPlay(Strategy):
             for group in Independent().play(played, player)
         ]
         proposers = [
-            self._reward_proposal(task, answer, None if params is None else group, player)
-            for task, answer, params, group in zip(tasks, answers, proposed, groups, strict=True)
+            self._reward_proposal(tasks[n], answer, None if proposed[n] is None else groups[n], player)
+            for n, answer in answers.items()
         ]
-        return [*groups, Group(-1, tuple(proposers))] if tasks else []
+        return [*groups, Group(-1, tuple(proposers))] if proposers else groups
 
     def _reward_proposal(self, task: RolloutTask, answer: Turn, solved: Group | None, player: Player) -> Trajectory:
         """Make an episode of a proposal, rewarded by its solvers' success; invalid if all of its solvers are."""
