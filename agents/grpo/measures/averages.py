@@ -103,7 +103,7 @@ class TeacherAnswer(AverageCopy):
         asked = [group.valid[0] for group in groups if group.valid]
         player = self._player(instruments)
         questions = [one.turns[0].observation for one in asked for _ in range(self.samples)]
-        answers = iter([turn.action for turn in player.ask(questions)])
+        answers = iter(["" if turn is None else turn.action for turn in player.ask(questions)])
         labels = [self._vote([next(answers) for _ in range(self.samples)]) for _ in asked]
         if self.crossed:
             labels = cross_labels(labels, [one.extras.get("pair") for one in asked])

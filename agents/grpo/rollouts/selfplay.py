@@ -54,10 +54,9 @@ class SelfPlay(Strategy):
             self.question.replace("{axes}", describe_axes(space)).replace("{example}", format_params(task.params))
             for task in tasks
         ]
-        fitting = [n for n, question in enumerate(questions) if player.fits(question)]
-        player.overlong |= {(task.proposal, task.seed) for n, task in enumerate(tasks) if n not in fitting}
-        answers = dict(zip(fitting, player.ask([questions[n] for n in fitting]), strict=True))
-        proposed = [read_params(answers[n].action, space) if n in answers else None for n in range(len(tasks))]
+        answers = player.ask(questions)
+        player.overlong |= {(task.proposal, task.seed) for task, answer in zip(tasks, answers) if answer is None}
+        proposed = [None if answer is None else read_params(answer.action, space) for answer in answers]
         played = [
             task if params is None else replace(task, params=params, proposal=-1, conditions=Conditions())
             for task, params in zip(tasks, proposed, strict=True)
@@ -67,8 +66,9 @@ class SelfPlay(Strategy):
             for group in Independent().play(played, player)
         ]
         proposers = [
-            self._reward_proposal(tasks[n], answer, None if proposed[n] is None else groups[n], player)
-            for n, answer in answers.items()
+            self._reward_proposal(task, answer, None if params is None else group, player)
+            for task, answer, params, group in zip(tasks, answers, proposed, groups, strict=True)
+            if answer is not None
         ]
         return [*groups, Group(-1, tuple(proposers))] if proposers else groups
 
