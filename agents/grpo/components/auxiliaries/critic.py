@@ -39,7 +39,7 @@ class Critic(ValueHeadModel):
         if self.beta:
             self.needs = ValueHeadModel.needs | {"logp_old", "logp_ref"}
 
-    def update(self, batch: Batch, forward: Forward) -> Stats:
+    def train(self, batch: Batch, forward: Forward) -> Stats:
         if not batch.action.any():
             return {}
         value, episode = batch.measured("value")[batch.action], batch.episode_of[batch.action]

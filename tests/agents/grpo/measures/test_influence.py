@@ -80,9 +80,12 @@ def test_a_part_of_another_reward_cannot_learn_from_gradients():
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_reward_that_follows_gradients_trains_no_auxiliary_model(when, train):
-    prm = f"implicit_prm(when='{when}', lr=1e-3)"
-    step = train(shaping="gradient-influence", auxiliaries=prm, returns="implicit_token")
+@pytest.mark.parametrize(
+    ("auxiliary", "others"),
+    [("implicit_prm", {"returns": "implicit_token"}), ("token_reward", {"adjustments": "token_reward_weight"})],
+)
+def test_a_reward_that_follows_gradients_trains_no_auxiliary_model(auxiliary, others, when, train):
+    step = train(shaping="gradient-influence", auxiliaries=f"{auxiliary}(when='{when}', lr=1e-3)", **others)
     (part,) = step.learner.objective.auxiliaries
     steps = {int(weight["step"]) for weight in part.target.state()["optimizer"]["state"].values()}
-    assert steps == {step.learner.update.minibatches}
+    assert steps == {getattr(part.target, "passes", 1)}

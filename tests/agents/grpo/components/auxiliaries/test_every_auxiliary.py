@@ -51,7 +51,7 @@ def test_it_measures_what_it_provides_and_leaves_the_policy_alone(name, small):
         assert value.shape == batch.ids.shape
         assert not value.requires_grad
         assert (value[~batch.action] == 0).all()
-    model.update(batch.with_(**found), FORWARD)
+    model.train(batch.with_(**found), FORWARD)
     assert all(torch.equal(weight, before[key]) for key, weight in small.model.state_dict().items())
     assert all(weight.grad is None for weight in small.model.parameters())
 
@@ -62,7 +62,7 @@ def test_it_goes_on_from_a_saved_state(name, small):
     batch = measured(small)
 
     def train(model):
-        return model.update(batch.with_(**model.measure(batch, FORWARD)), FORWARD)
+        return model.train(batch.with_(**model.measure(batch, FORWARD)), FORWARD)
 
     train(one)
     file = io.BytesIO()
@@ -79,7 +79,7 @@ def test_a_batch_without_episodes_teaches_nothing(name, small):
     model, batch = attached(name, small), collate([])
     empty = torch.zeros(0)
     batch = batch.with_(logp_old=empty, logp_ref=empty, value=empty, hidden=torch.zeros(0, 32))
-    assert model.update(batch, FORWARD) == {}
+    assert model.train(batch, FORWARD) == {}
 
 
 def test_wrong_parameters_are_refused():

@@ -43,6 +43,7 @@ def test_an_untrained_token_reward_has_loss_ln_2(small):
 
 def test_token_rewards_tell_right_from_wrong(small):
     model, batch = attached("token_reward", small, passes=200), measured(small)
+    model.train_early(batch, FORWARD)
     score = model.measure(batch, FORWARD)["value"]
     mean = batch.sum_by_episode(score) / batch.action_count
     assert mean[[0, 3]].min() > 0 > mean[[1, 2]].max()
