@@ -123,7 +123,7 @@ class Update:
         """Let rewards that follow the gradients of their objectives learn from a step's episodes, before the policy
         does. Return their new weights, for the logs."""
         objective, metrics = self.objective, {}
-        for reward in objective.balanced:
+        for reward in objective.gradient_rewards:
             state = objective.state_dict()  # weighting may advance the memory of components
             products = gradient_products(groups, list(reward.children), self.weigh, self.model, self.forward)
             objective.load_state_dict(state)

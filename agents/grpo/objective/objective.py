@@ -154,7 +154,7 @@ class Objective:
         return frozenset().union(*(part.needs for part in [*credit, *self.selection.parts]))
 
     @property
-    def balanced(self) -> list[rewards.Reward]:
+    def gradient_rewards(self) -> list[rewards.Reward]:
         """Rewards that weigh their objectives by the objectives' gradients."""
         return [reward for reward in self.rewards if "gradient_influence" in reward.learns_from]
 
@@ -259,7 +259,7 @@ class Objective:
         if self.recipe.anchor == "sampler":
             anchored = replace(batch, logp_old=batch.logp_mu)
         elif self.recipe.anchor == "rescored" and not live_anchor:
-            old = batch.measured("logp_old").to(batch.logp_mu)
+            old = batch.measurement("logp_old").to(batch.logp_mu)
             anchored = replace(batch, logp_old=torch.where(self.sampled_now(batch), old, batch.logp_mu))
         return WeightedBatch(
             anchored, advantage, weight, trained_episodes(advantage, weight, self.loss, batch), self.loss, live_anchor

@@ -13,7 +13,7 @@ from .requests import Assignment, Workplace, carries_out
 def weigh_groups(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Set the factor of the group's tokens in the loss."""
     for assignment in assignments:
-        weight = float(assignment.asked("weight"))
+        weight = float(assignment.request("weight"))
         assignment.change_each(lambda t, weight=weight: {"weight": weight})
         assignment.done["weight"] = weight
 
@@ -22,7 +22,7 @@ def weigh_groups(assignments: Sequence[Assignment], workplace: Workplace) -> Non
 def scale_penalties(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Set the factor of the KL penalties on the group's tokens (CLPO, arXiv 2509.25004)."""
     for assignment in assignments:
-        scale = float(assignment.asked("kl_scale"))
+        scale = float(assignment.request("kl_scale"))
         assignment.change_each(lambda t, scale=scale: {"kl_scale": scale})
         assignment.done["kl_scale"] = scale
 
@@ -41,7 +41,7 @@ def weigh_failures(assignments: Sequence[Assignment], workplace: Workplace) -> N
 
 def _weigh_advantages(assignments: Sequence[Assignment], name: str, *, success: bool) -> None:
     for assignment in assignments:
-        weight = float(assignment.asked(name))
+        weight = float(assignment.request(name))
         assignment.change_each(
             lambda t, weight=weight: {
                 "advantage_weight": t.advantage_weight * (weight if t.success == success else 1.0)
@@ -60,7 +60,7 @@ def refuse_outside_band(assignments: Sequence[Assignment], workplace: Workplace)
     for assignment in assignments:
         attempts = workplace.player.attempts.get(assignment.proposal.id, assignment.group.trajectories)
         successes = [trajectory.success for trajectory in attempts if trajectory.valid]
-        low, high = assignment.asked("band")
+        low, high = assignment.request("band")
         inside = bool(successes) and low < sum(successes) / len(successes) < high
         assignment.trained &= inside
         assignment.done["band"] = "inside" if inside else "outside"
@@ -70,7 +70,7 @@ def refuse_outside_band(assignments: Sequence[Assignment], workplace: Workplace)
 def mark_pairs(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Mark the two groups that are to be trained in one optimiser step (arXiv 2602.03452)."""
     for assignment in assignments:
-        assignment.group = replace(assignment.group, pair=int(assignment.asked("pair")))
+        assignment.group = replace(assignment.group, pair=int(assignment.request("pair")))
         assignment.done["pair"] = "marked"
 
 
@@ -80,7 +80,7 @@ def add_screening_episodes(assignments: Sequence[Assignment], workplace: Workpla
     for assignment in assignments:
         earlier = [
             _with_own_nodes(trajectory, id)
-            for id in assignment.asked("joins")
+            for id in assignment.request("joins")
             for trajectory in workplace.screened.pop(id, ())
         ]
         group = assignment.group

@@ -14,7 +14,7 @@ from ....errors import InputError
 from ....rewards.judges.judge import JUDGES
 from ..batch.trajectory import Group, Origin, Trajectory, Turn
 from ..recipes.stages import ROLLOUTS
-from .guidance import Solution, extend, make_named, solve, unbounded
+from .guidance import Solution, context_limits, extend, make_named, solve
 from .independent import Strategy, play_by_task
 from .lineage import Member, Shoot, grow, tree_group
 from .player import Player
@@ -194,7 +194,7 @@ def _last_chances(task: RolloutTask, members: Sequence[Member], player: Player) 
     """For each episode of a game the last turn before which the oracle could still have won; None if there was none."""
     starts = [
         [
-            branch(task, member.played, turn, oracle_turns=math.inf, limits=unbounded(player))
+            branch(task, member.played, turn, oracle_turns=math.inf, limits=context_limits(player))
             for turn in range(len(member.trajectory.turns))
         ]
         for member in members

@@ -125,7 +125,7 @@ class ValueHeadModel(Auxiliary):
 
     def _features(self, batch: Batch) -> Tensor:
         """Inputs of the head at each action token, [A, inputs]."""
-        return batch.measured("hidden")[batch.action].double()
+        return batch.measurement("hidden")[batch.action].double()
 
     def _descend(self, loss: Tensor) -> None:
         self._optimizer.zero_grad()

@@ -64,7 +64,7 @@ class ImplicitRewardModel(Auxiliary):
 
     def train(self, batch: Batch, forward: Forward) -> Stats:
         logp = forward.measure(self.model, batch).logp.requires_grad_()
-        score = self.beta * batch.sum_by_episode(torch.where(batch.action, logp - batch.measured(self.base), 0))
+        score = self.beta * batch.sum_by_episode(torch.where(batch.action, logp - batch.measurement(self.base), 0))
         better, worse = Segments(batch.group_of, batch.groups).pairs(batch.outcome)
         loss = None
         if self.objective == "pairwise" and len(better):

@@ -26,7 +26,7 @@ def no_baseline(return_u: Tensor) -> Tensor:
 
 
 @baseline("fixed")
-def fixed(return_u: Tensor, value: float = 0.5) -> Tensor:
+def constant_baseline(return_u: Tensor, value: float = 0.5) -> Tensor:
     """The same number for all, such as the border between success and failure."""
     return torch.full_like(return_u, value)
 
@@ -101,7 +101,7 @@ def optimal_token(units: Units, batch: Batch) -> Tensor:
     adds 1 - p. Takes token units.
     """
     inside = units.of_token >= 0
-    left = (1 - batch.measured("logp_old").exp())[inside].to(units.value.dtype)
+    left = (1 - batch.measurement("logp_old").exp())[inside].to(units.value.dtype)
     energy = segment_sum(left, units.of_token[inside], len(units.value))
     weight = energy + _sum_before(energy, units.episode)
     place = _sum_before(torch.ones_like(energy), units.episode).long()
@@ -177,7 +177,7 @@ def median(return_u: Tensor, peers: Segments) -> Tensor:
 
 
 @BASELINES.register("shifted")
-def shifted(
+def shift_baseline(
     units: Units, batch: Batch, base: Callable[..., Tensor] = BASELINES["group_mean"], shift: float = -0.1
 ) -> Tensor:
     """Another baseline plus a constant; below zero it favours successes where episodes are off-policy (AsymRE, arXiv
