@@ -72,7 +72,7 @@ class Scored:
         return episode_value[self.episode]
 
     @property
-    def is_trained(self) -> Tensor:
+    def trained(self) -> Tensor:
         """Tokens that carry weight, bool [A]."""
         return self.weight != 0
 

@@ -42,7 +42,7 @@ def _measurement(name: str) -> Callable[[Scored], Tensor]:
 
 
 def _present(scored: Scored) -> Tensor:
-    return scored.sum_by_episode(scored.is_trained.to(scored.logp_old.dtype)) > 0
+    return scored.sum_by_episode(scored.trained.to(scored.logp_old.dtype)) > 0
 
 
 def _group(scored: Scored) -> Segments:
@@ -71,7 +71,7 @@ LOSS_ARRAYS: dict[str, Callable[[Scored], Any]] = {
     "outcome_e": attrgetter("outcome"),
     "kl_scale_e": lambda s: torch.full_like(s.outcome, torch.nan) if s.kl_scale is None else s.kl_scale,
     "taught_e": lambda s: s.sum_by_episode((s.origin == Origin.TEACHER).to(s.logp_old.dtype)) > 0,
-    "episode": lambda s: Segments(s.episode, s.episodes, s.is_trained),
+    "episode": lambda s: Segments(s.episode, s.episodes, s.trained),
     "present_e": _present,
     "group": _group,
     **{name: _measurement(name.removesuffix("_tk").removesuffix("_t")) for name in MEASURED},
@@ -129,7 +129,7 @@ def loss_term(result: Tensor | tuple[Tensor, Statistics], scored: Scored) -> Los
     if isinstance(result, Tensor):
         return LossTerm(result)
     value, statistics = result
-    trained, stats = scored.is_trained, {}
+    trained, stats = scored.trained, {}
     for name, statistic in statistics.items():
         if isinstance(statistic, Tensor):
             statistic = ((statistic * trained).sum().item(), trained.sum().item())

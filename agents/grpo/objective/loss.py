@@ -50,7 +50,7 @@ class LossTerms:
             value = value + (kl_factor * penalty.value if is_kl(regulariser.component) else penalty.value)
             tally.add_all(penalty.stats)
         # A token without weight must not count even if its value is not finite.
-        return (scored.weight * torch.where(scored.is_trained, value, 0.0)).sum()
+        return (scored.weight * torch.where(scored.trained, value, 0.0)).sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +189,7 @@ def _accumulate_coupled(
 
 def add_loss_statistics(tally: Tally, scored: Scored, value: Tensor) -> None:
     """Add the statistics that every loss has: over trained tokens, and, of the sampler, over those that it sampled."""
-    trained = scored.is_trained
+    trained = scored.trained
     sampled = trained & ((scored.origin == Origin.POLICY) | (scored.origin == Origin.COPY))
     logp, count, compared = scored.logp.detach(), int(trained.sum()), int(sampled.sum())
     gap = torch.where(sampled, logp - scored.logp_mu, 0.0)

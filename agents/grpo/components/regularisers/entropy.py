@@ -45,7 +45,7 @@ class EntropyTarget:
         self.coefficient = start
 
     def __call__(self, scored: Scored) -> LossTerm:
-        trained = scored.is_trained
+        trained = scored.trained
         count = int(trained.sum())
         if not count:
             return LossTerm(0.0 * scored.entropy)

@@ -38,7 +38,7 @@ def by_origin(
     """
     others = {Origin.TEACHER: teacher, Origin.HINT: hint, Origin.COPY: copy}
     apart = {origin: scored.origin == origin for origin, part in others.items() if part}
-    own = ~torch.stack([torch.zeros_like(scored.is_trained), *apart.values()]).any(0)
+    own = ~torch.stack([torch.zeros_like(scored.trained), *apart.values()]).any(0)
     value, stats = torch.zeros_like(scored.logp), {}
     for prefix, part, chosen in [("", policy, own), *((f"{o.name.lower()}_", others[o], apart[o]) for o in apart)]:
         if part and chosen.any():

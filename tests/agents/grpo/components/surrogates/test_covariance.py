@@ -43,7 +43,7 @@ def test_clip_cov_passes_over_what_the_clip_has_stopped_already():
 def test_the_means_of_the_covariance_are_over_trained_tokens():
     # without the last token: means 0 and -2, so cov = 1, 1 and both are eligible
     s = tokens([-1.0, -3.0, -9.0], None, [1, -1, 7], weight=[1.0, 1.0, 0.0])
-    assert covariance(s.logp, s.advantage, s.is_trained)[:2].tolist() == pytest.approx([1.0, 1.0])
+    assert covariance(s.logp, s.advantage, s.trained)[:2].tolist() == pytest.approx([1.0, 1.0])
 
 
 def test_kl_cov_holds_the_tokens_of_the_highest_covariance():
