@@ -20,6 +20,11 @@ class MissingExtra(ImportError):
         super().__init__(f"{feature} needs the extra [{extra}]: pip install 'palaestra[{extra}]'.", name=extra)
 
 
+def shorten(text: str, most: int = 60) -> str:
+    """Cut a text for a message to at most so many characters, with three dots at the end."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 def unknown_name(kind: str, received: str, known: Iterable[str]) -> InputError:
     """The error for a name that is not registered, with the nearest known names (or all of them where none is near)."""
     names = sorted(known)

@@ -1,13 +1,16 @@
 """`Extras`: the mapping ``info["extras"]``, whose values are computed when somebody reads them.
 
 A worked solution can take longer to make than the task itself, and most readers of ``info`` never look at it. The
-mapping therefore holds what is known at once, and the function that computes the rest. A copy (by pickle, or `copy`)
-is a mapping of plain values: what was not computed yet is computed then. ``json.dumps(info, default=dict)`` writes an
-``info`` with it.
+mapping therefore holds what is known at once, and the function that computes the rest. So does a copy (by pickle, or
+`copy`): an ``info`` that a vector environment sends to another process computes nothing before somebody reads it there.
+``json.dumps(info, default=dict)`` writes an ``info`` with it.
 """
 
 from __future__ import annotations
 
+import functools
+import pickle
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
@@ -23,7 +26,7 @@ class Extras(Mapping[str, Any]):
         values: what is known; not copied, and filled with what is computed later.
         compute: called at most once for each name that is not in ``values``; it must give the same value whenever it is
             called. With None such names have the value None.
-        subject: the first argument of ``compute``.
+        subject: the first argument of ``compute``; copied with it.
     """
 
     __slots__ = ("_compute", "_names", "_subject", "_values")
@@ -64,5 +67,35 @@ class Extras(Mapping[str, Any]):
         return f"Extras({{{', '.join(shown)}}})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = dict(self)
-        return Extras, (tuple(values), values)
+        if self._compute is not None and not self._values.keys() >= set(self._names):
+            try:
+                return Extras, (self._names, dict(self._values), _pack(self._compute), self._subject)
+            except (pickle.PicklingError, AttributeError, TypeError):
+                pass  # a function or class without a name of its own; its values can be sent all the same
+        return Extras, (self._names, dict(self))
+
+
+class _PickledCompute:
+    """A `Compute` as bytes: it is made from them where a value is read."""
+
+    __slots__ = ("__weakref__", "_data")
+
+    def __init__(self, data: bytes):
+        self._data = data
+
+    def __call__(self, subject: Any, name: str) -> Any:
+        return _unpickle(self._data)(subject, name)
+
+
+_unpickle = functools.lru_cache(maxsize=64)(pickle.loads)
+_packed: weakref.WeakKeyDictionary[Any, _PickledCompute] = weakref.WeakKeyDictionary()
+"""By the environment, which is pickled for the first of its steps only: later steps change nothing that counts."""
+
+
+def _pack(compute: Compute) -> _PickledCompute:
+    if isinstance(compute, _PickledCompute):
+        return compute
+    owner = getattr(compute, "__self__", compute)
+    if owner not in _packed:
+        _packed[owner] = _PickledCompute(pickle.dumps(compute))
+    return _packed[owner]

@@ -28,7 +28,7 @@ class FamilySpace(ParamSpace):
     such an axis has the coordinate 0.5. No family counts as harder than another: a difficulty is one within a family.
 
     Args:
-        families: by name, each with the axis ``env`` fixed to that name, and its own axes; see `prefixed`.
+        families: by name, each with the axis ``env`` fixed to that name, and its own axes; see `add_prefix`.
         weights: a weight or schedule for each family; 1 for one that is left out.
 
     Attributes:
@@ -53,7 +53,7 @@ class FamilySpace(ParamSpace):
         super().__init__([ChoiceAxis(FAMILY, tuple(self.families), harder=None), *own])
 
     @staticmethod
-    def prefixed(name: str, space: ParamSpace) -> ParamSpace:
+    def add_prefix(name: str, space: ParamSpace) -> ParamSpace:
         """Return ``space`` as the family ``name``: with ``env`` fixed to it, and its name before those of the axes."""
         own = [replace(axis, name=f"{name}.{axis.name}") for axis in space.axes]
         return ParamSpace([ChoiceAxis(FAMILY, (name,), harder=None), *own])

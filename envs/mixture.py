@@ -186,7 +186,7 @@ class Mixture(TaskEnv):
         self.parts = {name: _make_part(part, render_mode, shared) for name, part in self.blend.items()}
         made = list(self.parts.values())
         self.param_space = FamilySpace(
-            {name: FamilySpace.prefixed(name, env.param_space) for name, env in self.parts.items()},
+            {name: FamilySpace.add_prefix(name, env.param_space) for name, env in self.parts.items()},
             {name: part.weight for name, part in self.blend.items()},
         )
         modes = [mode for mode in ("ansi", "rgb_array") if all(mode in env.metadata["render_modes"] for env in made)]

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
-from ..errors import InputError, unknown_name
+from ..errors import InputError, shorten, unknown_name
 from ..rewards.answers import THOUGHTS, Form, check_format, check_thoughts, present
 from ..rewards.answers.readings import readings_up_to
 from .extras import Extras
@@ -334,8 +334,7 @@ class TaskEnv(gym.Env[Any, Any]):
         """
         if not isinstance(state, Mapping) or state.get("family") != type(self).__name__:
             given = repr(state.get("family") if isinstance(state, Mapping) else state)
-            short = given if len(given) <= 60 else f"{given[:57]}..."
-            raise InputError(f"set_state needs a snapshot by get_state of {type(self).__name__}, not {short}.")
+            raise InputError(f"set_state needs a snapshot by get_state of {type(self).__name__}, not {shorten(given)}.")
         self._params = dict(state["params"])
         self._task_difficulty = state["difficulty"]
         self._task_id = state["task_id"]

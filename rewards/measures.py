@@ -26,24 +26,26 @@ class MeasureSpec:
             of a training batch of N tokens, "[N]".
         unit: what its numbers count, such as "nats" or "probability"; "" for data that is not a number.
         summary: one line.
+        brought: what must be brought to supply it, where no shipped piece does by itself; else "".
     """
 
     name: str
     shape: str
     unit: str
     summary: str
+    brought: str = ""
 
 
 MEASURES: Registry[MeasureSpec] = Registry("measure")
 
 
-def add(name: str, shape: str, unit: str, summary: str) -> MeasureSpec:
-    """Add a row to the table.
+def add(name: str, shape: str, unit: str, summary: str, brought: str = "") -> MeasureSpec:
+    """Add a row to the table; see `MeasureSpec`.
 
     Raises:
         InputError: the name is taken.
     """
-    measure = MeasureSpec(name, shape, unit, summary)
+    measure = MeasureSpec(name, shape, unit, summary, brought)
     MEASURES.add(name, measure)
     return measure
 
@@ -57,6 +59,12 @@ def check_names(what: str, names: Collection[str]) -> None:
                 f"{what} names the measure {name!r}, which the table of measures does not have ({known}); "
                 "add it with palaestra.rewards.measures.add."
             )
+
+
+def list_brought(names: Collection[str]) -> str:
+    """What must be brought for the measures of these names, in words; "" where shipped pieces supply them all."""
+    known = (MEASURES[name].brought for name in sorted(names) if name in MEASURES)
+    return ", ".join(dict.fromkeys(filter(None, known)))
 
 
 def _near(name: str) -> list[str]:
@@ -77,7 +85,7 @@ tests | data | | results of a program's tests
 test_report | text | | the first failing test: input, expected and received value, error
 milestones | data | | stages of a program that were reached
 tool_calls | list of calls | | tool calls made so far, {"name", "arguments"} each
-expected_calls | list of calls | | tool calls that a right answer makes, {"name", "parameters"} each
+expected_calls | list of calls | | right calls, {"name", "parameters"} each | a data set of tool use with right calls
 tool_errors | list of bool | | for each tool call made, True if it failed
 positions | [K + 1, 2] | cells | places of the agent in the states 0..K
 waypoints | [W, 2] | cells | places through which a planner leads, the goal last
@@ -86,13 +94,13 @@ achieved | [K] lists of names | | subgoals achieved by each step
 worse_actions | [K] | | for each turn, an action that the rules of the environment call worse than the right one
 potentials | [K + 1] | reward | potential of each state
 completion | [K] | share | share of the task completed after each step
-soft_factors | [K] | factor | penalty of soft limits violated at each step
-hard_violation | bool | | a hard limit ended the episode
-sql_reference | text | | the gold query and its database
+soft_factors | [K] | factor | penalty of soft limits violated at each step | a control task with soft limits
+hard_violation | bool | | a hard limit ended the episode | a control task with hard limits
+sql_reference | text | | the gold query and its database | a data set with databases and gold queries
 objective | float | | value that a search maximises
 dense_reward | float | reward | a dense reward of the environment, added under its sign
-memory_length | int | tokens | length of what the agent keeps in memory
-source_length | int | tokens | length of what it has read
+memory_length | int | tokens | length of what the agent keeps in memory | an agent that keeps a memory of what it reads
+source_length | int | tokens | length of what it has read | an agent that keeps a memory of what it reads
 target_tokens | int | tokens | length that the prompt asks for
 """
 
@@ -100,8 +108,6 @@ target_tokens | int | tokens | length that the prompt asks for
 _LEARNER = """
 logps | [T] | nats | log-probability of each sampled token
 logps_without_prompt | [T] | nats | the same without the prompt before it
-logps_reference | [T] | nats | the same under the reference policy
-logps_average | [T] | nats | the same under a moving average of the policy
 thought_logps | [K] | nats | log-probability of the text that follows, after a thought
 base_logps | [K] | nats | the same without the thought, under a frozen or averaged policy
 positive_logps | [P] | nats | log-probability of satisfied replies to the answer
@@ -109,7 +115,6 @@ negative_logps | [P] | nats | log-probability of dissatisfied replies to the ans
 echo_logps | [Q] | nats | log-probability of the prompt's tokens given the answer
 echo_run | int | words | length of the copies of the prompt that were removed from the answer before
 token_confidence | lists of [T] | nats | minus the mean log-probability of each token's likeliest ones, a list a step
-prompt_confidence | float | probability | geometric mean probability of the prompt's least likely tokens
 policy_entropy | float | nats | mean entropy of the tokens sampled
 least_confidence | float | probability | mean of 1 minus the probability of the likeliest token
 min_margin | float | probability | mean gap between the two likeliest tokens
@@ -121,7 +126,7 @@ signed_value_loss | float | return | mean advantage
 one_step_td | float | return | mean absolute one-step TD error
 mean_value | float | return | mean value of the states, from a critic
 negative_advantage | float | return | sum of the maximised negative advantages (MNA)
-antagonist_return | float | return | mean return of another student on the same task
+antagonist_return | float | return | mean return of another student on the same task | the returns of a second student
 features | [H] | | mean hidden state of the answer's tokens
 reference_features | [H] | | mean hidden state of the reference answer's tokens in its place
 token_features | [T, H] | | hidden state of each token of the last action
@@ -148,11 +153,11 @@ consistency | float | probability | agreement of reasoning and answer
 judge_score | float | probability | a judge's score of the answer
 reward_model_score | float | score | score of a reward model
 reference_scores | [R] | score | its scores of reference answers to the same task
-token_episode | data | | the episode in the tokens of a reward model
+token_episode | data | | the episode in the tokens of a reward model | a reward model with tokens of its own, prm=
 atom_scores | [A] | score | scores of the atomic thoughts of the reasoning
 mark | float | score | mark that another agent gave
-agent | text | | which of several agents wrote the episode
-solver_scores | [S] | score | scores of the solvers of a proposed task
+agent | text | | which of several agents wrote the episode | several policies, whose episodes say whose they are
+solver_scores | [S] | score | scores of the solvers of a proposed task | models that solve a proposed task
 """
 
 # What components of the loss read of a batch of N tokens.

@@ -30,6 +30,7 @@ from typing import Any, ClassVar, TypeVar
 from ..errors import InputError
 from ..registry import Registry
 from .episode import Episode, Step
+from .measures import list_brought
 from .verdict import Verdict
 
 R = TypeVar("R", bound="type[Reward]")
@@ -44,7 +45,8 @@ class Reward:
         needs: names of the entries of ``Episode.extras`` that it reads.
         measure_options: by the name of a measure that it needs, options of what a learner measures it with.
         learns_from: measures of a training batch that a learner hands to its method ``update``.
-        brings: what only the caller can bring, in words; "" where the learner or a shipped environment supplies all.
+        brings: what only the caller can bring, in words; "" where the learner or a shipped environment supplies all. A
+            registered reward that does not say brings what the measures that it needs ask for.
         complete: True if its value is the reward of the whole episode, in place of the environment's own; False if it
             is added to that.
         ranks_success: True if, within a group, no failed episode gets more than a successful one; tested for every
@@ -251,10 +253,12 @@ REWARDS: Registry[type[Reward]] = Registry(
 
 
 def register(name: str) -> Callable[[R], R]:
-    """Class decorator: ``@palaestra.rewards.register("my-reward")``; it also sets the class's ``name``."""
+    """Class decorator: ``@palaestra.rewards.register("my-reward")``; it sets ``name``, and ``brings`` by ``needs``."""
 
     def add(cls: R) -> R:
         cls.name = name
+        if not cls.brings and isinstance(cls.needs, frozenset):
+            cls.brings = list_brought(cls.needs)
         return REWARDS.register(name)(cls)
 
     return add

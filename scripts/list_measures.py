@@ -69,25 +69,10 @@ def _list_all() -> list[Row]:
 
 def _find_other_source(name: str) -> str:
     """What supplies a measure that no registered piece does, or what has to be brought for it."""
-    if name in TO_BE_BROUGHT:
-        return f"to be brought: {TO_BE_BROUGHT[name]}"
+    if brought := MEASURES[name].brought:
+        return f"to be brought: {brought}"
     return _OTHERS.get(name, "the caller")
 
-
-TO_BE_BROUGHT = {
-    "agent": "several policies, whose episodes say whose they are",
-    "antagonist_return": "the returns of a second student",
-    "expected_calls": "a data set of tool use with the right calls",
-    "hard_violation": "a control task with hard limits",
-    "memory_length": "an agent that keeps a memory of what it reads",
-    "milestones": "milestones=True of ProgramSynthesis-v0",
-    "soft_factors": "a control task with soft limits",
-    "solver_scores": "models that solve a proposed task",
-    "source_length": "an agent that keeps a memory of what it reads",
-    "sql_reference": "a data set with databases and gold queries",
-    "token_episode": "a reward model with tokens of its own",
-}
-"""Measures that no registered piece supplies by itself, and what supplies them once it is there."""
 
 _OTHERS = {
     **dict.fromkeys(("logps", "logp_old", "entropy", "entropy_grad", "hidden", "head"), "every run"),
@@ -95,6 +80,7 @@ _OTHERS = {
     **dict.fromkeys(("logp_ref", "kl_ref"), "the reference policy of every run"),
     **dict.fromkeys(("batch", "every_row"), "the loss of every run"),
     "gradient_influence": "every run, for rewards that learn from it",
+    "milestones": "ProgramSynthesis-v0 with milestones=True",
     "anchor": "recipes with the anchor 'policy'",
     **dict.fromkeys(("logp_teacher", "teacher_model"), "--teacher-model"),
     "objective_rewards": "reward gradient-influence",

@@ -98,7 +98,7 @@ def components() -> list[Row]:
         {
             "stage": stage,
             "name": name,
-            "summary": _without_papers(summary(value)) + _brings(value),
+            "summary": _without_papers(summary(value)),
             "parameters": parameters(value),
             "paper": find_citation(value.__doc__),
         }
@@ -123,7 +123,7 @@ def component_rows(names: Sequence[str]) -> list[Row]:
     for row in rows:
         if row["name"] in names:
             value = registries[row["stage"]][row["name"]]
-            found.append({**row, "docstring": inspect.cleandoc(value.__doc__ or "") + _brings(value)})
+            found.append({**row, "docstring": inspect.cleandoc(value.__doc__ or "")})
         elif row["stage"] in names:
             found.append(row)
     return found
@@ -139,11 +139,6 @@ def parameters(component: Any) -> str:
         elif item.kind is item.KEYWORD_ONLY:
             shown.append(item.name)
     return ", ".join(shown)
-
-
-def _brings(component: Any) -> str:
-    """What only the caller can bring, as an end of a summary."""
-    return f" (bring {brings})" if (brings := getattr(component, "brings", "")) else ""
 
 
 def _without_papers(text: str) -> str:

@@ -62,7 +62,7 @@ def make_form(config: TrainConfig, extra: Mapping[str, tuple[Any, Any, str]]) ->
     """
     hints, words = get_type_hints(TrainConfig, include_extras=True), describe_fields(TrainConfig)
     rows, records = [], []
-    for name in _ungrouped():
+    for name in _find_top_fields():
         value = getattr(config, name)
         if dataclasses.is_dataclass(value):
             about = _ABOUT.get(name, words[name])
@@ -80,7 +80,7 @@ def make_form(config: TrainConfig, extra: Mapping[str, tuple[Any, Any, str]]) ->
 
 def read_form(form: Any, config: TrainConfig) -> TrainConfig:
     """Make the configuration of a parsed form; fields that it does not show are those of ``config``."""
-    values = {name: getattr(form, name) for name in _ungrouped()}
+    values = {name: getattr(form, name) for name in _find_top_fields()}
     values |= {name: getattr(getattr(form, group), name) for group, names in GROUPS.items() for name in names}
     return dataclasses.replace(config, **values)
 
@@ -95,7 +95,7 @@ def describe_fields(record: type[Any]) -> dict[str, str]:
     return words
 
 
-def _ungrouped() -> list[str]:
+def _find_top_fields() -> list[str]:
     """Fields at the top: those of no group that the command line sets by one option."""
     hints = get_type_hints(TrainConfig, include_extras=True)
     grouped = {name for names in GROUPS.values() for name in names}

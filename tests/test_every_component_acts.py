@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pytest
 from palaestra.agents.grpo.recipes.stages import STAGES
-from palaestra.scripts.list_stages import components
 
 from .one_step import AGAIN, CUT, FEW, GUESS, HOT, OLD, SUMS, TAUGHT, THREE, TURNS, UNTRAINED, UPDATES  # isort: skip
 
@@ -171,11 +170,7 @@ METERS = {"clip_bias": "clip_correction"}
 """Regularisers without a gradient, and what they report."""
 
 PARTS = [
-    (stage, name)
-    for stage, registry in STAGES.items()
-    if stage not in ("measures", "source")
-    for name, component in registry.items()
-    if not getattr(component, "brings", "")
+    (stage, name) for stage, registry in STAGES.items() if stage not in ("measures", "source") for name in registry
 ]
 
 
@@ -187,8 +182,3 @@ def test_a_component_changes_the_step(stage, name, step):
         assert METERS[name] in set(changed.metrics) - set(plain.metrics)
     else:
         assert changed.weights != plain.weights
-
-
-def test_what_cannot_act_says_what_must_be_brought():
-    told = {row["name"] for row in components() if "(bring " in row["summary"]}
-    assert told == {"by_role", "kl_k1", "rollouts"}

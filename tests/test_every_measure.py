@@ -8,7 +8,7 @@ from palaestra.agents.grpo.recipes.stages import PRODUCERS, STAGES
 from palaestra.errors import InputError
 from palaestra.rewards import REWARDS
 from palaestra.rewards.measures import MEASURES
-from palaestra.scripts.list_measures import TO_BE_BROUGHT, _environments, _list_all, _teachers
+from palaestra.scripts.list_measures import _environments, _list_all, _teachers
 from palaestra.teachers.levels.scores import LEVEL_SCORES
 
 
@@ -19,8 +19,12 @@ def rows():
 
 def test_every_measure_has_a_supplier_or_says_what_must_be_brought(rows):
     assert [name for name, row in rows.items() if row["supplied by"] == ["the caller"]] == []
-    assert rows["token_episode"]["supplied by"] == ["to be brought: a reward model with tokens of its own"]
-    assert set(TO_BE_BROUGHT) <= set(MEASURES)
+    assert rows["token_episode"]["supplied by"] == ["to be brought: a reward model with tokens of its own, prm="]
+    assert REWARDS["implicit-process"].brings == "a reward model with tokens of its own, prm="
+    brought = {name: measure.brought for name, measure in MEASURES.items() if measure.brought}
+    assert {name: rows[name]["supplied by"] for name in brought} == {
+        n: [f"to be brought: {w}"] for n, w in brought.items()
+    }
 
 
 def test_what_can_be_trained_at_once_is_supplied_by_the_learner_or_an_environment(rows):

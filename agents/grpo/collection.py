@@ -281,10 +281,7 @@ class Collector:
             self.language,
             self._forward,
             self._reference,
-            self.teacher_model,
             np.random.default_rng([self.config.seed, MEASURE, step, *keys]),
-            max(step - 1, 0),
-            self.config.steps,
         )
 
     def judge(self, groups: Sequence[Group]) -> list[Group]:

@@ -401,7 +401,7 @@ class Learner:
 
 def apply_overrides(recipe: Recipe, config: TrainConfig) -> Recipe:
     """Apply the configuration's overrides to a recipe."""
-    recipe = recipe.with_(**config.stages.given())
+    recipe = recipe.with_(**config.stages.replacements())
     anchor = choose_anchor(recipe, config)
     recipe = recipe if anchor == recipe.anchor else dataclasses.replace(recipe, anchor=anchor)
     return recipe if config.kl is None else recipe.with_kl(config.kl)

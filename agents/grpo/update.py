@@ -123,7 +123,7 @@ class Update:
         """Let rewards that follow the gradients of their objectives learn from a step's episodes, before the policy
         does. Return their new weights, for the logs."""
         objective, metrics = self.objective, {}
-        for reward in objective.balanced:
+        for reward in objective.gradient_rewards:
             state = objective.state_dict()  # weighting may advance the memory of components
             products = gradient_products(groups, list(reward.children), self.weigh, self.model, self.forward)
             objective.load_state_dict(state)
@@ -136,7 +136,7 @@ class Update:
         count = max(1, min(self.minibatches, max([len(groups), *map(len, streams)], default=1)))
         prepared: list[list[WeightedBatch]] = []
         for rollouts, *others in zip(*(_split_groups(part, count) for part in (groups, *streams)), strict=True):
-            weighted = [self.weigh(rollouts, first=not prepared)]
+            weighted = [self.weigh(rollouts, first=not prepared, train=True)]
             for terms, part in zip(self.objective.streams, others, strict=True):
                 old = bool(terms.needs_before & _POLICY_MEASUREMENTS)
                 batch = self._measure(collate(part), terms.loss.needs | terms.needs_before, old=old)
@@ -144,11 +144,12 @@ class Update:
             prepared.append(weighted)
         return prepared
 
-    def weigh(self, groups: Sequence[Group], first: bool = False) -> WeightedBatch:
+    def weigh(self, groups: Sequence[Group], first: bool = False, train: bool = False) -> WeightedBatch:
         """Measure and weight one optimiser batch of rollouts.
 
         Args:
             first: it is trained before any other of its step.
+            train: it is trained, and auxiliary models may begin with that.
         """
         objective = self.objective
         batch = collate(groups)
@@ -161,10 +162,13 @@ class Update:
             live = bool((objective.sampled_now(batch) == batch.action).all()) and (not several or first)
             live = live and self.epochs == 1
             old = old or not live
-        return objective.weigh(self._measure(batch, before | objective.loss.needs, old=old), live_anchor=live)
+        return objective.weigh(
+            self._measure(batch, before | objective.loss.needs, old=old, train=train), live_anchor=live
+        )
 
-    def _measure(self, batch: Batch, needs: frozenset[str], *, old: bool) -> Batch:
-        """Add the measurements of ``needs``; the policy is measured if ``old`` or if an episode is to be rescored."""
+    def _measure(self, batch: Batch, needs: frozenset[str], *, old: bool, train: bool = False) -> Batch:
+        """Add the measurements of ``needs``; the policy is measured if ``old`` or if an episode is to be rescored, and
+        auxiliary models may ``train`` on the batch first."""
         if not batch.episodes:
             empty = torch.zeros(len(batch.ids))
             return batch.with_(**dict.fromkeys(needs & _FIELDS, empty))
@@ -192,7 +196,10 @@ class Update:
             batch = batch.with_(logp_mu=torch.where(again, batch.logp_old.float(), batch.logp_mu))
         for part in self.objective.auxiliaries:
             if needs & frozenset(part.target.provides):
-                batch = batch.with_(**part.refresh().measure(batch, self.forward))
+                model = part.refresh()
+                if train:
+                    model.train_early(batch, self.forward)
+                batch = batch.with_(**model.measure(batch, self.forward))
         return batch
 
     def _accumulate(self, parts: Sequence[WeightedBatch]) -> Tally | None:

@@ -6,10 +6,12 @@ import hashlib
 import math
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...errors import shorten
 from ...rewards import Verdict
 from ...rewards.answers import fenced, program_in
 from ...rewards.verifiers.registry import rejected
@@ -44,7 +46,7 @@ _UNREACHED = 1_000_000
 # allowed there, so that an extra logarithm in the growth is not punished.
 _LARGER, _SLACK = 4, 1.25
 # Characters of a call, value or error in the feedback.
-_MOST_FEEDBACK = 120
+_brief = partial(shorten, most=120)
 _TAKES = {
     NUMBERS: "a list of whole numbers",
     TEXT: "a text of small letters",
@@ -270,14 +272,10 @@ def _describe_failure(data: Optimisation, outcomes: Sequence[CountedCall], passe
     for test, outcome, good in list(zip(data.tests, outcomes, passed))[:PUBLIC]:
         if not good:
             call = f"{data.program.name}({', '.join(map(repr, test.arguments))})"
-            error = _shorten(f"{outcome.error}: {outcome.message}")
-            got = f"failed: {error}" if outcome.error else f"returned {_shorten(repr(outcome.value))}"
-            return f"{_shorten(call)} {got}; expected {_shorten(repr(test.value))}."
+            error = _brief(f"{outcome.error}: {outcome.message}")
+            got = f"failed: {error}" if outcome.error else f"returned {_brief(repr(outcome.value))}"
+            return f"{_brief(call)} {got}; expected {_brief(repr(test.value))}."
     return "A test that is not shown failed."
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MOST_FEEDBACK else text[: _MOST_FEEDBACK - 3] + "..."
 
 
 def _is_equal(expected: Any, received: Any) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import InputError
+from ...errors import InputError, shorten
 from ...rewards.answers import extract
 from ...rewards.verifiers.choice import choice_letters
 from ...rewards.verifiers.number import parse_number
@@ -93,7 +93,7 @@ class Fields:
             has = ", ".join(map(repr, self._names)) or "no field"
             raise self.fault(f"the field {names[0]!r} is missing or empty (there is {has})")
         if not isinstance(value, str) or not value.strip():
-            raise self.fault(f"the field {names[0]!r} must be text that is not blank, not {_shorten(value)}")
+            raise self.fault(f"the field {names[0]!r} must be text that is not blank, not {shorten(repr(value))}")
         return value.strip()
 
     def fault(self, what: str) -> InputError:
@@ -125,7 +125,7 @@ def read_gsm8k(fields: Fields, index: int) -> Item:
         raise fields.fault("the field 'answer' has no line with '####'")
     number = value.strip().replace(",", "").removeprefix("$").rstrip(".%")
     if parse_number(number) is None:
-        raise UnusableRecord(f"the answer {_shorten(value.strip())} is not a number")
+        raise UnusableRecord(f"the answer {shorten(repr(value.strip()))} is not a number")
     steps = tuple(filter(None, map(remove_notes, solution.splitlines())))
     rung = min(max(len(steps), STEPS[0]), STEPS[1])
     return Item(question, number, steps, rung, rationale=_keep_rationale(solution, steps))
@@ -138,7 +138,7 @@ def read_math(fields: Fields, index: int) -> Item:
     if fields.get("level") is None:
         raise fields.fault("the field 'level' is missing")
     if level is None:
-        raise UnusableRecord(f"the level {_shorten(fields.get('level'))} is not one of 1 to 5")
+        raise UnusableRecord(f"the level {shorten(repr(fields.get('level')))} is not one of 1 to 5")
     solution = fields.get("solution")
     solution = solution if isinstance(solution, str) else ""
     answer = fields.get("answer")
@@ -164,7 +164,7 @@ def read_aime(fields: Fields, index: int) -> Item:
     text = find_boxed(solution) if answer is None else str(answer).strip()
     match = _NUMERAL.fullmatch(text)
     if match is None or int(match[1]) > 999:
-        raise UnusableRecord(f"the answer {_shorten(text)} is not a whole number from 0 to 999")
+        raise UnusableRecord(f"the answer {shorten(repr(text))} is not a whole number from 0 to 999")
     steps = tuple(split_sentences(solution))
     rationale = _keep_rationale(solution, steps)
     return Item(problem, str(int(match[1])), steps, _contest_number(fields, index), rationale=rationale)
@@ -209,7 +209,9 @@ def read_choice(fields: Fields, index: int) -> Item:
         raise UnusableRecord("no option is said to be the right one")
     right = _find_right_option(key, options, labels)
     if right is None:
-        raise UnusableRecord(f"the field 'answer' must be the index, letter or text of an option, not {_shorten(key)}")
+        raise UnusableRecord(
+            f"the field 'answer' must be the index, letter or text of an option, not {shorten(repr(key))}"
+        )
     reason = fields.get("rationale", "explanation", "solution", "exp")
     reason = reason if isinstance(reason, str) else ""
     steps = tuple(split_sentences(reason))
@@ -266,11 +268,6 @@ def find_boxed(solution: str) -> str:
         bare = _BARE_BOX.findall(solution)
         found = bare[-1] if bare else ""
     return " ".join(found.split())
-
-
-def _shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 GSM8K = Layout("GSM8K", "a GSM8K record has 'question', and 'answer' that ends in a line such as '#### 72'", read_gsm8k)

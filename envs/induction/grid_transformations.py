@@ -14,7 +14,7 @@ from ..board_picture import Cell, draw_board
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .grid_operations import KINDS, OPERATIONS, Grid, Operation
+from .grid_operations import KINDS, OPERATIONS, Grid
 from .operation_chains import ChainProblem, apply_chain, count_applications, draw_problem, word_choice, write_derivation
 
 # The most rows and columns of any intermediate grid.
@@ -80,7 +80,7 @@ class GridTransformations(Question):
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         rule = draw_problem(lambda: _draw_candidate(rng, params), OPERATIONS)
-        answer = apply_chain(_find_operations(rule.chain), rule.query)[-1]
+        answer = apply_chain([OPERATIONS[name] for name in rule.chain], rule.query)[-1]
         which, again, listed = word_choice(rule)
         pairs = "\n".join("Input:\n{}\nOutput:\n{}".format(*map("\n".join, pair)) for pair in rule.examples)
         query = "\n".join(rule.query)
@@ -120,7 +120,9 @@ class GridTransformations(Question):
         rule: ChainProblem = episode.data
         given = rule.examples[0][0]
         return float(
-            count_applications(_find_operations(rule.listed), given, len(rule.chain)) * len(given) * len(given[0])
+            count_applications([OPERATIONS[name] for name in rule.listed], given, len(rule.chain))
+            * len(given)
+            * len(given[0])
         )
 
     def draw(self, episode: Task) -> np.ndarray:
@@ -166,10 +168,6 @@ def _draw_row(grid: Grid, y: int, width: int) -> list[Cell]:
     return cells + [Cell()] * (width - len(row))
 
 
-def _find_operations(words: tuple[str, ...]) -> list[Operation]:
-    return [OPERATIONS[name] for name in words]
-
-
 def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
     """Draw a random problem on random grids; return None where an output is too uniform or too large."""
     count, listed, size, pairs = (params[name] for name in ("operations", "listed", "size", "examples"))
@@ -180,7 +178,7 @@ def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainPr
     if len(names) < listed:
         return None
     chain = names[:count]
-    functions = _find_operations(chain)
+    functions = [OPERATIONS[name] for name in chain]
     inputs = []
     for start in range(9 + 6 * listed, len(draws), 2 + _DRAWS * objects):
         rows, columns = (max(3, size - int(2 * u)) for u in draws[start : start + 2])

@@ -12,7 +12,7 @@ from ...rewards.verifiers.registry import CORRECT, rejected
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .list_operations import KINDS, OPERATIONS, Operation
+from .list_operations import KINDS, OPERATIONS
 from .operation_chains import ChainProblem, apply_chain, count_applications, draw_problem, word_choice, write_derivation
 
 # The most numbers in an intermediate list, and the largest absolute value of a number in it.
@@ -69,7 +69,7 @@ class ListFunctions(Question):
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         rule = draw_problem(lambda: _draw_candidate(rng, params), OPERATIONS)
-        answer = apply_chain(_find_operations(rule.chain), rule.query)[-1]
+        answer = apply_chain([OPERATIONS[name] for name in rule.chain], rule.query)[-1]
         which, again, listed = word_choice(rule)
         pairs = "\n".join(f"{list(given)} -> {list(output)}" for given, output in rule.examples)
         return Task(
@@ -100,7 +100,9 @@ class ListFunctions(Question):
         example."""
         rule: ChainProblem = episode.data
         given = rule.examples[0][0]
-        return float(count_applications(_find_operations(rule.listed), given, len(rule.chain)) * len(given))
+        return float(
+            count_applications([OPERATIONS[name] for name in rule.listed], given, len(rule.chain)) * len(given)
+        )
 
 
 def read_numbers(answer: str) -> list[int] | None:
@@ -113,10 +115,6 @@ def read_numbers(answer: str) -> list[int] | None:
         return [] if body or enclosed else None
     parts = [part.strip() for part in re.split("[,;]", body)] if "," in body or ";" in body else body.split()
     return [int(part) for part in parts] if all(map(_NUMBER.fullmatch, parts)) else None
-
-
-def _find_operations(words: tuple[str, ...]) -> list[Operation]:
-    return [OPERATIONS[name] for name in words]
 
 
 def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
@@ -132,7 +130,7 @@ def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainPr
     else:
         return None
     chain = tuple(names)[:count]
-    functions = _find_operations(chain)
+    functions = [OPERATIONS[name] for name in chain]
     lists = rng.integers(0, 10, (pairs + 1, length)).tolist()
     # The longest list comes first, as it excludes most chains.
     sizes = [length, *(length - int(3 * u) for u in draws[1:pairs]), length]

@@ -84,7 +84,8 @@ class Counting(NumberQuestion):
         return [*task.data, self.oracle(task)]
 
 
-def _draw_below(draws: Iterator[float], bound: int) -> int:
+def draw_below(draws: Iterator[float], bound: int) -> int:
+    """Turn the next draw, in [0, 1), into a whole number from 0 to ``bound`` - 1."""
     return int(next(draws) * bound)
 
 
@@ -94,11 +95,11 @@ def _join_words(parts: list[str], last: str = "and") -> str:
 
 def _chairs(size: int, conditions: int, draws: Iterator[float]) -> Counted | None:
     """Make a question on people on chairs, with conditions on disjoint pairs of them."""
-    people = max(2 * conditions, size - 2 + _draw_below(draws, 3))
-    chairs = people + _draw_below(draws, 6)
-    start = _draw_below(draws, len(_NAMES))
+    people = max(2 * conditions, size - 2 + draw_below(draws, 3))
+    chairs = people + draw_below(draws, 6)
+    start = draw_below(draws, len(_NAMES))
     names = [_NAMES[(start + i) % len(_NAMES)] for i in range(people)]
-    kinds = sorted(_draw_below(draws, 3) for _ in range(conditions))
+    kinds = sorted(draw_below(draws, 3) for _ in range(conditions))
     together, apart, ordered = (kinds.count(kind) for kind in range(3))
     texts = ("{} and {} sit on neighbouring chairs", "{} and {} do not sit on neighbouring chairs")
     texts = (*texts, "{} sits somewhere to the left of {}")
@@ -134,12 +135,12 @@ def _letters(size: int, conditions: int, draws: Iterator[float]) -> Counted | No
     """Make a question on arrangements of letters: one letter first, all of one together, no two of one side by side."""
     meant = [[0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]]
     among = [kinds for kinds in meant if len(kinds) == conditions]
-    kinds = among[_draw_below(draws, len(among))]
-    counts = [(1 if kind == 0 else 2) + _draw_below(draws, 3) for kind in kinds]
-    length = size - 1 + _draw_below(draws, 4)
+    kinds = among[draw_below(draws, len(among))]
+    counts = [(1 if kind == 0 else 2) + draw_below(draws, 3) for kind in kinds]
+    length = size - 1 + draw_below(draws, 4)
     while sum(counts) < length:
-        counts.append(min(1 + _draw_below(draws, 3), length - sum(counts)))
-    start = min(_draw_below(draws, 20) // 2, 26 - len(counts))
+        counts.append(min(1 + draw_below(draws, 3), length - sum(counts)))
+    start = min(draw_below(draws, 20) // 2, 26 - len(counts))
     names = [chr(ord("A") + start + i) for i in range(len(counts))]
     place = dict(zip(kinds, range(len(kinds))))
     wishes, steps = [], []
@@ -178,11 +179,11 @@ def _letters(size: int, conditions: int, draws: Iterator[float]) -> Counted | No
 def _committee(size: int, conditions: int, draws: Iterator[float]) -> Counted | None:
     """Make a question on committees from groups of different people, with bounds on the members from some groups."""
     groups = 2 if conditions == 1 else 3
-    sizes = [size // 2 + 1 + _draw_below(draws, size - size // 2) for _ in range(groups)]
-    members = groups + 1 + _draw_below(draws, max(1, size // 2))
+    sizes = [size // 2 + 1 + draw_below(draws, size - size // 2) for _ in range(groups)]
+    members = groups + 1 + draw_below(draws, max(1, size // 2))
     # For each group with a condition: how many of its members may serve.
-    kinds = [_draw_below(draws, 2 if i else 3) for i in range(conditions)]
-    bounds = [1 + _draw_below(draws, max(1, members - groups + 1)) for _ in range(conditions)]
+    kinds = [draw_below(draws, 2 if i else 3) for i in range(conditions)]
+    bounds = [1 + draw_below(draws, max(1, members - groups + 1)) for _ in range(conditions)]
     texts = ("at least {} of them {}", "at most {} of them {}", "exactly {} of them {}")
     free = [range(min(number, members) + 1) for number in sizes]
     allowed = list(free)
@@ -220,11 +221,11 @@ def _list_cases(allowed: list[range], members: int) -> list[tuple[int, ...]]:
 
 def _paths(size: int, conditions: int, draws: Iterator[float]) -> Counted | None:
     """Make a question on shortest paths on a grid, through some points and avoiding others."""
-    width, height = (size // 2 + 1 + _draw_below(draws, size - size // 2) for _ in range(2))
+    width, height = (size // 2 + 1 + draw_below(draws, size - size // 2) for _ in range(2))
     inner = (width + 1) * (height + 1)
     points: dict[tuple[int, int], bool] = {}
     for _ in range(conditions):
-        y, x = divmod(_draw_below(draws, inner), width + 1)
+        y, x = divmod(draw_below(draws, inner), width + 1)
         points[x, y] = next(draws) < 0.4
     if len(points) < conditions or (0, 0) in points or (width, height) in points:
         return None

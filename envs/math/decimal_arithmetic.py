@@ -11,7 +11,7 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from .answer_spelling import NumberQuestion
-from .precedence import evaluate_in_order, format_expression, order_free_key
+from .precedence import apply_operator, evaluate_in_order, format_expression, order_free_key
 
 
 class DecimalArithmetic(NumberQuestion):
@@ -67,7 +67,7 @@ class DecimalArithmetic(NumberQuestion):
             common = operations.rstrip("/")
             operators = [common[int(draws[4 * i + 3] * len(common))] for i in range(terms - 1)]
             operators[int(draws[4 * terms - 1] * (terms - 1))] = operations[-1]
-            exact = evaluate_in_order(values, operators, _apply)[-1][3]
+            exact = evaluate_in_order(values, operators, apply_operator)[-1][3]
             result = _round(exact, places) if "/" in operations else exact
             if result.denominator > 1:
                 break
@@ -90,7 +90,7 @@ class DecimalArithmetic(NumberQuestion):
     def solution_steps(self, task: Task) -> list[str]:
         """One operation a line; values that are not finite decimals are written as fractions."""
         values, operators, places = task.data
-        done = evaluate_in_order(values, operators, _apply)
+        done = evaluate_in_order(values, operators, apply_operator)
         lines = [
             f"{_format_exact(a)} {operator} {_format_exact(b)} = {_format_exact(result)}"
             for a, operator, b, result in done
@@ -113,14 +113,6 @@ def _draw_number(digits: int, places: int, draws: list[float], full: bool) -> Fr
     index = int(draws[2] * 9 * 10 ** (places - 1))
     tail = index // 9 * 10 + index % 9 + 1
     return Fraction(whole * 10**places + tail, 10**places)
-
-
-def _apply(a: Fraction, operator: str, b: Fraction) -> Fraction:
-    if operator == "+":
-        return a + b
-    if operator == "-":
-        return a - b
-    return a * b if operator == "*" else a / b
 
 
 def _round(value: Fraction, places: int) -> Fraction:

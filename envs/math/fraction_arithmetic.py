@@ -13,7 +13,7 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from .answer_spelling import NumberQuestion, extract_number
-from .precedence import evaluate_in_order, format_expression, order_free_key
+from .precedence import apply_operator, evaluate_in_order, format_expression, order_free_key
 
 
 class FractionArithmetic(NumberQuestion):
@@ -62,7 +62,7 @@ class FractionArithmetic(NumberQuestion):
             values = [_draw_fraction(draws[i], draws[terms + i], size) for i in range(terms)]
             operators = [operations[int(u * len(operations))] for u in draws[2 * terms : 3 * terms - 1]]
             operators[int(draws[3 * terms - 1] * (terms - 1))] = operations[-1]
-            result = evaluate_in_order(values, operators, _apply)[-1][3]
+            result = evaluate_in_order(values, operators, apply_operator)[-1][3]
             if result.denominator > 1:
                 break
         expression = format_expression([f"({value})" for value in values], operators)
@@ -82,7 +82,10 @@ class FractionArithmetic(NumberQuestion):
     def solution_steps(self, task: Task) -> list[str]:
         """One operation a line, with a common denominator or an inverted divisor."""
         values, operators, _ = task.data
-        return [*(_format_step(*done) for done in evaluate_in_order(values, operators, _apply)), self.oracle(task)]
+        return [
+            *(_format_step(*done) for done in evaluate_in_order(values, operators, apply_operator)),
+            self.oracle(task),
+        ]
 
 
 def _draw_fraction(u: float, v: float, size: int) -> Fraction:
@@ -93,14 +96,6 @@ def _draw_fraction(u: float, v: float, size: int) -> Fraction:
     while numerator <= size and math.gcd(numerator, denominator) > 1:
         numerator += 1
     return Fraction(numerator if numerator <= size else denominator - 1, denominator)
-
-
-def _apply(a: Fraction, operator: str, b: Fraction) -> Fraction:
-    if operator == "+":
-        return a + b
-    if operator == "-":
-        return a - b
-    return a * b if operator == "*" else a / b
 
 
 def _format_step(a: Fraction, operator: str, b: Fraction, result: Fraction) -> str:

@@ -7,6 +7,7 @@ operations with their results.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import TypeVar
 
 Value = TypeVar("Value")
@@ -38,6 +39,15 @@ def evaluate_in_order(
             left[place : place + 2] = [result]
             done.append((a, operator, b, result))
     return done
+
+
+def apply_operator(a: Fraction, operator: str, b: Fraction) -> Fraction:
+    """Return the exact result of one of the operators "+-*/"."""
+    if operator == "+":
+        return a + b
+    if operator == "-":
+        return a - b
+    return a * b if operator == "*" else a / b
 
 
 def order_free_key(values: Sequence[object], operators: Sequence[str]) -> str:

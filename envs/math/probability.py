@@ -13,6 +13,7 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
 from .answer_spelling import NumberQuestion
+from .counting import draw_below
 
 # An experiment: its description, the name of its quantity, the number of equally likely ways to each value from 0 on,
 # a formula for these ways in the value v, w = v - 1 and r = number of draws - v, and a formula for all ways.
@@ -69,8 +70,8 @@ class Probability(NumberQuestion):
             draws = iter(rng.random(12).tolist())
             done, quantity, ways, *formulas = chosen(params["draws"], params["size"], draws)
             possible = [value for value, count in enumerate(ways) if count]
-            value = possible[_draw_below(draws, len(possible))]
-            known = possible[_draw_below(draws, len(possible))] if params["event"] == "given" else 0
+            value = possible[draw_below(draws, len(possible))]
+            known = possible[draw_below(draws, len(possible))] if params["event"] == "given" else 0
             # The condition must exclude some values, but not the event itself.
             if params["event"] == "given" and not possible[0] < known < value:
                 continue
@@ -116,14 +117,10 @@ def _format_sum(counts: Iterable[int]) -> str:
     return " + ".join(map(str, terms)) + (f" = {sum(terms)}" if len(terms) > 1 else "")
 
 
-def _draw_below(draws: Iterator[float], bound: int) -> int:
-    return int(next(draws) * bound)
-
-
 def _dice(number: int, size: int, draws: Iterator[float]) -> Experiment:
-    faces = size // 2 + 1 + _draw_below(draws, size - size // 2)
+    faces = size // 2 + 1 + draw_below(draws, size - size // 2)
     done = f"{number} fair dice, each with the faces 1 to {faces}, are rolled."
-    kind = _draw_below(draws, 3)
+    kind = draw_below(draws, 3)
     if kind == 0:
         ways = [1]
         for _ in range(number):
@@ -132,7 +129,7 @@ def _dice(number: int, size: int, draws: Iterator[float]) -> Experiment:
     if kind == 1:
         largest = [top**number - (top - 1) ** number for top in range(1, faces + 1)]
         return done, "the largest number rolled", [0, *largest], f"{{v}}^{number} - {{w}}^{number}", f"{faces}^{number}"
-    least = 2 + _draw_below(draws, faces - 1)
+    least = 2 + draw_below(draws, faces - 1)
     # Exclude events of probability 1/2, which would make many tasks alike.
     least += 2 * (faces + 1 - least) == faces
     return (
@@ -165,7 +162,7 @@ def _add_die(ways: list[int], faces: int) -> list[int]:
 
 
 def _urn(number: int, size: int, draws: Iterator[float]) -> Experiment:
-    red, blue, green = (size // 2 + 1 + _draw_below(draws, size - size // 2) for _ in range(3))
+    red, blue, green = (size // 2 + 1 + draw_below(draws, size - size // 2) for _ in range(3))
     green = green if next(draws) < 0.5 else 0
     blue += red == blue and not green
     held = f"{red} red, {blue} blue and {green} green balls" if green else f"{red} red and {blue} blue balls"
@@ -176,8 +173,8 @@ def _urn(number: int, size: int, draws: Iterator[float]) -> Experiment:
 
 
 def _cards(number: int, size: int, draws: Iterator[float]) -> Experiment:
-    name, good = _SUITS[_draw_below(draws, len(_SUITS))]
-    gone = _draw_below(draws, min(size, 20))
+    name, good = _SUITS[draw_below(draws, len(_SUITS))]
+    gone = draw_below(draws, min(size, 20))
     missing = f", from which {gone} cards other than {name} are missing," if gone else ""
     done = f"From a pack of 52 cards{missing} {number} cards are drawn at once."
     return done, f"the number of {name} drawn", *_joint_draws(number, good, 52 - gone - good)

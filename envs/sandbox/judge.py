@@ -15,9 +15,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from ...errors import InputError
+from ...errors import InputError, shorten
 from ...rewards import Verdict
 from .protocol import ENDED, LATE, MOST_SECONDS, SKIPPED, Call, Limits, Result, Value
 from .running import submit
@@ -25,7 +26,7 @@ from .running import submit
 # (expected, received) -> bool, for values or for text.
 Compare = Callable[[Any, Any], bool]
 # Characters of a call, value or text in the feedback.
-_MOST_FEEDBACK = 200
+_brief = partial(shorten, most=200)
 _LIMITS, _SYNTAX = ("TimeoutError: no answer", "MemoryError"), ("SyntaxError", "IndentationError", "TabError")
 _AT_LIMIT = ("time", "memory", "output")
 # The default time of all tests together, as a multiple of the time of one.
@@ -256,11 +257,11 @@ def _write_feedback(tests: Sequence[Test], outcomes: Sequence[_Outcome], failure
         if test.public and failure:
             if isinstance(test, CallTest):
                 asked = f"{test.function}({', '.join(map(repr, test.arguments))})"
-                got = f"failed: {error}" if error else f"returned {_shorten(repr(value))}"
-                return f"{summary} {_shorten(asked)} {got}; expected {_shorten(repr(test.expected))}."
-            got = f"failed: {error}" if error else f"printed {_shorten(repr(value))}"
-            wanted = _shorten(repr(test.expected))
-            return f"{summary} With the input {_shorten(repr(test.stdin))} it {got}; expected {wanted}."
+                got = f"failed: {error}" if error else f"returned {_brief(repr(value))}"
+                return f"{summary} {_brief(asked)} {got}; expected {_brief(repr(test.expected))}."
+            got = f"failed: {error}" if error else f"printed {_brief(repr(value))}"
+            wanted = _brief(repr(test.expected))
+            return f"{summary} With the input {_brief(repr(test.stdin))} it {got}; expected {wanted}."
     return f"{summary} A test that is not shown failed."
 
 
@@ -274,14 +275,14 @@ def _write_report(tests: Sequence[Test], outcomes: Sequence[_Outcome], failures:
         elif failure:
             called = isinstance(test, CallTest)
             asked = f"{test.function}({', '.join(map(repr, test.arguments))})" if called else f"input {test.stdin!r}"
-            received = f"Error: {error}" if error else f"Received: {_shorten(repr(value))}"
-            lines += [f"Test: {_shorten(asked)}", f"Expected: {_shorten(repr(test.expected))}", received]
+            received = f"Error: {error}" if error else f"Received: {_brief(repr(value))}"
+            lines += [
+                f"Test: {_brief(asked)}",
+                f"Expected: {_brief(repr(test.expected))}",
+                received,
+            ]
     lines += [f"Hidden tests that failed with {way}: {count}" for way, count in hidden.items()]
     return "\n".join(lines)
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MOST_FEEDBACK else text[: _MOST_FEEDBACK - 3] + "..."
 
 
 def _equal(expected: Any, received: Any) -> bool:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...checks import check_number
-from ...errors import InputError, unknown_name
+from ...errors import InputError, shorten, unknown_name
 from ..episode import Episode, Step
 from ..judges import Judge
 from ..reward import Reward
@@ -246,4 +246,4 @@ def _episode(case: Case, text: str, success: bool) -> Episode:
 
 
 def _brief(text: str) -> str:
-    return ascii(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
+    return ascii(shorten(text, _SHOWN))

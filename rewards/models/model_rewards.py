@@ -71,7 +71,6 @@ class ImplicitProcessReward(StepReward):
     """
 
     paper = "PRIME, arXiv 2502.01456; iStar, arXiv 2509.19199"
-    brings = "a process reward model, prm="
     needs = frozenset({"token_episode"})
 
     def __init__(self, prm: Any):

@@ -329,7 +329,6 @@ class Compression(Reward):
     """
 
     paper = "Mem-α, arXiv 2509.25911 (compression reward)"
-    brings = "an environment with a memory"
     needs = frozenset({"memory_length", "source_length"})
 
     def __init__(self, weight: float = 0.05):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,15 +24,6 @@ MARKERS = ("However", "Therefore", "So", "But", "Wait", "Hmm", "Alternatively", 
 
 Success = Callable[[Episode, str], "float | None"]
 """Probability in [0, 1] of a right answer when it is forced after the prefix; None where it could not be determined."""
-
-
-@dataclass(frozen=True)
-class ValuedPart:
-    """A part of a response, by the positions of its characters, and its reward."""
-
-    start: int
-    stop: int
-    value: float
 
 
 class PrefixProbe:
@@ -98,16 +89,12 @@ class PrefixProbe:
             raise InputError(f"prefix values must be one or more probabilities in [0, 1], not {values.tolist()[:8]}.")
         return values
 
-    def assign_gains(self, episode: Episode, gains: np.ndarray) -> list[ValuedPart]:
-        """The parts of the response with their gains.
-
-        Raises:
-            InputError: the extra "prefix_values" has values for another number of parts.
-        """
-        parts = self.split_parts(episode.response)
+    def spans(self, episode: Episode, gains: Sequence[float] | np.ndarray) -> tuple[RewardSpan, ...]:
+        """The parts of the response with their rewards; none where the rewards are of parts that were cut otherwise."""
+        parts, turn = self.split_parts(episode.response), len(episode.steps) - 1
         if len(parts) != len(gains):
-            raise InputError(f"{len(parts)} parts of the response need {len(parts) + 1} prefix values.")
-        return [ValuedPart(start, stop, float(gain)) for (start, stop), gain in zip(parts, gains, strict=True)]
+            return ()
+        return tuple(RewardSpan(turn, *part, float(gain)) for part, gain in zip(parts, gains, strict=True))
 
 
 class PrefixReward(Reward):
@@ -136,16 +123,7 @@ class PrefixReward(Reward):
         if values is None:
             return self.verdict(episode, None)
         verdict = self.verdict(episode, self.total(episode, values))
-        if len(self.probe.split_parts(episode.response)) != len(values) - 1:
-            return verdict  # values of parts that the caller cut in its own way
-        parts = self.probe.assign_gains(episode, self.gains(values))
-        turn = len(episode.steps) - 1
-        return replace(verdict, spans=tuple(RewardSpan(turn, p.start, p.stop, p.value) for p in parts))
-
-    def valued_parts(self, episode: Episode) -> list[ValuedPart] | None:
-        """The parts of the response with their rewards, for credit within it; None where the probe failed."""
-        values = self.probe.values(episode)
-        return None if values is None else self.probe.assign_gains(episode, self.gains(values))
+        return replace(verdict, spans=self.probe.spans(episode, self.gains(values)))
 
 
 @register("mrt")

@@ -226,7 +226,6 @@ class ReasoningSQL(Reward):
     """
 
     paper = "Reasoning-SQL, arXiv 2503.23157"
-    brings = "an environment of SQL tasks"
     needs = frozenset({"sql_reference"})
     complete = True
 

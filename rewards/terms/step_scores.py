@@ -105,11 +105,8 @@ def verdict_of_parts(reward: StepReward, episode: Episode, values: np.ndarray | 
     if values is None:
         return reward.verdict(episode, None)
     verdict = reward.verdict_of_steps(episode, align_with_turns(values, episode, what))
-    parts = PrefixProbe().split_parts(episode.response) if len(episode.steps) == 1 < len(values) else []
-    if len(parts) != len(values):
-        return verdict
-    spans = (RewardSpan(0, start, stop, float(value)) for (start, stop), value in zip(parts, values, strict=True))
-    return replace(verdict, spans=tuple(spans))
+    in_parts = len(episode.steps) == 1 < len(values)
+    return replace(verdict, spans=PrefixProbe().spans(episode, values)) if in_parts else verdict
 
 
 @register("clip-delta")

@@ -88,7 +88,6 @@ class ToolRL(Timed):
     """
 
     paper = "ToolRL, arXiv 2504.13958 (reward design)"
-    brings = "tasks with expected tool calls"
     complete = True
     needs = frozenset({"expected_calls"})
 

@@ -198,7 +198,6 @@ class CollectiveVote(VoteReward):
     """
 
     paper = "RLCCF, arXiv 2508.12338"
-    brings = "several agents, whose names are in the extra agent"
     needs = frozenset({"agent"})
 
     def __init__(

@@ -16,6 +16,7 @@ from ...errors import InputError, unknown_name
 from ..verdict import Verdict
 from .json_text import JsonError, parse_json, strip_code_fence
 from .registry import CORRECT, VERIFIERS, rejected
+from .text import normalise
 
 MAX_LENGTH = 200_000
 Check = Callable[[str, Mapping[str, Any]], bool]
@@ -65,8 +66,8 @@ def verify_constraints(answer: str, reference: Sequence[Mapping[str, Any]]) -> V
 
 def count_phrase(text: str, phrase: str) -> int:
     """Count how often ``phrase`` occurs as whole words, in any case and with any white space between its words."""
-    pattern = rf"(?<!\w){re.escape(_plain(phrase))}(?!\w)"
-    return len(re.findall(pattern, _plain(text)))
+    pattern = rf"(?<!\w){re.escape(normalise(phrase))}(?!\w)"
+    return len(re.findall(pattern, normalise(text)))
 
 
 def count_words(text: str) -> int:
@@ -80,10 +81,6 @@ def count_sentences(text: str) -> int:
 
 def count_paragraphs(text: str) -> int:
     return sum(bool(part.strip()) for part in _BREAK.split(text))
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 def _counts(count: Callable[[str], int]) -> tuple[Check, frozenset[str]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import InputError
+from ...errors import InputError, shorten
 from .registry import VERIFIERS, verify
 
 MAX_SHOWN = 80  # characters of a reference in a message
@@ -59,8 +59,7 @@ class References:
         if not self.unreadable:
             return f"The verifier {self.kind!r} can read all of {self.total} references."
         position, reference, reason = self.unreadable[0]
-        shown = repr(reference)
-        shown = shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 3] + "..."
+        shown = shorten(repr(reference), MAX_SHOWN)
         return (
             f"The verifier {self.kind!r} cannot read {len(self.unreadable)} of {self.total} references, which should "
             f"be left out; the first is number {position + 1}, {shown}: {reason}"

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 
 import pytest
+from gymnasium.vector import AsyncVectorEnv
+from palaestra.envs import IntAxis, ParamSpace, Question, Task
 from palaestra.envs.extras import Extras
 
 
@@ -41,12 +44,46 @@ def test_names_that_nothing_computes_are_none():
 
 
 @pytest.mark.parametrize("copied", [lambda extras: pickle.loads(pickle.dumps(extras)), copy.deepcopy, copy.copy])
-def test_a_copy_holds_plain_values_and_computes_what_was_missing(copied):
+def test_a_copy_computes_what_is_missing_when_it_is_read(copied):
+    extras = Slow(split="all").reset(seed=0)[1]["extras"]
+    twin = copied(copied(extras))
+    assert "'solution_steps': ..." in repr(extras)
+    assert "'solution_steps': ..." in repr(twin)
+    assert twin == extras
+
+
+def test_a_copy_of_what_cannot_be_pickled_holds_the_values():
     calls, extras = count_calls()
-    twin = copied(extras)
+    twin = pickle.loads(pickle.dumps(extras))
     assert len(calls) == 2
-    assert twin == extras == {"answer": "answer of task", "steps": "steps of task", "error": None}
+    assert twin == {"answer": "answer of task", "steps": "steps of task", "error": None}
     assert len(calls) == 2
+
+
+class Slow(Question):
+    """Says in which process its worked solution was computed."""
+
+    param_space = ParamSpace([IntAxis("number", 1, 9)])
+    verifier = "integer"
+
+    def generate(self, rng, params):
+        return Task(f"Say {params['number']}.", reference=params["number"])
+
+    def solution_steps(self, task):
+        return [str(os.getpid())]
+
+
+def test_a_vector_environment_in_other_processes_computes_nothing_at_a_reset():
+    envs = AsyncVectorEnv([lambda: Slow(split="all")], context="fork")
+    try:
+        _, infos = envs.reset(seed=0)
+        *_, later = envs.step(["10"])
+        first, second = (info["extras"][0] for info in (infos, later))
+        assert "'solution_steps': ..." in repr(first)
+        assert first["solution_steps"] == second["solution_steps"] == [str(os.getpid())]
+        assert first["reference"] == second["reference"] != "10"
+    finally:
+        envs.close()
 
 
 def test_equal_to_mappings_of_the_same_values_alone():

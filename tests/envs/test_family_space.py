@@ -17,7 +17,7 @@ MAZE = ParamSpace([FloatAxis("size", 0.0, 4.0, limits=(0.0, 8.0))])
 
 def space(**weights) -> FamilySpace:
     families = {"Sums": SUMS, "Maze": MAZE}
-    return FamilySpace({name: FamilySpace.prefixed(name, one) for name, one in families.items()}, weights)
+    return FamilySpace({name: FamilySpace.add_prefix(name, one) for name, one in families.items()}, weights)
 
 
 def test_parameters_are_those_of_one_family():

@@ -21,7 +21,7 @@ RATES = {"Easy": 1.0, "Fair": 0.5, "Hard": 0.0}
 
 def space(**weights) -> FamilySpace:
     families = {"Easy": EASY, "Fair": FAIR, "Hard": HARD}
-    return FamilySpace({name: FamilySpace.prefixed(name, one) for name, one in families.items()}, weights)
+    return FamilySpace({name: FamilySpace.add_prefix(name, one) for name, one in families.items()}, weights)
 
 
 def practise(teacher, batches: int, student=lambda task: RATES[task["env"]], samples: int = 8) -> list[dict]:

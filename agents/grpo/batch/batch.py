@@ -144,7 +144,7 @@ class Batch:
         wanted[list(origins)] = True
         return self.action & wanted[self.origin]
 
-    def measured(self, name: str) -> Tensor:
+    def measurement(self, name: str) -> Tensor:
         """A measured tensor by name. A component that reads one must declare it with `needs`."""
         tensor = self.extra.get(name) if name in self.extra else getattr(self, name, None)
         if tensor is None:

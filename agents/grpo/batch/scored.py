@@ -127,16 +127,6 @@ def needs(*names: str) -> Callable[[F], F]:
     return mark
 
 
-def brings(what: str) -> Callable[[F], F]:
-    """Declare what only the caller can bring, in words, where nothing that is shipped lets a component act."""
-
-    def mark(component: F) -> F:
-        component.brings = what  # type: ignore[attr-defined]
-        return component
-
-    return mark
-
-
 def needs_of(component: object) -> frozenset[str]:
     """The names that a component declared with `needs`."""
     return getattr(component, "needs", frozenset())

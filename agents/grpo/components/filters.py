@@ -150,7 +150,7 @@ def one_of_each(groups: Sequence[Group]) -> list[Group]:
 
 
 @FILTERS.register("balanced")
-def balanced(groups: Sequence[Group], keep: int = 4) -> list[Group]:
+def keep_balanced(groups: Sequence[Group], keep: int = 4) -> list[Group]:
     """``keep`` episodes of each group, half of them successes where there are enough of both, drawn at random; where
     one kind is too few, the other fills its places (Reinforce-Ada's balanced choice, arXiv 2510.04996).
 

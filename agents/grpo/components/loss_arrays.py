@@ -109,11 +109,11 @@ def regulariser(name: str) -> Callable[[F], F]:
         component = from_scored(formula, name)
 
         @functools.wraps(component)
-        def checked(scored: Scored, *options: Any, **named: Any) -> Any:
+        def wrapper(scored: Scored, *options: Any, **named: Any) -> Any:
             check_number(f"coefficient of {name}", named.get("coefficient", 0.0), 0)
             return component(scored, *options, **named)
 
-        REGULARISERS.add(name, checked)
+        REGULARISERS.add(name, wrapper)
         return formula
 
     return add

@@ -113,7 +113,7 @@ def top_entropy(batch: Batch, advantage: Tensor, share: float = 0.2, scope: str 
         scope: "batch" or "episode": among which tokens.
     """
     written = batch.written_by(Origin.POLICY)
-    return _select_highest(batch, batch.measured("entropy"), written, share, scope) | (batch.action & ~written)
+    return _select_highest(batch, batch.measurement("entropy"), written, share, scope) | (batch.action & ~written)
 
 
 @MASKS.register("low_probability")
@@ -130,7 +130,7 @@ def hint_entropy(batch: Batch, advantage: Tensor, share: float = 0.2) -> Tensor:
     episode, and all others as before (IGPO, arXiv 2509.10396). The recipe's origins must include "hint".
     """
     given = batch.written_by(Origin.HINT)
-    return _select_highest(batch, batch.measured("entropy"), given, share, "episode") | (batch.action & ~given)
+    return _select_highest(batch, batch.measurement("entropy"), given, share, "episode") | (batch.action & ~given)
 
 
 def _select_highest(batch: Batch, value: Tensor, among: Tensor, share: float, scope: str) -> Tensor:

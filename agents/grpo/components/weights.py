@@ -138,7 +138,7 @@ def entropy_factor(
     """
     check_choice("sign", sign, ("any", "positive"))
     check_choice("origin", origin, ("any", "policy"))
-    entropy = batch.measured("entropy")[batch.action]
+    entropy = batch.measurement("entropy")[batch.action]
     mean = entropy.mean() if len(entropy) else torch.zeros(())
     reached = batch.action if origin == "any" else batch.written_by(Origin.POLICY)
     if sign == "positive":

@@ -21,7 +21,7 @@ from ....rewards.verifiers.text import normalise
 from ..batch.trajectory import Group
 from ..rollouts.player import Player
 from .instruments import Found, Instruments, place_rows, produces
-from .likelihoods import list_logps, reference_ids, score_actions, valid_of
+from .likelihoods import list_logps, reference_ids, valid_of
 
 
 class AverageCopy:
@@ -61,14 +61,6 @@ class AverageCopy:
         for weight, exact, saved in zip(self._weights, self._exact, state["weights"], strict=True):
             exact.copy_(saved)
             weight.copy_(exact)
-
-
-@produces("logps_average")
-class AverageLogps(AverageCopy):
-    """Log-probabilities of the action tokens under the average; 0 at tokens that the policy did not sample."""
-
-    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
-        return score_actions("logps_average", groups, instruments, self.model)
 
 
 @produces("base_logps", needs=("reference",))
@@ -111,7 +103,7 @@ class TeacherAnswer(AverageCopy):
         asked = [group.valid[0] for group in groups if group.valid]
         player = self._player(instruments)
         questions = [one.turns[0].observation for one in asked for _ in range(self.samples)]
-        answers = iter([turn.action for turn in player.ask(questions)])
+        answers = iter(["" if turn is None else turn.action for turn in player.ask(questions)])
         labels = [self._vote([next(answers) for _ in range(self.samples)]) for _ in asked]
         if self.crossed:
             labels = cross_labels(labels, [one.extras.get("pair") for one in asked])

@@ -1,13 +1,12 @@
-"""Confidence of the policy: in the tokens that it sampled, and in those of the prompt."""
+"""Confidence of the policy in the tokens that it sampled."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from torch import Tensor
 
-from ....checks import check_count, check_number
+from ....checks import check_count
 from ..batch.trajectory import Group, Trajectory
 from .instruments import Found, Instruments, place_rows, produces, split_actions
 from .likelihoods import valid_of
@@ -75,27 +74,3 @@ def _likeliest(groups: Sequence[Group], instruments: Instruments, count: int) ->
             model = instruments.language.model
             found += [instruments.forward.likeliest_logps(model, state, count) for state in states]
     return found
-
-
-@produces("prompt_confidence")
-def prompt_confidence(groups: Sequence[Group], instruments: Instruments, share: float = 0.2) -> Found:
-    """Geometric mean probability of the least likely tokens of the prompt, at temperature 1 (c(q) of ProGRPO, arXiv
-    2602.05281); None for a prompt of one token.
-
-    Args:
-        share: of the prompt's tokens that count, in (0, 1]; at least one.
-    """
-    check_number("share", share, 1e-9, 1.0)
-    prompts = [trajectory.turns[0].obs_ids for trajectory in valid_of(groups)]
-    distinct = list(dict.fromkeys(prompts))
-    scored = instruments.score_texts([ids[:1] for ids in distinct], [ids[1:] for ids in distinct])
-    known = {
-        ids: None if text is None else _geometric_mean(text.logps.tolist(), share)
-        for ids, text in zip(distinct, scored, strict=True)
-    }
-    return place_rows(groups, ({"prompt_confidence": known[ids]} for ids in prompts))
-
-
-def _geometric_mean(logps: list[float], share: float) -> float:
-    lowest = sorted(logps)[: math.ceil(share * len(logps) - 1e-9)]
-    return math.exp(math.fsum(lowest) / len(lowest))

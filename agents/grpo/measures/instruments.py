@@ -51,26 +51,19 @@ class Instruments:
         language: the policy with tokenizer and renderer.
         forward: the learner's passes through a model.
         reference: the model of the reference policy; None unless the producer needs "logp_ref".
-        teacher: the model to distil from, or None.
         rng: random numbers of this step.
-        step, steps: updates done, and updates of the run.
     """
 
     player: Player
     language: LanguageModel
     forward: Forward
     reference: Any
-    teacher: LanguageModel | None
     rng: np.random.Generator
-    step: int = 0
-    steps: int = 0
 
-    def score(self, groups: Sequence[Group], model: Any = None, *, hidden: bool = False) -> tuple[Batch, Outputs]:
-        """Score the action tokens of the valid trajectories: their batch, and the outputs of the policy (or of another
-        model) at its tokens."""
+    def score(self, groups: Sequence[Group], *, hidden: bool = False) -> tuple[Batch, Outputs]:
+        """Score the action tokens of the valid trajectories: their batch, and the policy's outputs at its tokens."""
         batch = collate(groups)
-        chosen = self.language.model if model is None else model
-        return batch, self.forward.measure(chosen, batch, hidden=hidden)
+        return batch, self.forward.measure(self.language.model, batch, hidden=hidden)
 
     def score_texts(
         self,

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from ....checks import check_count
 from ....rewards import Episode
-from ....rewards.judges.judge import Judge, as_judge
+from ....rewards.judges.judge import as_judge
 from ....rewards.terms.step_scores import blank_spans, equal_spans
 from ..batch.trajectory import Group, Trajectory
 from .instruments import Found, Instruments, produces
@@ -33,20 +34,22 @@ JudgeLike = str | Mapping[str, Any]
 
 def policy_scores(texts: Sequence[str], question: str | Sequence[str], instruments: Instruments) -> list[float | None]:
     """Probability of "yes" under the policy, of yes and no, to a question about each text, one for all or one for each;
-    None where even the end of the text leaves no room in the context."""
+    None where even the end of the text leaves no room in the context.
+
+    The words are compared at the first token in which they differ, as answers of one token each are elsewhere (MMLU,
+    arXiv 2009.03300; P(True), arXiv 2207.05221). Whole words would be unequal by their length alone: to a model of
+    characters "no" is likelier than "yes", whatever it has read.
+    """
     player = instruments.player
     questions = [question] * len(texts) if isinstance(question, str) else question
     yes, no = (player.renderer.action_ids(word)[:-1] for word in ("yes", "no"))
-    room = max(len(yes), len(no))
-    contexts = [_fit_context(text, asked, room, instruments) for text, asked in zip(texts, questions, strict=True)]
+    compared = 1 + sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(yes, no)))
+    contexts = [_fit_context(text, asked, compared, instruments) for text, asked in zip(texts, questions, strict=True)]
     known = [context for context in contexts if context is not None]
-    logps = player.log_likelihoods([c for c in known for _ in range(2)], [yes, no] * len(known))
-    pairs = iter(zip(logps[::2], logps[1::2], strict=True))
-    return [None if context is None else _share(*map(math.fsum, next(pairs))) for context in contexts]
-
-
-def _share(yes: float, no: float) -> float:
-    return 1 / (1 + math.exp(min(700.0, no - yes)))
+    options = [yes[:compared], no[:compared]] * len(known)
+    logps = player.log_likelihoods([c for c in known for _ in range(2)], options)
+    excess = iter([no[-1] - yes[-1] for yes, no in zip(logps[::2], logps[1::2], strict=True)])
+    return [None if context is None else 1 / (1 + math.exp(min(700.0, next(excess)))) for context in contexts]
 
 
 def _fit_context(text: str, question: str, answer: int, instruments: Instruments) -> tuple[int, ...] | None:
@@ -61,17 +64,15 @@ def _fit_context(text: str, question: str, answer: int, instruments: Instruments
         text = text[len(text) // 2 + 1 :]
 
 
-def ask(judge: JudgeLike, question: str, episodes: Sequence[Episode], instruments: Instruments) -> list[float | None]:
-    """Score the response of each episode; None where the judge failed."""
+def judge_responses(
+    judge: JudgeLike, question: str, pairs: Sequence[tuple[str, str]], instruments: Instruments
+) -> list[float | None]:
+    """Score each (prompt, response); None where the judge failed."""
     if judge == POLICY:
-        return policy_scores([f"{e.prompt}\n{e.response}" for e in episodes], question, instruments)
+        return policy_scores([f"{prompt}\n{response}" for prompt, response in pairs], question, instruments)
     made = as_judge(judge)
-    return _score_texts(made, question, [(e.prompt, e.response) for e in episodes])
-
-
-def _score_texts(judge: Judge, question: str, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-    calls = [lambda p=prompt, r=response: judge.score(question, p, [r]) for prompt, response in pairs]
-    return [answer.scores[0] if answer.valid else None for answer in judge.gather(calls)]
+    calls = [lambda p=prompt, r=response: made.score(question, p, [r]) for prompt, response in pairs]
+    return [answer.scores[0] if answer.valid else None for answer in made.gather(calls)]
 
 
 def for_each_valid(
@@ -91,8 +92,8 @@ def _register(name: str, asked: str) -> None:
         """Score of the response by a judge: the policy by default, a registered judge by name, or data."""
 
         def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
-            scores = ask(judge, question, [t.episode for t in trajectories], instruments)
-            return [{name: score} for score in scores]
+            pairs = [(t.episode.prompt, t.episode.response) for t in trajectories]
+            return [{name: score} for score in judge_responses(judge, question, pairs, instruments)]
 
         return for_each_valid(groups, measure)
 
@@ -135,11 +136,7 @@ def atom_scores(
             for t, several in zip(trajectories, ends, strict=True)
             for end in several
         ]
-        if judge == POLICY:
-            scores = policy_scores([f"{prompt}\n{text}" for prompt, text in pairs], question, instruments)
-        else:
-            scores = _score_texts(as_judge(judge), question, pairs)
-        rest = iter(scores)
+        rest = iter(judge_responses(judge, question, pairs, instruments))
         return [{"atom_scores": [next(rest) for _ in several]} for several in ends]
 
     return for_each_valid(groups, measure)
@@ -170,11 +167,7 @@ def coalition_values(
     def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
         texts = [_coalitions(t.episode, spans, most) for t in trajectories]
         pairs = [(t.episode.prompt, text) for t, several in zip(trajectories, texts) for text in several]
-        if judge == POLICY:
-            scores = policy_scores([f"{prompt}\n{text}" for prompt, text in pairs], question, instruments)
-        else:
-            scores = _score_texts(as_judge(judge), question, pairs)
-        rest = iter(scores)
+        rest = iter(judge_responses(judge, question, pairs, instruments))
         found = [[next(rest) for _ in several] for several in texts]
         unknown = [math.nan]
         return [{"coalition_values": unknown if not row or None in row else row} for row in found]

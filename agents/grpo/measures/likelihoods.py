@@ -1,10 +1,9 @@
-"""Log-probabilities of an answer in other contexts or under other models, and of other texts after it."""
+"""Log-probabilities of an answer in another context, and of other texts after it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -20,7 +19,9 @@ def logps_without_prompt(groups: Sequence[Group], instruments: Instruments) -> F
     ``Turn.logps`` are; 0 at tokens that the policy did not sample."""
     blank = instruments.encode_blank()
     blind = [replace(g, trajectories=tuple(_replace_prompt(t, blank) for t in g.trajectories)) for g in groups]
-    return score_actions("logps_without_prompt", blind, instruments)
+    batch, outputs = instruments.score(blind)
+    logp = torch.where(batch.written_by(Origin.POLICY, Origin.COPY), outputs.logp, 0.0)
+    return place_rows(groups, ({"logps_without_prompt": row.tolist()} for row in split_actions(batch, logp)))
 
 
 def _replace_prompt(trajectory: Trajectory, ids: tuple[int, ...]) -> Trajectory:
@@ -29,19 +30,6 @@ def _replace_prompt(trajectory: Trajectory, ids: tuple[int, ...]) -> Trajectory:
         for number, turn in enumerate(trajectory.turns)
     )
     return replace(trajectory, turns=turns)
-
-
-@produces("logps_reference", needs=("logp_ref",))
-def logps_reference(groups: Sequence[Group], instruments: Instruments) -> Found:
-    """Log-probabilities of the action tokens under the reference policy; 0 at tokens that the policy did not sample."""
-    return score_actions("logps_reference", groups, instruments, instruments.reference)
-
-
-def score_actions(name: str, groups: Sequence[Group], instruments: Instruments, model: Any = None) -> Found:
-    """Log-probabilities of the action tokens under a model; 0 at tokens that the policy did not sample."""
-    batch, outputs = instruments.score(groups, model)
-    logp = torch.where(batch.written_by(Origin.POLICY, Origin.COPY), outputs.logp, 0.0)
-    return place_rows(groups, ({name: row.tolist()} for row in split_actions(batch, logp)))
 
 
 @produces("positive_logps", "negative_logps")

@@ -91,10 +91,7 @@ def name_subgoals(tasks: Sequence[str], author: Any, most: int, instruments: Ins
     questions = [DECOMPOSITION.format(most=most, task=task) for task in distinct]
     texts: list[str | None]
     if author == POLICY:
-        player = instruments.player
-        fitting = [n for n, question in enumerate(questions) if player.fits(question)]
-        answers = dict(zip(fitting, player.ask([questions[n] for n in fitting]), strict=True))
-        texts = [answers[n].action if n in answers else None for n in range(len(questions))]
+        texts = [None if turn is None else turn.action for turn in instruments.player.ask(questions)]
     else:
         texts = _write_texts(author, questions)
     named = {task: None if text is None else read_subgoals(text, most) for task, text in zip(distinct, texts)}

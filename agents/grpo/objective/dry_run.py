@@ -89,7 +89,7 @@ def _score(recipe: Recipe, weighted: WeightedBatch, tally: Tally, prefix: str) -
     place = batch.action.nonzero()[:, 0]
     inputs = [torch.full((len(place),), value).requires_grad_() for value in (-1.0, 0.5, 0.1)]
     everyone = torch.arange(batch.episodes)
-    top = batch.measured("top_logp")[place].requires_grad_()
+    top = batch.measurement("top_logp")[place].requires_grad_()
     outputs = Outputs(*inputs, logp_top=top)
     scored = make_scored(weighted, place, batch.episode_of[place], everyone, outputs)
     own = Tally()

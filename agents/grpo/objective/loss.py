@@ -87,7 +87,7 @@ def make_scored(weighted: WeightedBatch, place: Tensor, episode: Tensor, episode
         return None if tensor is None else tensor[place].to(logp)
 
     logp_mu = batch.logp_mu[place].to(logp)
-    logp_old = logp.detach() if weighted.live_anchor else at(batch.measured("logp_old"))
+    logp_old = logp.detach() if weighted.live_anchor else at(batch.measurement("logp_old"))
     assert logp_old is not None
     device = logp.device
     return Scored(

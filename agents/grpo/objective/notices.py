@@ -85,14 +85,14 @@ def _formulas(stage: Stage, part: Component) -> Iterator[Component]:
             yield from _formulas(stage, value)
 
 
-_UNBOUNDED = ("ratio", "distill")
+_WITHOUT_BOUNDS = ("ratio", "distill")
 """Surrogates that multiply by the ratio and do nothing else with it."""
 
 
 def _compares_policies(stage: Stage, part: Component) -> bool:
     """True if a component reads the policy being trained and the one that ratios are taken against."""
     target = stage[part.name]
-    if part.name in _UNBOUNDED:
+    if part.name in _WITHOUT_BOUNDS:
         return False
     arrays = frozenset() if inspect.isclass(target) else arrays_of(target)
     return "logp_t" in arrays and bool(arrays & {"logp_old_t", "logp_mu_t"})

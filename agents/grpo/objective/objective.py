@@ -154,7 +154,7 @@ class Objective:
         return frozenset().union(*(part.needs for part in [*credit, *self.selection.parts]))
 
     @property
-    def balanced(self) -> list[rewards.Reward]:
+    def gradient_rewards(self) -> list[rewards.Reward]:
         """Rewards that weigh their objectives by the objectives' gradients."""
         return [reward for reward in self.rewards if "gradient_influence" in reward.learns_from]
 
@@ -183,12 +183,6 @@ class Objective:
                 )
         if recipe.anchor not in _ANCHORS:
             raise unknown_name("anchor", recipe.anchor, _ANCHORS)
-        losses = [self.loss, *(stream.loss for stream in self.streams)]
-        if any(part.component.name == "kl_k1" for loss in losses for part in loss.parts):
-            raise InputError(
-                f"recipe {recipe.name!r} has kl_k1 in its loss, where its gradient has mean zero; take kl_k2 or kl_k3, "
-                "or put k1 into the return."
-            )
         if "anchor" in self.loss.corrector.needs and recipe.anchor != "policy":
             raise InputError(
                 f"the corrector {recipe.corrector.name!r} corrects the gap between the sampler and the policy at the "
@@ -265,7 +259,7 @@ class Objective:
         if self.recipe.anchor == "sampler":
             anchored = replace(batch, logp_old=batch.logp_mu)
         elif self.recipe.anchor == "rescored" and not live_anchor:
-            old = batch.measured("logp_old").to(batch.logp_mu)
+            old = batch.measurement("logp_old").to(batch.logp_mu)
             anchored = replace(batch, logp_old=torch.where(self.sampled_now(batch), old, batch.logp_mu))
         return WeightedBatch(
             anchored, advantage, weight, trained_episodes(advantage, weight, self.loss, batch), self.loss, live_anchor

@@ -13,9 +13,9 @@ from .requests import Assignment, Workplace, carries_out
 def play_greedily(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Play at temperature 0 (SELF, arXiv 2510.02230)."""
     for assignment in assignments:
-        if assignment.asked("greedy"):
+        if assignment.request("greedy"):
             assignment.set_conditions(temperature=0.0)
-        assignment.done["greedy"] = float(assignment.asked("greedy"))
+        assignment.done["greedy"] = float(assignment.request("greedy"))
 
 
 @carries_out("max_tokens", "play")
@@ -23,7 +23,7 @@ def limit_tokens(assignments: Sequence[Assignment], workplace: Workplace) -> Non
     """Limit the tokens of an episode, and state the limit in the prompt (arXiv 2508.08940, section 3)."""
     most, settings = workplace.player.limits, workplace.settings
     for assignment in assignments:
-        tokens = int(assignment.asked("max_tokens"))
+        tokens = int(assignment.request("max_tokens"))
         limits = TokenLimits(min(most.action, tokens), min(most.episode, tokens), most.context)
         assignment.set_conditions(
             limits=extend(limits, assignment.task.conditions.inserts),  # what a hint gives is not counted
@@ -36,10 +36,10 @@ def limit_tokens(assignments: Sequence[Assignment], workplace: Workplace) -> Non
 def give_hints(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Show the first steps of the solution, as the opening of the answer (SEELE, arXiv 2509.06923) or in the prompt."""
     settings = workplace.settings
-    hinted = [assignment for assignment in assignments if assignment.asked("hint") > 0]
+    hinted = [assignment for assignment in assignments if assignment.request("hint") > 0]
     solutions = solve([assignment.task for assignment in hinted], workplace.player)
     for assignment, solution in zip(hinted, solutions, strict=True):
-        share = float(assignment.asked("hint"))
+        share = float(assignment.request("hint"))
         start = guided_start(assignment.task, solution, share, workplace.player, settings.hint_where, settings.hint)
         names = ("inserts", "limits", "oracle_turns", "hint", "guided")
         assignment.set_conditions(**{name: getattr(start, name) for name in names})
@@ -51,7 +51,7 @@ def give_hints(assignments: Sequence[Assignment], workplace: Workplace) -> None:
 def rewrite_prompts(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Show a rewritten prompt, if it passes the checks, else the original (CLPO, arXiv 2509.25004)."""
     tasks = [assignment.task for assignment in assignments]
-    manners = [assignment.asked("rewrite") for assignment in assignments]
+    manners = [assignment.request("rewrite") for assignment in assignments]
     prompts = workplace.rewriter.rewrite(tasks, manners, workplace.player)
     for assignment, prompt in zip(assignments, prompts, strict=True):
         assignment.set_conditions(prompt=prompt.text)

@@ -48,7 +48,7 @@ class Assignment:
     trained: bool = True
     done: dict[str, Any] = field(default_factory=dict)
 
-    def asked(self, name: str) -> Any:
+    def request(self, name: str) -> Any:
         """The value of a request."""
         return self.proposal.meta[name]
 

@@ -77,7 +77,7 @@ class Rewriter:
         for number, (original, manner) in enumerate(zip(originals, manners, strict=True)):
             if original is not None:
                 question = templates[manner].replace("{question}", original.question)
-                if self.agent is not None or _room(question, player) > 0:
+                if self.agent is not None or player.room_to_answer(question) > 0:
                     asked[number] = question
         seeds = [[tasks[number].seed, tasks[number].proposal + 1, player.step] for number in asked]
         answers = dict(zip(asked, self._ask(list(asked.values()), seeds, player), strict=True))
@@ -96,7 +96,8 @@ class Rewriter:
             return []
         if self.agent is None:
             longest = max(len(player.renderer.observation(question, first=True)) for question in questions)
-            return [turn.action for turn in player.ask(questions, most=max(player.limits.action, longest))]
+            turns = player.ask(questions, most=max(player.limits.action, longest))
+            return ["" if turn is None else turn.action for turn in turns]
         answers: list[Any] = []
         slots = min(self.agent.max_slots or len(questions), len(questions))
         for first in range(0, len(questions), slots):
@@ -161,18 +162,13 @@ def find_fault(original: OriginalPrompt, text: str, player: Player) -> str:
         return "answer"
     if Counter(_NUMBER.findall(original.question)) - Counter(_NUMBER.findall(text)):
         return "numbers"
-    enough = min(player.limits.action, _room(original.question + original.request, player))
-    return "long" if _room(text + original.request, player) < enough else ""
+    enough = min(player.limits.action, player.room_to_answer(original.question + original.request))
+    return "long" if player.room_to_answer(text + original.request) < enough else ""
 
 
 def _mentions(text: str, answer: str) -> bool:
     """True if the answer stands in the text as words of its own."""
     return bool(answer) and re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text) is not None
-
-
-def _room(text: str, player: Player) -> int:
-    """Tokens that are left to answer a text at the beginning of a conversation."""
-    return player.limits.context - len(player.renderer.observation(text, first=True))
 
 
 def _combine(seed: Sequence[int]) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..batch.trajectory import Trajectory
 from .requests import Assignment, Workplace, carries_out
@@ -12,42 +13,43 @@ from .requests import Assignment, Workplace, carries_out
 @carries_out("weight", "train")
 def weigh_groups(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Set the factor of the group's tokens in the loss."""
-    for assignment in assignments:
-        weight = float(assignment.asked("weight"))
-        assignment.change_each(lambda t, weight=weight: {"weight": weight})
-        assignment.done["weight"] = weight
+    _apply_factors(assignments, "weight", lambda t, factor: {"weight": factor})
 
 
 @carries_out("kl_scale", "train")
 def scale_penalties(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Set the factor of the KL penalties on the group's tokens (CLPO, arXiv 2509.25004)."""
-    for assignment in assignments:
-        scale = float(assignment.asked("kl_scale"))
-        assignment.change_each(lambda t, scale=scale: {"kl_scale": scale})
-        assignment.done["kl_scale"] = scale
+    _apply_factors(assignments, "kl_scale", lambda t, factor: {"kl_scale": factor})
 
 
 @carries_out("success_weight", "train")
 def weigh_successes(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Multiply the advantages of successful episodes (Weighted GRPO, arXiv 2602.03452)."""
-    _weigh_advantages(assignments, "success_weight", success=True)
+    _apply_factors(
+        assignments,
+        "success_weight",
+        lambda t, factor: {"advantage_weight": t.advantage_weight * (factor if t.success else 1.0)},
+    )
 
 
 @carries_out("failure_weight", "train")
 def weigh_failures(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Multiply the advantages of failed episodes. A weighted reward would be undone by normalising within the group."""
-    _weigh_advantages(assignments, "failure_weight", success=False)
+    _apply_factors(
+        assignments,
+        "failure_weight",
+        lambda t, factor: {"advantage_weight": t.advantage_weight * (1.0 if t.success else factor)},
+    )
 
 
-def _weigh_advantages(assignments: Sequence[Assignment], name: str, *, success: bool) -> None:
+def _apply_factors(
+    assignments: Sequence[Assignment], name: str, change: Callable[[Trajectory, float], Mapping[str, Any]]
+) -> None:
+    """Change every trajectory by the factor that its proposal requests under ``name``."""
     for assignment in assignments:
-        weight = float(assignment.asked(name))
-        assignment.change_each(
-            lambda t, weight=weight: {
-                "advantage_weight": t.advantage_weight * (weight if t.success == success else 1.0)
-            }
-        )
-        assignment.done[name] = weight
+        factor = float(assignment.request(name))
+        assignment.change_each(lambda t, factor=factor: change(t, factor))
+        assignment.done[name] = factor
 
 
 @carries_out("band", "train")
@@ -60,7 +62,7 @@ def refuse_outside_band(assignments: Sequence[Assignment], workplace: Workplace)
     for assignment in assignments:
         attempts = workplace.player.attempts.get(assignment.proposal.id, assignment.group.trajectories)
         successes = [trajectory.success for trajectory in attempts if trajectory.valid]
-        low, high = assignment.asked("band")
+        low, high = assignment.request("band")
         inside = bool(successes) and low < sum(successes) / len(successes) < high
         assignment.trained &= inside
         assignment.done["band"] = "inside" if inside else "outside"
@@ -70,7 +72,7 @@ def refuse_outside_band(assignments: Sequence[Assignment], workplace: Workplace)
 def mark_pairs(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Mark the two groups that are to be trained in one optimiser step (arXiv 2602.03452)."""
     for assignment in assignments:
-        assignment.group = replace(assignment.group, pair=int(assignment.asked("pair")))
+        assignment.group = replace(assignment.group, pair=int(assignment.request("pair")))
         assignment.done["pair"] = "marked"
 
 
@@ -80,7 +82,7 @@ def add_screening_episodes(assignments: Sequence[Assignment], workplace: Workpla
     for assignment in assignments:
         earlier = [
             _with_own_nodes(trajectory, id)
-            for id in assignment.asked("joins")
+            for id in assignment.request("joins")
             for trajectory in workplace.screened.pop(id, ())
         ]
         group = assignment.group

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .recipe import Recipe, c, register_recipe
 
 
-def _corrected(name: str, paper: str, summary: str, corrector: str, updates: int = 1, **params: object) -> Recipe:
+def _make_recipe(name: str, paper: str, summary: str, corrector: str, updates: int = 1, **params: object) -> Recipe:
     return Recipe(
         name=name,
         paper=paper,
@@ -22,14 +22,14 @@ def _corrected(name: str, paper: str, summary: str, corrector: str, updates: int
 
 
 for _recipe in (
-    _corrected(
+    _make_recipe(
         "decoupled_ppo",
         "AReaL, arXiv 2505.24298",
         "the clip around the policy, times the weight of the gap",
         "importance",
         updates=4,
     ),
-    _corrected(
+    _make_recipe(
         "tis",
         "Your Efficient RL Framework Secretly Brings You Off-Policy RL Training, Yao et al. 2025",
         "weights of the gap capped at 2",
@@ -37,7 +37,7 @@ for _recipe in (
         updates=16,
         cap=2.0,
     ),
-    _corrected(
+    _make_recipe(
         "seq_tis",
         "When Speed Kills Stability, Liu et al. 2025",
         "the weight of the whole episode, capped at 2",
@@ -45,14 +45,14 @@ for _recipe in (
         cap=2.0,
         level="sequence",
     ),
-    _corrected(
+    _make_recipe(
         "mis",
         "When Speed Kills Stability, Liu et al. 2025",
         "tokens with a weight above 2 are dropped",
         "masked_is",
         cap=2.0,
     ),
-    _corrected(
+    _make_recipe(
         "seq_mis",
         "When Speed Kills Stability, Liu et al. 2025",
         "episodes with a weight above 3 are dropped (TRL 1.16's default)",
@@ -60,7 +60,7 @@ for _recipe in (
         cap=3.0,
         level="sequence",
     ),
-    _corrected(
+    _make_recipe(
         "icepop",
         "Ring-1T, arXiv 2510.18855",
         "tokens with a weight outside [0.5, 5] are dropped",
@@ -68,7 +68,7 @@ for _recipe in (
         low=0.5,
         high=5.0,
     ),
-    _corrected(
+    _make_recipe(
         "geo_mask",
         "When Speed Kills Stability, Liu et al. 2025",
         "episodes whose mean weight lies outside [0.99, 1.01] are dropped, the others' tokens weighted up to 2",

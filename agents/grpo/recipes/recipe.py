@@ -337,7 +337,7 @@ class Stages:
     reference: str | None = None
     guards: str | None = None
 
-    def given(self) -> dict[str, str]:
+    def replacements(self) -> dict[str, str]:
         """Stage -> text, for those that are replaced."""
         return {name: text for name, text in dataclasses.asdict(self).items() if text is not None}
 

@@ -8,10 +8,10 @@ register_recipe(
     Recipe(
         name="absolute_zero",
         paper="Absolute Zero, arXiv 2505.03335",
-        summary="proposer and solver are one model; a proposal that some solve earns what they fail; the baseline is a "
-        "running mean for each role (the paper's is the mean of the batch for each role and kind of task)",
+        summary="proposer and solver are one model; a proposal that some solve earns what they fail; normalised over "
+        "the batch for each role (in the paper for each role and kind of task)",
         rollout=c("self_play", reward="frontier", penalty=-1.0),
-        credit=(Credit(baseline=c("ema", decay=0.95, by="role"), scale=c("none")),),
+        credit=(Credit(baseline=c("by_role"), scale=c("group_std", by="role")),),
     )
 )
 register_recipe(

@@ -244,7 +244,7 @@ class Solution:
         return tuple(turn.action for turn in self.played.trajectory.turns)
 
     @property
-    def solved(self) -> bool:
+    def is_right(self) -> bool:
         """True if the environment's verifier has accepted it."""
         trajectory = self.played.trajectory
         return trajectory.valid and trajectory.success and bool(trajectory.turns)
@@ -295,7 +295,8 @@ def solve(tasks: Sequence[RolloutTask], player: Player) -> list[Solution]:
         InputError: the environment has no oracle.
     """
     starts = [
-        Start(task, oracle_turns=math.inf, oracle_origin=Origin.TEACHER, limits=unbounded(player)) for task in tasks
+        Start(task, oracle_turns=math.inf, oracle_origin=Origin.TEACHER, limits=context_limits(player))
+        for task in tasks
     ]
     solutions = []
     for played in player.play(starts, states=True):
@@ -305,7 +306,7 @@ def solve(tasks: Sequence[RolloutTask], player: Player) -> list[Solution]:
     return solutions
 
 
-def unbounded(player: Player) -> TokenLimits:
+def context_limits(player: Player) -> TokenLimits:
     """The budgets of an author whom only the context bounds."""
     return TokenLimits(player.limits.context, player.limits.context, player.limits.context)
 

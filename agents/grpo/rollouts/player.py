@@ -73,8 +73,8 @@ class Player:
         the teacher, whichever of them a strategy keeps or replaces.
         """
         self.overlong: set[tuple[int, int]] = set()
-        """Proposal and seed of each task whose first observation left no room for an action: its episodes are invalid
-        and have no turns.
+        """Proposal and seed of each task whose first observation, or question to a proposer, left no room for an
+        action: the episodes are invalid and have no turns, and nothing was proposed.
         """
         self._sessions = 0
 
@@ -128,32 +128,29 @@ class Player:
 
     # Text outside episodes ------------------------------------------------------------------------------------------
 
-    def fits(self, question: str) -> bool:
-        """True if a question outside any environment leaves room to answer."""
-        return len(self.renderer.observation(question, first=True)) < self.limits.context
+    def room_to_answer(self, question: str) -> int:
+        """Tokens of context that a question outside any environment leaves to its answer; may be negative."""
+        return self.limits.context - len(self.renderer.observation(question, first=True))
 
-    def ask(self, questions: Sequence[str], most: int | None = None) -> list[Turn]:
+    def ask(self, questions: Sequence[str], most: int | None = None) -> list[Turn | None]:
         """Sample the policy's answers to questions outside any environment, each in a conversation of its own.
 
         Args:
             most: most tokens of an answer; None is the limit of an action.
 
-        Raises:
-            InputError: a question does not fit (see `fits`).
+        Returns:
+            None for a question that leaves no room to answer.
         """
-        asked = []
+        requests: list[Request | None] = []
         for question in questions:
             ids = self.renderer.observation(question, first=True)
             room = min(most or self.limits.action, self.limits.context - len(ids))
-            if room < 1:
-                raise InputError(
-                    f"a question of {len(ids)} tokens leaves no room to answer in {self.limits.context} tokens of "
-                    "context; raise the context."
-                )
-            asked.append(Request(self.new_session(), ids, room, self.temperature))
-        answers = self._complete(asked)
+            requests.append(Request(self.new_session(), ids, room, self.temperature) if room > 0 else None)
+        answers = self._complete([request for request in requests if request is not None])
         return [
-            Turn(
+            None
+            if request is None
+            else Turn(
                 obs_ids=tuple(request.ids),
                 act_ids=answers[request.session].ids,
                 logps=answers[request.session].logps,
@@ -162,7 +159,7 @@ class Player:
                 observation=question,
                 action=self.renderer.action(answers[request.session].ids),
             )
-            for question, request in zip(questions, asked, strict=True)
+            for question, request in zip(questions, requests, strict=True)
         ]
 
     def log_likelihoods(

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from ....checks import check_number
 from ....errors import InputError
 from ....rewards.judges.judge import JUDGES
-from ..batch.trajectory import Group, Origin, Trajectory
+from ..batch.trajectory import Group, Origin, Trajectory, Turn
 from ..recipes.stages import ROLLOUTS
-from .guidance import Solution, extend, make_named, solve, unbounded
+from .guidance import Solution, context_limits, extend, make_named, solve
 from .independent import Strategy, play_by_task
 from .lineage import Member, Shoot, grow, tree_group
 from .player import Player
@@ -194,7 +194,7 @@ def _last_chances(task: RolloutTask, members: Sequence[Member], player: Player) 
     """For each episode of a game the last turn before which the oracle could still have won; None if there was none."""
     starts = [
         [
-            branch(task, member.played, turn, oracle_turns=math.inf, limits=unbounded(player))
+            branch(task, member.played, turn, oracle_turns=math.inf, limits=context_limits(player))
             for turn in range(len(member.trajectory.turns))
         ]
         for member in members
@@ -248,11 +248,9 @@ class ReflectRetry(Strategy):
         asked = [(i, n) for i, several in enumerate(failed) for n in several]
         questions = [self.question.replace("{episode}", transcript(trees[i][n].trajectory)) for i, n in asked]
         # An episode that is too long to be asked about is followed by a fresh sample, as are those that succeeded.
-        pairs = [pair for pair in zip(asked, questions, strict=True) if player.fits(pair[1])]
-        asked = [place for place, _ in pairs]
-        answers = player.ask([question for _, question in pairs])
+        answers = {place: turn for place, turn in zip(asked, player.ask(questions), strict=True) if turn is not None}
         shoots: list[list[Shoot]] = [[] for _ in tasks]
-        for (i, n), answer in zip(asked, answers, strict=True):
+        for (i, n), answer in answers.items():
             turn = find_named_turn(answer.action, len(trees[i][n].trajectory.turns))
             hint = self.template.replace("{hint}", answer.action) if answer.action.strip() else ""
             shoots[i].append(Shoot(n, turn, hint=hint, keep_hint=False))
@@ -262,11 +260,11 @@ class ReflectRetry(Strategy):
         groups = [tree_group(task, tree) for task, tree in zip(tasks, trees, strict=True)]
         if not self.reflections:
             return groups
-        return [*groups, *self._collect_reflections(trees, asked, answers, player)]
+        return [*groups, *self._collect_reflections(trees, answers)]
 
-    def _collect_reflections(self, trees, asked, answers, player: Player) -> list[Group]:
+    def _collect_reflections(self, trees: list[list[Member]], answers: dict[tuple[int, int], Turn]) -> list[Group]:
         helpful = []
-        for (i, n), answer in zip(asked, answers, strict=True):
+        for (i, n), answer in answers.items():
             retry = next(m.trajectory for m in trees[i] if m.parent == n)
             if retry.valid and retry.success:
                 reflection = replace(retry, turns=(replace(answer, reward=1.0),), nodes=(), rescore=False, guided=0.0)

@@ -67,7 +67,7 @@ def _make_pair(shown: Trajectory, place: int, renderer: Renderer) -> tuple[Traje
         reward=0.0,
         reward_terms={},
         feedback="",
-        **_given(len(ids), Origin.TEACHER),
+        **_token_fields(len(ids), Origin.TEACHER),
     )
     ended = place + 1 == len(shown.turns) and shown.success
     done = (right.extras.get("completion") or [0.0])[-1]
@@ -77,10 +77,10 @@ def _make_pair(shown: Trajectory, place: int, renderer: Renderer) -> tuple[Traje
 
 
 def _mark(turn: Turn, origin: Origin) -> Turn:
-    return replace(turn, **_given(len(turn.act_ids), origin))
+    return replace(turn, **_token_fields(len(turn.act_ids), origin))
 
 
-def _given(count: int, origin: Origin) -> dict[str, tuple[float, ...]]:
+def _token_fields(count: int, origin: Origin) -> dict[str, tuple[float, ...]]:
     return {"logps": (0.0,) * count, "origins": (int(origin),) * count, "entropies": ()}
 
 

@@ -27,7 +27,8 @@ class SelfPlay(Strategy):
 
     The proposer's reward is 1 - |2p - 1| ("distance", R-Zero arXiv 2508.05004), 4p(1 - p) ("variance") or 1 - p for
     p > 0 and else 0 ("frontier", Absolute Zero, eq. 4), p being the success rate of the solvers. For a text that is no
-    set of parameters it is ``penalty``, and the teacher's own task is played. The proposals of a step form one group of
+    set of parameters it is ``penalty``, and the teacher's own task is played, as it is where the question to the
+    proposer leaves no room to answer. The proposals of a step form one group of
     role "proposer"; solvers have the role "solver". Groups on proposed parameters have ``proposal`` -1, as they belong
     to no proposal of the teacher.
 
@@ -54,7 +55,8 @@ class SelfPlay(Strategy):
             for task in tasks
         ]
         answers = player.ask(questions)
-        proposed = [read_params(answer.action, space) for answer in answers]
+        player.overlong |= {(task.proposal, task.seed) for task, answer in zip(tasks, answers) if answer is None}
+        proposed = [None if answer is None else read_params(answer.action, space) for answer in answers]
         played = [
             task if params is None else replace(task, params=params, proposal=-1, conditions=Conditions())
             for task, params in zip(tasks, proposed, strict=True)
@@ -66,8 +68,9 @@ class SelfPlay(Strategy):
         proposers = [
             self._reward_proposal(task, answer, None if params is None else group, player)
             for task, answer, params, group in zip(tasks, answers, proposed, groups, strict=True)
+            if answer is not None
         ]
-        return [*groups, Group(-1, tuple(proposers))] if tasks else []
+        return [*groups, Group(-1, tuple(proposers))] if proposers else groups
 
     def _reward_proposal(self, task: RolloutTask, answer: Turn, solved: Group | None, player: Player) -> Trajectory:
         """Make an episode of a proposal, rewarded by its solvers' success; invalid if all of its solvers are."""

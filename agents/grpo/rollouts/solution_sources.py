@@ -22,7 +22,7 @@ from ...oracle import write_solution
 from ..batch.trajectory import Origin, Trajectory, trajectory_from_json, trajectory_to_json
 from ..recipes.recipe import Component
 from .environments import begin
-from .guidance import Solution, solve, unbounded
+from .guidance import Solution, context_limits, solve
 from .independent import play_by_task
 from .player import Player
 from .starts import FinishedEpisode, RolloutTask, Start
@@ -82,7 +82,7 @@ def gather_solutions(
     for source in sources:
         for pool, solutions in zip(pools, source.solve(tasks, player), strict=True):
             for solution in solutions:
-                if solution.solved or (source.trusted and not complete):
+                if solution.is_right or (source.trusted and not complete):
                     pool.setdefault(solution.actions, solution)
     return [list(pool.values()) for pool in pools]
 
@@ -270,7 +270,10 @@ def _play_actions(
 ) -> list[list[Solution]]:
     """Play the written actions of each task as a teacher's."""
     starts = [
-        [Start(task, actions=actions, oracle_origin=Origin.TEACHER, limits=unbounded(player)) for actions in several]
+        [
+            Start(task, actions=actions, oracle_origin=Origin.TEACHER, limits=context_limits(player))
+            for actions in several
+        ]
         for task, several in zip(tasks, written, strict=True)
     ]
     solutions = []

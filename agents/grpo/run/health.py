@@ -113,7 +113,7 @@ class Health:
         for name in SIGNS:
             patience, lasting = getattr(self._patience, name), self._lasting[name]
             spent = bool(patience) and (lasting >= patience or (last and name == "nonfinite" and lasting > 0))
-            if spent and not (name == "no_signal" and self._mastered):
+            if spent and not (name == "no_signal" and self._all_succeed):
                 option = f"--patience.{name.replace('_', '-')}"
                 return name, f"{self._describe(name)}; {self._advise(name)} ({option} is {patience})."
         return None
@@ -129,10 +129,10 @@ class Health:
 
     def restart(self) -> None:
         """Give every sign its full patience again."""
-        self._lasting: dict[str, int] = dict.fromkeys(SIGNS, 0)
+        self._lasting = dict.fromkeys(SIGNS, 0)
 
     @property
-    def _mastered(self) -> bool:
+    def _all_succeed(self) -> bool:
         """True if rewards are all alike as every episode succeeds, which is no failure."""
         return self._wins and not self._losses
 
@@ -158,7 +158,7 @@ class Health:
         return f", as all of them {'succeeded' if self._wins else 'failed'}"
 
     def _advise(self, name: str) -> str:
-        if name == "no_signal" and self._mastered:
+        if name == "no_signal" and self._all_succeed:
             return "take harder tasks with --axis"
         return _REMEDIES[name]
 

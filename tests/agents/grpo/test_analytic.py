@@ -114,8 +114,8 @@ def learned(
         weight=batch.per_token(probability)[place],
         outcome=batch.outcome.to(logp),
         group=batch.group_of,
-        logp_ref=batch.measured("logp_ref")[place],
-        logp_teacher=batch.measured("logp_teacher")[place],
+        logp_ref=batch.measurement("logp_ref")[place],
+        logp_teacher=batch.measurement("logp_teacher")[place],
     )
     (gradient,) = torch.autograd.grad(weighted.loss(scored, Tally()), at)
     return -gradient

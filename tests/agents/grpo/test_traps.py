@@ -235,7 +235,7 @@ def test_streams_rescore_what_was_sampled_in_another_context(small):
     update = Update(TrainConfig(), objective, copy.deepcopy(small.model), None, None)
     ((_, weighted),) = update._prepare([made], [[rescored]])
     measured = update.forward.measure(small.model, weighted.batch).logp
-    assert torch.allclose(weighted.batch.measured("logp_old"), measured)
+    assert torch.allclose(weighted.batch.measurement("logp_old"), measured)
 
 
 # Forward passes ------------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
-from palaestra.rewards.terms.prefixes import PrefixProbe, ValuedPart
+from palaestra.rewards.terms.prefixes import PrefixProbe
+from palaestra.rewards.verdict import RewardSpan
 
 Maker = Callable[..., Episode]
 
@@ -86,7 +87,7 @@ def test_progress_telescopes(values: list[float]):
 def test_a_part_that_changes_nothing_gets_0(episode: Maker):
     made = rewards.make("mrt", weight=1.0, probe=PrefixProbe(min_segment=1))
     judged = episode(text="Add. So 5. Wait.", prefix_values=[0.25, 0.5, 0.5, 0.75])
-    assert made.valued_parts(judged) == [ValuedPart(0, 5, 0.25), ValuedPart(5, 11, 0.0), ValuedPart(11, 16, 0.25)]  # type: ignore[attr-defined]
+    assert made(judged).spans == (RewardSpan(0, 0, 5, 0.25), RewardSpan(0, 5, 11, 0.0), RewardSpan(0, 11, 16, 0.25))
     assert made(judged).reward == 1.5
 
 
@@ -111,7 +112,7 @@ def test_a_heavier_progress_promises_no_ranking():
 def test_idle_steps_share_the_next_gain(episode: Maker):
     made = rewards.make("vsrm", probe=PrefixProbe(min_segment=1))
     judged = episode(text="Add. So 5.", prefix_values=[0, 0, 1])
-    assert [part.value for part in made.valued_parts(judged)] == pytest.approx([0.9, 1.0])  # type: ignore[attr-defined]
+    assert [span.reward for span in made(judged).spans] == pytest.approx([0.9, 1.0])
     assert made(judged).reward == pytest.approx(1.9)
 
 
@@ -159,9 +160,12 @@ def test_prefix_values_that_are_no_probabilities_are_refused(name: str, episode:
             rewards.make(name)(episode(prefix_values=wrong))
 
 
-def test_prefix_values_of_another_number_of_parts_are_refused(episode: Maker):
-    with pytest.raises(InputError, match="2 prefix values"):
-        rewards.make("mrt").valued_parts(episode(text="one part", prefix_values=[0, 0, 1]))  # type: ignore[attr-defined]
+def test_values_of_parts_that_were_cut_otherwise_reward_the_response_as_a_whole(episode: Maker):
+    verdict = rewards.make("mrt")(episode(text="one part", prefix_values=[0, 0, 1]))
+    assert (verdict.reward, verdict.spans) == (1.5, ())
+
+
+def test_prefix_values_of_another_number_of_turns_are_refused():
     with pytest.raises(InputError, match="2 turns"):
         rewards.make("prefix-gain")(turns(2, prefix_values=[0.0, 1.0]))
 

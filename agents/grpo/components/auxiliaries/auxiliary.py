@@ -1,7 +1,8 @@
 """Base of the auxiliary models, and the small value head that two of them are made of.
 
 In each optimiser batch the learner first measures (log-probabilities under policy and reference, hidden states), then
-lets every auxiliary model measure, then trains the policy, then lets every auxiliary model train.
+lets every auxiliary model train on the batch if it wants to do so early, and measure, then trains the policy, then lets
+every auxiliary model train. Batches that are not trained are only measured.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .....checks import check_choice
 from ...batch.batch import Batch
 from ...batch.forward import Forward
 
@@ -20,26 +22,44 @@ Stats = dict[str, tuple[float, float]]
 
 
 class Auxiliary:
-    """Base of the auxiliary models.
+    """Base of the auxiliary models; a subclass implements `train`.
 
     Attributes:
         provides: fields of `Batch` that `measure` fills.
         needs: what must have been measured before.
+
+    Args:
+        when: trained "after" the policy, so that it measures a batch before it knows it, or "before" it measures.
     """
 
     provides: frozenset[str] = frozenset()
     needs: frozenset[str] = frozenset()
 
+    def __init__(self, when: str = "after"):
+        self.when = check_choice("when", when, ("after", "before"))
+        self._early: list[Stats] = []  # of the batches that it was trained on before it measured them
+
     def attach(self, model: Any, reference: Any) -> None:
         """Make weights and an optimiser, before the first step; ``model`` is the policy, ``reference`` may be None."""
         raise NotImplementedError
+
+    def train_early(self, batch: Batch, forward: Forward) -> None:
+        """Train on a batch that is about to be measured, if it is trained "before"."""
+        if self.when == "before":
+            self._early.append(self.train(batch, forward))
 
     def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
         """Measure the fields that it provides, each [N], without gradient; 0 at tokens that are not actions."""
         raise NotImplementedError
 
     def update(self, batch: Batch, forward: Forward) -> Stats:
-        """Train on a batch, after the policy has been."""
+        """Train on a batch, after the policy has been, unless that was done early; its statistics."""
+        if self.when == "after":
+            return self.train(batch, forward)
+        return self._early.pop(0) if self._early else {}
+
+    def train(self, batch: Batch, forward: Forward) -> Stats:
+        """Train on a batch."""
         raise NotImplementedError
 
     def state(self) -> dict[str, Any]:
@@ -79,13 +99,15 @@ class ValueHeadModel(Auxiliary):
         width: units of the hidden layer.
         passes: gradient steps on each batch.
         seed: of the initial weights.
+        when: see `Auxiliary`.
     """
 
     provides = frozenset({"value"})
     needs = frozenset({"hidden"})
     head: ValueHead
 
-    def __init__(self, lr: float, width: int, passes: int, seed: int):
+    def __init__(self, lr: float, width: int, passes: int, seed: int, when: str = "after"):
+        super().__init__(when)
         self.lr, self.width, self.passes, self.seed = lr, width, passes, seed
 
     def attach(self, model: Any, reference: Any) -> None:
@@ -103,7 +125,7 @@ class ValueHeadModel(Auxiliary):
 
     def _features(self, batch: Batch) -> Tensor:
         """Inputs of the head at each action token, [A, inputs]."""
-        return batch.measured("hidden")[batch.action].double()
+        return batch.measurement("hidden")[batch.action].double()
 
     def _descend(self, loss: Tensor) -> None:
         self._optimizer.zero_grad()

@@ -39,13 +39,13 @@ class Critic(ValueHeadModel):
         if self.beta:
             self.needs = ValueHeadModel.needs | {"logp_old", "logp_ref"}
 
-    def update(self, batch: Batch, forward: Forward) -> Stats:
+    def train(self, batch: Batch, forward: Forward) -> Stats:
         if not batch.action.any():
             return {}
-        value, episode = batch.measured("value")[batch.action], batch.episode_of[batch.action]
+        value, episode = batch.measurement("value")[batch.action], batch.episode_of[batch.action]
         reward = reward_by_token(batch)
         if self.beta:
-            gap = batch.measured("logp_old") - batch.measured("logp_ref")
+            gap = batch.measurement("logp_old") - batch.measurement("logp_ref")
             reward = reward - self.beta * gap[batch.action].to(reward)
         target = (advantage_estimates(reward, value, episode, self.discount, self.decay) + value).detach()
         features, errors = self._features(batch), []

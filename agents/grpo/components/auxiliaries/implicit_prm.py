@@ -46,14 +46,13 @@ class ImplicitRewardModel(Auxiliary):
     def __init__(
         self, objective: str = "ce", beta: float = 0.05, lr: float = 1e-6, when: str = "after", clip: float = 10.0
     ):
+        super().__init__(when)
         self.objective = check_choice("objective", objective, ("ce", "pairwise"))
         self.beta = check_number("beta", beta, 0.0)
         self.lr = check_number("lr", lr, 0.0)
-        self.when = check_choice("when", when, ("after", "before"))
         self.clip = check_number("clip", clip, 0.0)
         self.base = "logp_ref" if objective == "ce" else "logp_old"
         self.needs = frozenset({self.base})
-        self._done: Stats = {}
 
     def attach(self, model: Any, reference: Any) -> None:
         self.model = copy.deepcopy(model)
@@ -61,19 +60,11 @@ class ImplicitRewardModel(Auxiliary):
         self._optimizer = make_optimizer(self._weights, lr=self.lr, betas=(0.9, 0.999), weight_decay=0.0)
 
     def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
-        if self.when == "before":
-            self._done = self._train(batch, forward)
         return {"logp_prm": forward.measure(self.model, batch).logp}
 
-    def update(self, batch: Batch, forward: Forward) -> Stats:
-        if self.when == "after":
-            return self._train(batch, forward)
-        done, self._done = self._done, {}
-        return done
-
-    def _train(self, batch: Batch, forward: Forward) -> Stats:
+    def train(self, batch: Batch, forward: Forward) -> Stats:
         logp = forward.measure(self.model, batch).logp.requires_grad_()
-        score = self.beta * batch.sum_by_episode(torch.where(batch.action, logp - batch.measured(self.base), 0))
+        score = self.beta * batch.sum_by_episode(torch.where(batch.action, logp - batch.measurement(self.base), 0))
         better, worse = Segments(batch.group_of, batch.groups).pairs(batch.outcome)
         loss = None
         if self.objective == "pairwise" and len(better):

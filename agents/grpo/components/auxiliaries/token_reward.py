@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from .....checks import check_choice, check_count, check_number
+from .....checks import check_count, check_number
 from ...batch.batch import Batch
 from ...batch.forward import Forward
 from ...batch.segments import segment_sum
@@ -30,11 +30,8 @@ class TokenReward(ValueHeadModel):
     """
 
     def __init__(self, lr: float = 1e-3, width: int = 256, passes: int = 4, when: str = "before", seed: int = 0):
-        super().__init__(
-            check_number("lr", lr, 0.0), check_count("width", width, 1), check_count("passes", passes, 1), seed
-        )
-        self.when = check_choice("when", when, ("before", "after"))
-        self._done: Stats = {}
+        sizes = check_count("width", width, 1), check_count("passes", passes, 1)
+        super().__init__(check_number("lr", lr, 0.0), *sizes, seed, when)
 
     def attach(self, model: Any, reference: Any) -> None:
         self._embedding = model.get_input_embeddings()
@@ -48,18 +45,7 @@ class TokenReward(ValueHeadModel):
         embedded = table[batch.ids[batch.action].to(table.device)].double().cpu()
         return torch.cat((super()._features(batch), embedded), 1)
 
-    def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
-        if self.when == "before":
-            self._done = self._train(batch)
-        return super().measure(batch, forward)
-
-    def update(self, batch: Batch, forward: Forward) -> Stats:
-        if self.when == "after":
-            return self._train(batch)
-        done, self._done = self._done, {}
-        return done
-
-    def _train(self, batch: Batch) -> Stats:
+    def train(self, batch: Batch, forward: Forward) -> Stats:
         if not batch.action.any():
             return {}
         features, episode = self._features(batch), batch.episode_of[batch.action]

@@ -39,7 +39,7 @@ def sign_weights(advantage: Tensor, batch: Batch, positive: float = 1.0, negativ
 
 
 @ADJUSTMENTS.register("bounded")
-def bounded(advantage: Tensor, batch: Batch, low: float = -5.0, high: float = 5.0) -> Tensor:
+def limit_advantages(advantage: Tensor, batch: Batch, low: float = -5.0, high: float = 5.0) -> Tensor:
     """Limit advantages to [low, high]."""
     return advantage.clamp(low, high)
 
@@ -73,7 +73,7 @@ def suffix_kl(advantage: Tensor, batch: Batch, beta: float = 0.005, chunk: int =
     Args:
         chunk: the sum begins at the token's chunk of so many tokens; the released script has 256.
     """
-    gap = (batch.measured("logp_old") - batch.measured("logp_ref"))[batch.action].to(advantage.dtype)
+    gap = (batch.measurement("logp_old") - batch.measurement("logp_ref"))[batch.action].to(advantage.dtype)
     episode = batch.episode_of[batch.action]
     ahead = suffix_sum(gap, episode)
     # From each token to the first one of its chunk.
@@ -94,7 +94,7 @@ def confidence(advantage: Tensor, batch: Batch, alpha: float = 0.1, share: float
     Confidence is the geometric mean probability of the ceil(share x n) least likely tokens. The paper does not state
     its alpha.
     """
-    asked = least_likely(batch.measured("prompt_logp"), batch.prompt, batch, share)
+    asked = least_likely(batch.measurement("prompt_logp"), batch.prompt, batch, share)
     answered = least_likely(batch.logp_mu, batch.written_by(Origin.POLICY), batch, share)
     rewarded = batch.sum_by_group(batch.outcome.abs()) > 0
     bonus = torch.where(rewarded[batch.group_of], alpha * (asked - answered), 0).to(advantage)
@@ -124,7 +124,7 @@ def entropy_shaped(advantage: Tensor, batch: Batch, alpha: float = 0.4, kappa: f
     """A + min(alpha H, |A| / kappa), H the entropy of the token's distribution: uncertain tokens count more, and with
     kappa > 1 no advantage changes its sign (arXiv 2506.14758).
     """
-    bonus = torch.minimum(alpha * batch.measured("entropy").to(advantage.dtype), advantage.abs() / kappa)
+    bonus = torch.minimum(alpha * batch.measurement("entropy").to(advantage.dtype), advantage.abs() / kappa)
     return torch.where(batch.action, advantage + bonus, advantage)
 
 
@@ -143,8 +143,8 @@ def dual_uncertainty(
     prompt have; both bonuses together are at most |A| by default (VOGUE, arXiv 2510.01444).
     """
     size = advantage.abs()
-    bonus = torch.minimum(alpha * batch.measured("entropy").to(size), size / kappa)
-    bonus = bonus + torch.minimum(twin_alpha * batch.measured("prompt_divergence").to(size), size / twin_kappa)
+    bonus = torch.minimum(alpha * batch.measurement("entropy").to(size), size / kappa)
+    bonus = bonus + torch.minimum(twin_alpha * batch.measurement("prompt_divergence").to(size), size / twin_kappa)
     return torch.where(batch.action, advantage + bonus, advantage)
 
 
@@ -229,7 +229,7 @@ def token_reward_weight(
         raise InputError(f"threshold must lie in [0, 1) and top in [0, 1], not {threshold} and {top}.")
     action = batch.action
     a = advantage[action]
-    promise = prefix_mean(batch.measured("value")[action], batch.episode_of[action]).sigmoid()
+    promise = prefix_mean(batch.measurement("value")[action], batch.episode_of[action]).sigmoid()
     good = torch.where(a > 0, promise, 1 - promise)
     weight = ((good - threshold) / (1 - threshold)).clamp(0, 1).to(a)
     if top is not None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .....errors import InputError
 from ...batch.batch import Batch
-from ...batch.scored import brings, needs
+from ...batch.scored import needs
 from ...batch.segments import Segments, number_combinations, segment_starts, segment_sum, suffix_sum
 from ...recipes.stages import BASELINES
 from .credit_arrays import baseline
@@ -26,7 +26,7 @@ def no_baseline(return_u: Tensor) -> Tensor:
 
 
 @baseline("fixed")
-def fixed(return_u: Tensor, value: float = 0.5) -> Tensor:
+def constant_baseline(return_u: Tensor, value: float = 0.5) -> Tensor:
     """The same number for all, such as the border between success and failure."""
     return torch.full_like(return_u, value)
 
@@ -41,6 +41,11 @@ def group_mean(return_u: Tensor, peers: Segments) -> Tensor:
 
 for _name, _peers, _summary in (
     ("batch_mean", "batch", "Mean over all units of the batch."),
+    (
+        "by_role",
+        "role",
+        "Mean over all units of the batch with the same role (Absolute Zero, arXiv 2505.03335, section 3.3.5).",
+    ),
     ("same_turn", "turn", "Mean over the group's units of the same turn number (MT-GRPO, arXiv 2505.11821)."),
     (
         "anchor_state",
@@ -55,13 +60,6 @@ for _name, _peers, _summary in (
     ),
 ):
     baseline(_name, peers=_peers, summary=_summary)(group_mean)
-
-
-@baseline("by_role", peers="role")
-@brings("a rollout strategy that gives the episodes of one group different roles")
-def role_mean(return_u: Tensor, peers: Segments) -> Tensor:
-    """Mean over the units of the group with the same role."""
-    return peers.shared_mean(return_u)
 
 
 @baseline("leave_one_out", by="group")
@@ -103,7 +101,7 @@ def optimal_token(units: Units, batch: Batch) -> Tensor:
     adds 1 - p. Takes token units.
     """
     inside = units.of_token >= 0
-    left = (1 - batch.measured("logp_old").exp())[inside].to(units.value.dtype)
+    left = (1 - batch.measurement("logp_old").exp())[inside].to(units.value.dtype)
     energy = segment_sum(left, units.of_token[inside], len(units.value))
     weight = energy + _sum_before(energy, units.episode)
     place = _sum_before(torch.ones_like(energy), units.episode).long()
@@ -179,7 +177,7 @@ def median(return_u: Tensor, peers: Segments) -> Tensor:
 
 
 @BASELINES.register("shifted")
-def shifted(
+def shift_baseline(
     units: Units, batch: Batch, base: Callable[..., Tensor] = BASELINES["group_mean"], shift: float = -0.1
 ) -> Tensor:
     """Another baseline plus a constant; below zero it favours successes where episodes are off-policy (AsymRE, arXiv

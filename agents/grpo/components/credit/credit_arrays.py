@@ -48,7 +48,7 @@ BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
     "reward_t": reward_by_token,
     "turn_t": lambda b: Segments(b.turn_of[b.action], len(b.episode_of_turn)),
     "episode_t": lambda b: Segments(b.episode_of[b.action], b.episodes),
-    **{array: lambda b, name=name: b.measured(name)[b.action] for array, name in MEASURED.items()},
+    **{array: lambda b, name=name: b.measurement(name)[b.action] for array, name in MEASURED.items()},
 }
 """Leading parameter of a return's formula -> what it holds, over E episodes, K turns and A action tokens.
 
@@ -86,7 +86,7 @@ def _at_units(by_group: list[float], units: Units, batch: Batch) -> Tensor:
     return torch.tensor(by_group, dtype=units.value.dtype)[batch.group_of[units.episode]]
 
 
-def _taught(units: Units, batch: Batch) -> Tensor:
+def _is_taught(units: Units, batch: Batch) -> Tensor:
     tokens = batch.sum_by_episode(batch.written_by(Origin.TEACHER).to(units.value.dtype))
     return (tokens > 0)[units.episode]
 
@@ -96,7 +96,7 @@ UNIT_ARRAYS: dict[str, Callable[[Units, Batch, str], Any]] = {
     "return_u": lambda units, batch, by: units.raw,
     "centred_u": lambda units, batch, by: units.value,
     "tokens_u": lambda units, batch, by: units.tokens,
-    "taught_u": lambda units, batch, by: _taught(units, batch),
+    "taught_u": lambda units, batch, by: _is_taught(units, batch),
     "greedy_u": lambda units, batch, by: _at_units(
         [NAN if group.greedy is None else group.greedy for group in batch.group_list], units, batch
     ),

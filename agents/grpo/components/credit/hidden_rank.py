@@ -65,7 +65,7 @@ class HiddenRank:
     def __call__(self, advantage: Tensor, batch: Batch) -> Tensor:
         if not batch.episodes:
             return advantage
-        hidden = batch.measured("hidden")
+        hidden = batch.measurement("hidden")
         place = [(batch.episode_of == e) & batch.action for e in range(batch.episodes)]
         rows = [rank_measures(hidden[mine], round(self.stride)) for mine in place]
         measures = torch.tensor(rows, dtype=torch.float64)

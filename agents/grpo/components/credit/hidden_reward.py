@@ -29,7 +29,7 @@ def influence_on_correct(batch: Batch, groups: Tensor) -> Tensor:
     Args:
         groups: groups that it is computed for, bool [G]; 0 in the others.
     """
-    influence = torch.zeros(len(batch.ids), dtype=batch.measured("logp_old").dtype)
+    influence = torch.zeros(len(batch.ids), dtype=batch.measurement("logp_old").dtype)
     mine = batch.written_by(Origin.POLICY)
     won = batch.per_token(torch.tensor([t.success for t in batch.trajectories], dtype=torch.bool))
     group = batch.group_of[batch.episode_of]
@@ -53,11 +53,11 @@ def influence_on_correct(batch: Batch, groups: Tensor) -> Tensor:
 def _gradients_and_states(batch: Batch, place: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
     """e_y - pi over ``ids`` [A, U] and the hidden states [A, H] of tokens."""
     assert batch.head is not None
-    hidden = batch.measured("hidden")[place]
+    hidden = batch.measurement("hidden")[place]
     logits = batch.head(hidden, ids)
     own = torch.searchsorted(ids, batch.ids[place]).to(logits.device)[:, None]
     # The logarithm of the normaliser follows from the sampled token's logit and log-probability.
-    known = batch.measured("logp_old")[place].to(logits)[:, None]
+    known = batch.measurement("logp_old")[place].to(logits)[:, None]
     gradient = -(logits - logits.gather(1, own) + known).clamp(max=0).exp()
     return gradient.scatter_add(1, own, torch.ones_like(known)), hidden.to(logits)
 

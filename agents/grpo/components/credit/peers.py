@@ -30,9 +30,10 @@ def peers_by(units: Units, batch: Batch, by: str = "group") -> Segments:
     """The units in segments of peers.
 
     Args:
-        by: "group": as the return has it. "batch": everything. Within a group: "role": who acted. "turn": the same turn
-            number. "state": the same observation before the action (GiGPO's anchor states, arXiv 2505.10978).
-            "depth": nodes that are equally far from the root. "siblings": nodes with the same parent.
+        by: "group": as the return has it. "batch": everything. "role": all episodes of the batch in which the same role
+            acted. Within a group: "turn": the same turn number. "state": the same observation before the action
+            (GiGPO's anchor states, arXiv 2505.10978). "depth": nodes that are equally far from the root. "siblings":
+            nodes with the same parent.
 
     Raises:
         InputError: ``by`` is none of these.
@@ -42,8 +43,8 @@ def peers_by(units: Units, batch: Batch, by: str = "group") -> Segments:
     if by == "batch":
         return Segments(torch.zeros_like(units.group), min(len(units.group), 1))
     if by == "role":
-        key = _number_keys(t.role for t in batch.trajectories)[units.episode]
-    elif by == "turn":
+        return _segments(_number_keys(t.role for t in batch.trajectories)[units.episode])
+    if by == "turn":
         key = _at_first_token(units, batch.turn_of, place_of_turn(batch), -1)
     elif by == "state":
         observed = (t.observation or t.obs_ids for e in batch.trajectories for t in e.turns)
@@ -53,7 +54,10 @@ def peers_by(units: Units, batch: Batch, by: str = "group") -> Segments:
         key = _at_first_token(units, tree.of_token, tree.depth if by == "depth" else tree.parent, -2)
     else:
         raise unknown_name("way to compare units, by =", by, PEERS)
-    number = number_combinations(units.group, key)
+    return _segments(number_combinations(units.group, key))
+
+
+def _segments(number: Tensor) -> Segments:
     return Segments(number, int(number.max()) + 1 if len(number) else 0)
 
 

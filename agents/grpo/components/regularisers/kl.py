@@ -1,7 +1,7 @@
 """KL to the reference policy, estimated from the sampled token; d = log ref - log pi, in nats.
 
 Among the single-sample estimates only k2 has the gradient of KL(pi || ref) when it stands in a loss; k3's is that of
-KL(ref || pi), and k1's has mean zero whatever the reference is, so a recipe with k1 in its loss is refused. The
+KL(ref || pi), and k1's has mean zero whatever the reference is, so that it is no penalty of its own. The
 straight-through forms report one estimate and have the gradient of k2; the full divergence needs no estimate.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from ...batch.scored import brings, needs
+from ...batch.scored import needs
 from ..loss_arrays import Statistics, regulariser
 from ..surrogates.ratios import bounded_exp, probability_ratio
 
@@ -51,14 +51,6 @@ def kl_k3(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tupl
 def kl_k2(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
     """d^2 / 2: on-policy its gradient is that of KL(pi || ref)."""
     return penalty(k2(logp_ref_t - logp_t), coefficient)
-
-
-@regulariser("kl_k1")
-@needs("every_row")
-@brings("a recipe that has it in its returns: kl_outcome, kl_to_go; in a loss its gradient has mean zero")
-def kl_k1(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
-    """log pi - log ref. In a loss its expected gradient is zero, so recipes that place it there are refused."""
-    return penalty(k1(logp_ref_t - logp_t), coefficient)
 
 
 @regulariser("kl_abs")

@@ -24,7 +24,7 @@ class RememberedGroup:
     step: int
     uses: int = 0
 
-    def used(self) -> RememberedGroup:
+    def count_use(self) -> RememberedGroup:
         return replace(self, uses=self.uses + 1)
 
 

@@ -1,4 +1,4 @@
-"""Episodes of the policy itself: this step's rollouts, the best of them, and successes of earlier steps."""
+"""Episodes of the policy itself: the best of this step's rollouts, and successes of earlier steps."""
 
 from __future__ import annotations
 
@@ -16,16 +16,6 @@ from ..replay.memory import draw_numbers
 from ..replay.past_successes import attribute_to
 from ..replay.self_imitation import SelfImitation, group_advantages
 from .supply import StreamSource, Supply
-
-
-@SOURCES.register("rollouts")
-class Rollouts(StreamSource):
-    """This step's rollouts as they are, such as for distillation on the policy's own samples."""
-
-    brings = "a recipe of your own with such a stream"
-
-    def draw(self, supply: Supply) -> list[Group]:
-        return [group for group in supply.groups if group.valid]
 
 
 @SOURCES.register("successes")

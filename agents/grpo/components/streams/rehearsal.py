@@ -31,19 +31,19 @@ class Rehearsal(StreamSource):
         self.tasks = check_count("tasks", tasks, 1)
         self.samples = check_count("samples", samples, 1, "episodes")
         self.batch = check_count("batch", batch, 1, "tasks")
-        self._mastered: list[Group] = []
+        self._groups: list[Group] = []
 
     def prepare(self, supply: Supply) -> None:
-        self._mastered = select_mastered(supply.play(supply.new_tasks(self.tasks, self.samples)))
+        self._groups = select_mastered(supply.play(supply.new_tasks(self.tasks, self.samples)))
 
     def draw(self, supply: Supply) -> list[Group]:
-        return [self._mastered[i] for i in draw_numbers(len(self._mastered), self.batch, supply.rng)]
+        return [self._groups[i] for i in draw_numbers(len(self._groups), self.batch, supply.rng)]
 
     def state_dict(self) -> dict[str, Any]:
-        return {"mastered": [group_to_json(group) for group in self._mastered]}
+        return {"mastered": [group_to_json(group) for group in self._groups]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self._mastered = [group_from_json(group) for group in state["mastered"]]
+        self._groups = [group_from_json(group) for group in state["mastered"]]
 
 
 def select_mastered(groups: Sequence[Group]) -> list[Group]:

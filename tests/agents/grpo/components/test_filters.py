@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 from palaestra.agents.grpo.components.filters import (
-    balanced,
     drop_truncated,
     drop_unsound,
     fewer_failures,
     high_variance,
+    keep_balanced,
     keep_pass_rates,
     largest_advantage,
     max_variance,
@@ -91,7 +91,7 @@ def test_one_success_and_one_failure_are_kept():
 
 @pytest.mark.parametrize(("wins", "expected"), [(4, 2), (1, 1), (7, 3), (8, 4), (0, 0)])
 def test_half_are_successes_where_there_are_enough_of_both(wins, expected):
-    (kept,) = balanced([sampled(*[1] * wins, *[0] * (8 - wins))], keep=4)
+    (kept,) = keep_balanced([sampled(*[1] * wins, *[0] * (8 - wins))], keep=4)
     assert len(kept.trajectories) == 4
     assert sum(t.success for t in kept.trajectories) == expected
 
@@ -104,7 +104,7 @@ def test_failures_are_dropped_until_there_are_no_more_than_successes():
 
 @pytest.mark.parametrize(
     "choose",
-    [one_of_each, lambda g: balanced(g, keep=2), lambda g: max_variance(g, keep=3), lambda g: shortest(g, keep=2)],
+    [one_of_each, lambda g: keep_balanced(g, keep=2), lambda g: max_variance(g, keep=3), lambda g: shortest(g, keep=2)],
 )
 def test_the_choice_does_not_depend_on_the_order_of_episodes(choose):
     rows = sampled(1, 1, 1, 0, 0, 0)
@@ -121,11 +121,11 @@ def test_invalid_episodes_are_neither_chosen_nor_remembered():
 
 
 def test_a_number_of_episodes_may_follow_a_schedule():
-    for choose in (balanced, max_variance, shortest):
+    for choose in (keep_balanced, max_variance, shortest):
         assert len(choose([sampled(1, 0, 1, 0)], keep=1.7)[0].trajectories) == 2
 
 
-@pytest.mark.parametrize("choose", [balanced, max_variance, shortest])
+@pytest.mark.parametrize("choose", [keep_balanced, max_variance, shortest])
 def test_nothing_to_keep_is_refused(choose):
     with pytest.raises(InputError, match="at least 1"):
         choose([sampled(1, 0)], keep=0)

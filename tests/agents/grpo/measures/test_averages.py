@@ -12,7 +12,6 @@ from palaestra.agents.grpo.config import Stages
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.measures.averages import (
     AverageCopy,
-    AverageLogps,
     TeacherAnswer,
     ThoughtlessLogps,
     cross_labels,
@@ -56,12 +55,8 @@ def test_its_state_restores_it(small, moved):
 
 def test_before_the_first_update_the_average_scores_as_the_policy_does(instruments, two_turns):
     told = [group(replace(two_turns, extras={"reference": "2"}))]
-    average, base = AverageLogps(), ThoughtlessLogps()
-    for producer in (average, base):
-        producer.attach(instruments.language.model)
-    (row,) = average(told, instruments)[0]
-    _, outputs = instruments.score(told)
-    assert row["logps_average"] == pytest.approx(outputs.logp[outputs.logp != 0].tolist(), abs=1e-6)
+    base = ThoughtlessLogps()
+    base.attach(instruments.language.model)
     (row,) = base(told, instruments)[0]
     (scored,) = instruments.score_texts([two_turns.turns[0].obs_ids], [instruments.encode("2")])
     assert row["base_logps"] == pytest.approx(scored.logps.tolist(), abs=1e-6)

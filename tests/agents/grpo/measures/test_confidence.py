@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-
 import pytest
 import torch
-from palaestra.agents.grpo.measures.confidence import mean_confidence, prompt_confidence, step_ends, token_confidence
+from palaestra.agents.grpo.measures.confidence import mean_confidence, step_ends, token_confidence
 
 from ..conftest import group, trajectory  # isort: skip
 
@@ -49,16 +46,6 @@ def test_confidence_and_margin_are_means_over_tokens(instruments, episode):
     best = distributions(instruments, (*turn.obs_ids, *turn.act_ids))[len(turn.obs_ids) - 1 : -1].topk(2).values.exp()
     assert row["least_confidence"] == pytest.approx(float(1 - best[:, 0].mean()), abs=1e-6)
     assert row["min_margin"] == pytest.approx(float((best[:, 0] - best[:, 1]).mean()), abs=1e-6)
-
-
-def test_confidence_in_the_prompt_is_that_in_its_least_likely_fifth(instruments, episode):
-    (row,) = prompt_confidence([group(episode)], instruments)[0]
-    ids = episode.turns[0].obs_ids
-    logps = distributions(instruments, ids)[:-1].gather(-1, torch.tensor(ids[1:])[:, None])[:, 0].sort().values
-    count = math.ceil(0.2 * len(logps))
-    assert row["prompt_confidence"] == pytest.approx(float(logps[:count].mean().exp()), rel=1e-4)
-    short = replace(episode, turns=(replace(episode.turns[0], obs_ids=ids[:1]),))
-    assert prompt_confidence([group(short)], instruments) == [[{"prompt_confidence": None}]]
 
 
 def test_a_vote_is_weighted_by_the_confidence_of_steps(train, plain):

@@ -19,7 +19,7 @@ from ..rollouts.conftest import ARITHMETIC, GUESS, answer_of, renderer, world  #
 
 
 def instruments(player) -> Instruments:
-    return Instruments(player, None, None, None, None, np.random.default_rng(0))  # type: ignore[arg-type]
+    return Instruments(player, None, None, None, np.random.default_rng(0))  # type: ignore[arg-type]
 
 
 def test_states_of_a_game_are_as_good_as_the_episodes_that_go_on_from_them(world):  # noqa: F811

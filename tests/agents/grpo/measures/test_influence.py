@@ -77,3 +77,15 @@ def test_a_part_of_another_reward_cannot_learn_from_gradients():
     recipe = RECIPES["grpo"].with_(shaping=c("weighted", child=c("gradient-influence"), weight=0.5))
     with pytest.raises(InputError, match="cannot be a part of 'weighted'"):
         Objective(recipe)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    ("auxiliary", "others"),
+    [("implicit_prm", {"returns": "implicit_token"}), ("token_reward", {"adjustments": "token_reward_weight"})],
+)
+def test_a_reward_that_follows_gradients_trains_no_auxiliary_model(auxiliary, others, when, train):
+    step = train(shaping="gradient-influence", auxiliaries=f"{auxiliary}(when='{when}', lr=1e-3)", **others)
+    (part,) = step.learner.objective.auxiliaries
+    steps = {int(weight["step"]) for weight in part.target.state()["optimizer"]["state"].values()}
+    assert steps == {getattr(part.target, "passes", 1)}

@@ -14,16 +14,22 @@ from palaestra.agents.grpo.recipes.stages import PRODUCERS
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.player import Player
 from palaestra.agents.grpo.rollouts.starts import TokenLimits
+from palaestra.agents.language.model import LanguageModel
+from palaestra.agents.language.tiny import TinyShape, tiny_model
 
 from ..conftest import group, trajectory  # isort: skip
 
 
-@pytest.fixture
-def instruments(small) -> Instruments:
+def instruments_of(language: LanguageModel) -> Instruments:
     limits = TokenLimits(8, 16, 256)
     environments = Environments("palaestra/Arithmetic-v0")
-    player = Player(environments, small.engine(4, 256), small.renderer, limits, 1.0, np.random.default_rng(0))
-    return Instruments(player, small, None, None, None, np.random.default_rng(0))  # type: ignore[arg-type]
+    player = Player(environments, language.engine(4, 256), language.renderer, limits, 1.0, np.random.default_rng(0))
+    return Instruments(player, language, None, None, np.random.default_rng(0))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def instruments(small) -> Instruments:
+    return instruments_of(small)
 
 
 def said(*texts: str) -> Group:
@@ -34,9 +40,20 @@ def test_the_policys_score_is_its_probability_of_yes_among_yes_and_no(instrument
     (score,) = policy_scores(["a text"], "Is it so?", instruments)
     player = instruments.player
     ids = player.renderer.observation("a text\nIs it so? Answer yes or no.", first=True)
-    words = [player.renderer.action_ids(word)[:-1] for word in ("yes", "no")]
-    yes, no = (math.exp(sum(logps)) for logps in player.log_likelihoods([ids, ids], words))
+    words = [player.renderer.action_ids(word)[:1] for word in ("yes", "no")]
+    yes, no = (math.exp(logp) for (logp,) in player.log_likelihoods([ids, ids], words))
     assert score == pytest.approx(yes / (yes + no), rel=1e-4)
+
+
+def test_a_model_of_characters_that_has_learned_nothing_prefers_neither_answer():
+    shape = TinyShape(hidden=16, layers=1, heads=2, kv_heads=1, head_dim=8, intermediate=24)
+    texts = ["1 + 1 = ?\n2", "", "The answer is 7."]
+    scores = []
+    for seed in range(8):
+        untrained = instruments_of(LanguageModel.of(*tiny_model(seed, shape)))
+        scores += [score for score in policy_scores(texts, "Is the answer right?", untrained) if score is not None]
+    assert len(scores) == 24
+    assert np.mean(scores) == pytest.approx(0.5, abs=0.05)
 
 
 def test_the_beginning_of_a_text_that_does_not_fit_is_left_out(instruments):

@@ -11,7 +11,6 @@ from palaestra.agents.grpo.measures.likelihoods import (
     echo_logps,
     followup_logps,
     logps_without_prompt,
-    score_actions,
     thought_logps,
 )
 from palaestra.rewards.terms.likelihood import mask_copies
@@ -40,11 +39,11 @@ def test_tokens_that_were_given_have_no_log_probability(instruments, two_turns):
     given = replace(two_turns.turns[0], origins=(Origin.HINT,) * len(two_turns.turns[0].act_ids))
     mixed = replace(two_turns, turns=(given, two_turns.turns[1]))
     lost = replace(two_turns, valid=False)
-    rows = score_actions("x", [group(lost, mixed)], instruments)[0]
+    rows = logps_without_prompt([group(lost, mixed)], instruments)[0]
     count = len(given.act_ids)
     assert rows[0] == {}
-    assert rows[1]["x"][:count] == [0.0] * count
-    assert all(logp < 0 for logp in rows[1]["x"][count:])
+    assert rows[1]["logps_without_prompt"][:count] == [0.0] * count
+    assert all(logp < 0 for logp in rows[1]["logps_without_prompt"][count:])
 
 
 def test_followups_are_scored_after_the_conversation(instruments, two_turns):

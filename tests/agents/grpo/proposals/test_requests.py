@@ -80,7 +80,7 @@ def test_a_request_that_nothing_carries_out_is_refused_before_a_model_is_loaded(
 def test_a_package_can_carry_out_a_request_of_its_own(swapping, start, monkeypatch):
     def add_letter(assignments, workplace):
         for assignment in assignments:
-            assignment.set_conditions(note=assignment.asked("letter"))
+            assignment.set_conditions(note=assignment.request("letter"))
             assignment.done["letter"] = "added"
 
     monkeypatch.setitem(HANDLERS._entries, "letter", Handler("play", add_letter))

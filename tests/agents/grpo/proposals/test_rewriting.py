@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import pytest
 from palaestra.agents.agent import Agent
 from palaestra.agents.grpo.config import RequestSettings, TrainConfig
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.proposals.rewriting import OriginalPrompt, find_fault, read_rewriting
+from palaestra.agents.grpo.rollouts.player import Player
 from palaestra.agents.grpo.rollouts.starts import TokenLimits
 from palaestra.errors import InputError
 
 from .conftest import rows
+
+
+def player_of(language, context):
+    """A player that only measures texts."""
+    return Player(None, None, language.renderer, TokenLimits(16, 64, context), 1.0, None)  # type: ignore[arg-type]
+
 
 QUESTIONS: list[str] = []
 
@@ -109,13 +115,13 @@ def forget(request: str) -> str:
     ],
 )
 def test_what_is_checked(text, fault, small):
-    player = SimpleNamespace(limits=TokenLimits(16, 64, 120), renderer=small.renderer)
+    player = player_of(small, context=120)
     original = OriginalPrompt("What is 12 + 30?", "", "42")
     assert find_fault(original, text, player) == fault
 
 
 def test_a_question_that_names_its_answer_may_name_it_in_other_words_too(small):
-    player = SimpleNamespace(limits=TokenLimits(16, 64, 500), renderer=small.renderer)
+    player = player_of(small, context=500)
     assert find_fault(OriginalPrompt("a or b?", "", "b"), "Choose: is it a, or b?", player) == ""
 
 

@@ -110,7 +110,7 @@ def directions(updates: Callable[[Recipe], int]) -> dict[str, torch.Tensor]:
         moved = 0.4 * torch.randn(len(batch.ids), generator=torch.Generator().manual_seed(0))[place]
         logp = batch.logp_mu[place] + (moved if updates(recipe) > 1 else 0)
         leaves = [logp.clone().requires_grad_(), *(x.requires_grad_() for x in (0.5 - 0.1 * logp, 0.1 * logp**2))]
-        outputs = Outputs(*leaves, logp_top=batch.measured("top_logp")[place])
+        outputs = Outputs(*leaves, logp_top=batch.measurement("top_logp")[place])
         scored = make_scored(weighted, place, batch.episode_of[place], torch.arange(batch.episodes), outputs)
         slopes = torch.autograd.grad(weighted.loss(scored, Tally()), leaves, allow_unused=True)
         slope = torch.cat([torch.zeros_like(x) if s is None else s for s, x in zip(slopes, leaves, strict=True)])

@@ -61,7 +61,7 @@ def test_the_other_wording_is_trained_and_knows_the_first(tmp_path):
         assert twin.trajectories[0].extras["twin_prompt"] == list(shown.obs_ids)
         assert twin.trajectories[0].judged
     weighted = made.update.weigh(collected.trainable)
-    divergence = weighted.batch.measured("prompt_divergence")
+    divergence = weighted.batch.measurement("prompt_divergence")
     twins = weighted.batch.per_token(weighted.batch.group_of >= 2) & weighted.batch.action
     assert (divergence[twins] > 0).all()
     assert (divergence[~twins] == 0).all()

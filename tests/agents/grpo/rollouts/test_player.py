@@ -259,8 +259,8 @@ def test_entropies_are_recorded_for_each_token(world):
 
 def test_a_question_outside_the_episodes_is_answered_in_its_own_conversation(world):
     w = world(ARITHMETIC, lambda session, text: "yes" if "Why" in text else "no")
-    first, second = w.player.ask(["Why?", "What?"])
-    assert (first.action, second.action) == ("yes", "no")
+    first, long, second = w.player.ask(["Why?", "Why?" * w.player.limits.context, "What?"])
+    assert (first.action, long, second.action) == ("yes", None, "no")
     assert w.texts(first.obs_ids) == "<obs>Why?<act>"
 
 

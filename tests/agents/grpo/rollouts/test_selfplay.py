@@ -33,6 +33,15 @@ def test_the_proposed_task_is_played_and_the_proposer_earns_its_learnability(wor
     assert proposers.trajectories[1].turns[0].action_error == "The text is no set of parameters."
 
 
+def test_a_question_that_leaves_no_room_is_not_asked_and_counted(world):
+    w = world(ARITHMETIC, "0")
+    long = SelfPlay(question="Propose a task." + " Think." * w.player.limits.context + "{axes}")
+    groups = long.play(w.tasks(2, 2), w.player)
+    assert [[(t.role, t.valid) for t in group.trajectories] for group in groups] == [[("solver", True)] * 2] * 2
+    assert [group.proposal for group in groups] == [0, 1]
+    assert w.player.overlong == {(task.proposal, task.seed) for task in w.tasks(2, 2)}
+
+
 @pytest.mark.parametrize(
     ("kind", "values"), [("distance", (0, 0.5, 1, 0)), ("variance", (0, 0.75, 1, 0)), ("frontier", (0, 0.75, 0.5, 0))]
 )

@@ -4,36 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.components.auxiliaries.auxiliary import ValueHead
-from palaestra.agents.grpo.recipes.stages import AUXILIARIES
 
-from ...conftest import group, trajectory  # isort: skip
-
-
-FORWARD = Forward()
-
-
-def answers(*rewards: float, lengths=(3, 2, 4, 1)):
-    """One group: right answers end in 11, wrong ones in 12."""
-    members = [
-        trajectory(r, [([5, 6], [7 + i] * (n - 1) + [11 if r > 0.5 else 12])], success=r > 0.5)
-        for i, (r, n) in enumerate(zip(rewards, lengths, strict=False))
-    ]
-    return group(*members)
-
-
-def measured(small, *groups):
-    batch = collate(groups or [answers(1.0, 0.0, 0.0, 1.0)])
-    out = FORWARD.measure(small.model, batch, hidden=True)
-    return batch.with_(logp_old=out.logp, logp_ref=out.logp, hidden=out.hidden)
-
-
-def attached(name: str, small, **params):
-    model = AUXILIARIES[name](**params)
-    model.attach(small.model, small.model)
-    return model
+from .conftest import FORWARD, make_auxiliary, measure_batch  # isort: skip
 
 
 def test_a_fresh_head_is_worth_nothing_and_depends_on_its_seed_alone():
@@ -44,7 +17,7 @@ def test_a_fresh_head_is_worth_nothing_and_depends_on_its_seed_alone():
 
 
 def test_the_critic_learns_the_return(small):
-    critic, batch = attached("critic", small, decay=1.0, lr=3e-3, passes=20), measured(small)
+    critic, batch = make_auxiliary("critic", small, decay=1.0, lr=3e-3, passes=20), measure_batch(small)
     errors = []
     for _ in range(30):
         found = critic.measure(batch, FORWARD)
@@ -58,21 +31,21 @@ def test_the_critic_learns_the_return(small):
 
 def test_the_critics_target_is_advantage_plus_value(small):
     # One token a state, V = 0 everywhere and decay 0: the target is the next reward, so only last tokens have 1.
-    critic, batch = attached("critic", small, decay=0.0), measured(small)
+    critic, batch = make_auxiliary("critic", small, decay=0.0), measure_batch(small)
     error, count = critic.update(batch.with_(**critic.measure(batch, FORWARD)), FORWARD)["critic_error"]
     assert (error, count) == (2.0, 10)
 
 
 def test_the_critics_target_bootstraps_from_the_measured_value(small):
     # Measured values of 1/2 and decay 0: six tokens have 1/2 as their target, the last ones the outcomes 1, 0, 0, 1.
-    critic, batch = attached("critic", small, decay=0.0), measured(small)
+    critic, batch = make_auxiliary("critic", small, decay=0.0), measure_batch(small)
     error, _ = critic.update(batch.with_(value=torch.full((len(batch.ids),), 0.5)), FORWARD)["critic_error"]
     assert error == pytest.approx(6 / 4 + 2)
 
 
 def test_the_critic_of_a_penalised_return_learns_the_penalised_return(small):
     # beta 0.5 and a gap of 0.2 nats take 0.1 from the reward of each of the ten tokens; decay 0.
-    critic, batch = attached("critic", small, decay=0.0, beta=0.5), measured(small)
+    critic, batch = make_auxiliary("critic", small, decay=0.0, beta=0.5), measure_batch(small)
     assert {"logp_ref", "logp_old", "hidden"} <= critic.needs
     batch = batch.with_(logp_ref=batch.logp_old - 0.2, **critic.measure(batch, FORWARD))
     error, _ = critic.update(batch, FORWARD)["critic_error"]

@@ -6,41 +6,14 @@ import math
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.components.auxiliaries.implicit_prm import ImplicitRewardModel
-from palaestra.agents.grpo.recipes.stages import AUXILIARIES
 
-from ...conftest import group, trajectory  # isort: skip
-
-
-FORWARD = Forward()
-
-
-def answers(*rewards: float, lengths=(3, 2, 4, 1)):
-    """One group: right answers end in 11, wrong ones in 12."""
-    members = [
-        trajectory(r, [([5, 6], [7 + i] * (n - 1) + [11 if r > 0.5 else 12])], success=r > 0.5)
-        for i, (r, n) in enumerate(zip(rewards, lengths, strict=False))
-    ]
-    return group(*members)
-
-
-def measured(small, *groups):
-    batch = collate(groups or [answers(1.0, 0.0, 0.0, 1.0)])
-    out = FORWARD.measure(small.model, batch, hidden=True)
-    return batch.with_(logp_old=out.logp, logp_ref=out.logp, hidden=out.hidden)
-
-
-def attached(name: str, small, **params):
-    model = AUXILIARIES[name](**params)
-    model.attach(small.model, small.model)
-    return model
+from .conftest import FORWARD, answers, make_auxiliary, measure_batch  # isort: skip
 
 
 @pytest.mark.parametrize("objective", ["ce", "pairwise"])
 def test_a_reward_model_equal_to_its_base_has_loss_ln_2_and_no_rewards(objective, small):
-    model, batch = attached("implicit_prm", small, objective=objective), measured(small)
+    model, batch = make_auxiliary("implicit_prm", small, objective=objective), measure_batch(small)
     assert torch.allclose(model.measure(batch, FORWARD)["logp_prm"], batch.logp_ref)
     loss, count = model.update(batch, FORWARD)["prm_loss"]
     assert count == 1
@@ -49,7 +22,7 @@ def test_a_reward_model_equal_to_its_base_has_loss_ln_2_and_no_rewards(objective
 
 @pytest.mark.parametrize("objective", ["ce", "pairwise"])
 def test_training_moves_likelihood_from_failures_to_successes(objective, small):
-    model, batch = attached("implicit_prm", small, objective=objective, lr=1e-2), measured(small)
+    model, batch = make_auxiliary("implicit_prm", small, objective=objective, lr=1e-2), measure_batch(small)
     accuracy = []
     for _ in range(20):
         total, count = model.update(batch, FORWARD)["prm_accuracy"]
@@ -61,7 +34,8 @@ def test_training_moves_likelihood_from_failures_to_successes(objective, small):
 
 @pytest.mark.parametrize(("when", "still"), [("after", True), ("before", False)])
 def test_when_says_whether_rewards_know_the_batch(when, still, small):
-    model, batch = attached("implicit_prm", small, when=when, lr=1e-2), measured(small)
+    model, batch = make_auxiliary("implicit_prm", small, when=when, lr=1e-2), measure_batch(small)
+    model.train_early(batch, FORWARD)
     first = model.measure(batch, FORWARD)["logp_prm"]
     stats = model.update(batch, FORWARD)
     assert torch.allclose(first, batch.logp_ref) == still
@@ -69,7 +43,7 @@ def test_when_says_whether_rewards_know_the_batch(when, still, small):
 
 
 def test_the_gradient_is_that_of_the_loss_written_out(small):
-    model, batch = attached("implicit_prm", small, beta=0.5), measured(small)
+    model, batch = make_auxiliary("implicit_prm", small, beta=0.5), measure_batch(small)
     with torch.no_grad():
         for weight in model.model.parameters():
             weight.mul_(1.05)
@@ -80,7 +54,7 @@ def test_the_gradient_is_that_of_the_loss_written_out(small):
 
 
 def test_without_pairs_the_pairwise_objective_leaves_the_model_alone(small):
-    model, batch = attached("implicit_prm", small, objective="pairwise"), measured(small, answers(1.0, 1.0))
+    model, batch = make_auxiliary("implicit_prm", small, objective="pairwise"), measure_batch(small, answers(1.0, 1.0))
     assert model.update(batch, FORWARD) == {}
 
 

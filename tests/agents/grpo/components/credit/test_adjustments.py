@@ -11,12 +11,12 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.components.credit.adjustments import (
     amplify,
-    bounded,
     confidence,
     discount_turns,
     dual_uncertainty,
     entropy_shaped,
     keep_own_advantages,
+    limit_advantages,
     sigma_filter,
     sign_weights,
     suffix_kl,
@@ -127,7 +127,7 @@ def test_the_two_signs_have_weights_of_their_own():
 
 def test_advantages_are_bounded():
     batch = batch_of([0, 0])
-    assert bounded(at_actions(batch, [9.0, -2.0]), batch, -1, 5)[batch.action].tolist() == [5, -1]
+    assert limit_advantages(at_actions(batch, [9.0, -2.0]), batch, -1, 5)[batch.action].tolist() == [5, -1]
 
 
 def test_only_what_is_beyond_three_deviations_is_dropped():

@@ -198,7 +198,7 @@ def test_the_learner_supplies_what_it_needs_at_the_sampling_temperature(small):
     batch = update._measure(collate(groups), objective.needs_before, old=True)
     ids = torch.tensor([7, 8, 9])
     with torch.no_grad():
-        states = batch.measured("hidden")[batch.action]
+        states = batch.measurement("hidden")[batch.action]
         logits = small.model.lm_head(states) / 0.7
     probability = logits.softmax(-1)
     g = (torch.eye(logits.shape[1])[batch.ids[batch.action]] - probability)[:, ids]

@@ -39,10 +39,10 @@ def test_an_unknown_kind_of_peers_is_refused():
         of("group_mean", batch_of([1, 0]), by="sate")
 
 
-def test_roles_are_compared_apart_within_a_group():
+def test_roles_are_compared_apart_over_the_batch():
     rows = [trajectory(r, [([5], [6])], role=role) for r, role in ((1, "x"), (0, "x"), (0.4, "y"))]
-    batch = collate([group(*rows), group(*rows[:1])])
-    assert of("by_role", batch) == pytest.approx([0.5, 0.5, 0.4, 1])
+    batch = collate([group(*rows), group(*rows[1:])])
+    assert of("by_role", batch) == pytest.approx([1 / 3, 1 / 3, 0.4, 1 / 3, 0.4])
 
 
 def test_turns_are_compared_with_turns_of_the_same_number():

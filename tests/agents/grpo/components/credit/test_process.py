@@ -10,15 +10,8 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.recipes.stages import BASELINES, RETURNS
 from palaestra.errors import InputError
 
-from ...conftest import group, trajectory  # isort: skip
-
-
-def paid(rewards, tokens=1, **changes):
-    """An episode of one turn for each reward, ``tokens`` action tokens a turn (or as many as a list says)."""
-    counts = [tokens] * len(rewards) if isinstance(tokens, int) else tokens
-    made = trajectory(0.0, [([5], [6] * n) for n in counts], **changes)
-    turns = tuple(replace(turn, reward=r) for turn, r in zip(made.turns, rewards, strict=True))
-    return replace(made, turns=turns)
+from ...conftest import group  # isort: skip
+from .conftest import episode_of  # isort: skip
 
 
 def at_actions(batch, values):
@@ -29,7 +22,7 @@ def at_actions(batch, values):
 
 
 def test_gae_of_three_tokens_in_two_turns():
-    batch = collate([group(paid([0, 1], tokens=[2, 1]))])
+    batch = collate([group(episode_of([0, 1], tokens=[2, 1]))])
     batch = batch.with_(value=at_actions(batch, [0.5, 0.25, 0.75]))
     # deltas with discount 1: -0.25, 0.5, 0.25; with decay 0.5: 0.25; 0.5 + 0.125; -0.25 + 0.3125
     assert RETURNS["gae"](batch, 1.0, 0.5).value.tolist() == pytest.approx([0.0625, 0.625, 0.25])
@@ -38,14 +31,14 @@ def test_gae_of_three_tokens_in_two_turns():
 
 
 def test_gae_with_turns_as_steps_reads_the_value_before_each_turn():
-    batch = collate([group(paid([0, 1], tokens=[2, 1]), paid([1], tokens=2))])
+    batch = collate([group(episode_of([0, 1], tokens=[2, 1]), episode_of([1], tokens=2))])
     batch = batch.with_(value=at_actions(batch, [0.5, 0.9, 0.75, 0.25, 0.9]))
     # deltas 0.75 - 0.5 and 1 - 0.75; the other episode's 1 - 0.25 does not leak
     assert RETURNS["turn_gae"](batch, 1.0, 0.5).value.tolist() == pytest.approx([0.375, 0.25, 0.75])
 
 
 def test_the_kl_to_the_reference_is_a_reward_of_every_token():
-    batch = collate([group(paid([1], tokens=3))])
+    batch = collate([group(episode_of([1], tokens=3))])
     batch = batch.with_(logp_old=at_actions(batch, [0.0, 0.0, 0.0]), logp_ref=at_actions(batch, [-0.1, -0.2, -0.3]))
     # 1 - 0.5 x (0.6, 0.5, 0.3)
     assert RETURNS["kl_to_go"](batch, beta=0.5).value.tolist() == pytest.approx([0.7, 0.75, 0.85])
@@ -55,7 +48,7 @@ def test_the_kl_to_the_reference_is_a_reward_of_every_token():
 
 
 def test_implicit_rewards_of_tokens_add_up_to_that_of_the_episode():
-    batch = collate([group(paid([1], tokens=3))])
+    batch = collate([group(episode_of([1], tokens=3))])
     batch = batch.with_(logp_prm=at_actions(batch, [-1.0, -1, -1]), logp_ref=at_actions(batch, [-2.0, -1, -5]))
     assert RETURNS["implicit_token"](batch, beta=0.1).value.tolist() == pytest.approx([0.5, 0.4, 0.4])
     same = batch.with_(logp_prm=batch.logp_ref)
@@ -63,7 +56,7 @@ def test_implicit_rewards_of_tokens_add_up_to_that_of_the_episode():
 
 
 def test_primes_process_advantage_is_the_suffix_sum_of_rewards_less_the_others_mean_reward():
-    batch = collate([group(paid([1], tokens=2), paid([0], tokens=2))])
+    batch = collate([group(episode_of([1], tokens=2), episode_of([0], tokens=2))])
     prm, ref = [1.0, 2.0, 3.0, 5.0], [0.0] * 4
     batch = batch.with_(logp_prm=at_actions(batch, prm), logp_ref=at_actions(batch, ref))
     units = RETURNS["implicit_token"](batch, beta=1.0)
@@ -72,35 +65,35 @@ def test_primes_process_advantage_is_the_suffix_sum_of_rewards_less_the_others_m
 
 
 def test_primes_outcome_advantage_of_one_success_in_two():
-    batch = collate([group(paid([1]), paid([0]))])
+    batch = collate([group(episode_of([1]), episode_of([0]))])
     units = replace(RETURNS["success"](batch), value=batch.outcome)
     assert (units.value - BASELINES["leave_one_out"](units, batch)).tolist() == [1, -1]
 
 
 def test_implicit_rewards_of_turns_sum_over_their_tokens():
-    batch = collate([group(paid([0, 1], tokens=[2, 1]))])
+    batch = collate([group(episode_of([0, 1], tokens=[2, 1]))])
     batch = batch.with_(logp_prm=at_actions(batch, [-1.0, -1, -1]), logp_old=at_actions(batch, [-2.0, -2, -5]))
     assert RETURNS["implicit_turn"](batch, beta=0.05).value.tolist() == pytest.approx([0.1, 0.2])
 
 
 def test_the_soft_minimum_credits_turns_up_to_the_worst():
     # PURE's example: weights softmax(-r / 0.1) make r* = (.0005, -.1998, .00004)
-    batch = collate([group(paid([0.5, -0.2, 0.8]))])
+    batch = collate([group(episode_of([0.5, -0.2, 0.8]))])
     assert RETURNS["min_form"](batch).value.tolist() == pytest.approx([-0.1993, -0.1998, 0.00004], abs=1e-4)
     hard = RETURNS["min_form"](batch, temperature=1e-3).value.tolist()
     assert hard == pytest.approx([-0.2, -0.2, 0], abs=1e-6)
     # one more good turn would add 1 to a sum
-    more = RETURNS["min_form"](collate([group(paid([0.5, -0.2, 0.8, 1.0]))]))
+    more = RETURNS["min_form"](collate([group(episode_of([0.5, -0.2, 0.8, 1.0]))]))
     assert more.value[0].item() == pytest.approx(RETURNS["min_form"](batch).value[0].item(), abs=1e-3)
 
 
 def test_the_soft_minimum_needs_a_temperature():
     with pytest.raises(InputError, match="must be positive"):
-        RETURNS["min_form"](collate([group(paid([1]))]), temperature=0)
+        RETURNS["min_form"](collate([group(episode_of([1]))]), temperature=0)
 
 
 def test_gae_with_the_kl_in_the_reward_of_each_token():
-    batch = collate([group(paid([0, 1], tokens=[2, 1]))])
+    batch = collate([group(episode_of([0, 1], tokens=[2, 1]))])
     batch = batch.with_(
         value=at_actions(batch, [0.5, 0.25, 0.75]),
         logp_old=at_actions(batch, [0.0, 0.0, 0.0]),

@@ -5,28 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from palaestra.agents.grpo.batch.trajectory import Group
 from palaestra.agents.grpo.components.replay.past_successes import PastSuccesses
 from palaestra.agents.grpo.recipes.stages import REPLAYS
 from palaestra.errors import InputError
 
-from ...conftest import group, trajectory  # isort: skip
-
-
-def played(step: int, rewards=(1.0, 0.0), task="t", lengths=None, logp=-1.0, groups=1) -> list[Group]:
-    """Fresh groups of a step; the number of a group tells step and place."""
-    lengths = lengths or [2] * len(rewards)
-    members = [
-        trajectory(r, [([1], [2 + i] * n)], [[logp] * n], task_id=task, version=step)
-        for i, (r, n) in enumerate(zip(rewards, lengths, strict=True))
-    ]
-    return [group(*members, proposal=100 * step + place) for place in range(groups)]
-
-
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
+from .conftest import make_groups, rng  # isort: skip
 
 
 def tenth(step: int) -> list[Group]:
@@ -34,7 +19,9 @@ def tenth(step: int) -> list[Group]:
     tasks = [f"task {(step + i) % 3}" for i in range(4)]
     outcomes = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (1.0, 0.0, 0.0, 0.0)]
     return [
-        replace(played(step, r, task, lengths=[1 + (step + i) % 4 for i in range(len(r))], logp=-0.3)[0], proposal=i)
+        replace(
+            make_groups(step, r, task, lengths=[1 + (step + i) % 4 for i in range(len(r))], logp=-0.3)[0], proposal=i
+        )
         for i, (task, r) in enumerate(zip(tasks, outcomes, strict=True))
     ]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.trajectory import Group, Origin
+from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.components.replay.past_successes import (
     LikelySuccesses,
     PastSuccesses,
@@ -16,27 +15,13 @@ from palaestra.agents.grpo.components.replay.past_successes import (
     mean_probability,
 )
 
-from ...conftest import group, trajectory  # isort: skip
-
-
-def played(step: int, rewards=(1.0, 0.0), task="t", lengths=None, logp=-1.0, groups=1) -> list[Group]:
-    """Fresh groups of a step; the number of a group tells step and place."""
-    lengths = lengths or [2] * len(rewards)
-    members = [
-        trajectory(r, [([1], [2 + i] * n)], [[logp] * n], task_id=task, version=step)
-        for i, (r, n) in enumerate(zip(rewards, lengths, strict=True))
-    ]
-    return [group(*members, proposal=100 * step + place) for place in range(groups)]
-
-
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
+from .conftest import make_groups, rng  # isort: skip
 
 
 def test_a_failed_group_gets_a_past_success_in_place_of_its_last_episode():
     replay = PastSuccesses()
-    replay.mix(played(1, (1.0, 0.0)), 1, rng())
-    (mixed,) = replay.mix(played(2, (0.0, 0.0, 0.0)), 2, rng())
+    replay.mix(make_groups(1, (1.0, 0.0)), 1, rng())
+    (mixed,) = replay.mix(make_groups(2, (0.0, 0.0, 0.0)), 2, rng())
     assert [t.version for t in mixed.trajectories] == [2, 2, 1]
     assert [t.success for t in mixed.trajectories] == [False, False, True]
     assert mixed.proposal == 200
@@ -44,8 +29,8 @@ def test_a_failed_group_gets_a_past_success_in_place_of_its_last_episode():
 
 def test_a_group_with_a_success_and_another_task_are_left_alone():
     replay = PastSuccesses()
-    replay.mix(played(1, (1.0, 0.0)), 1, rng())
-    for groups in (played(2, (1.0, 0.0)), played(2, (0.0, 0.0), task="other")):
+    replay.mix(make_groups(1, (1.0, 0.0)), 1, rng())
+    for groups in (make_groups(2, (1.0, 0.0)), make_groups(2, (0.0, 0.0), task="other")):
         assert replay.mix(groups, 2, rng()) == groups
 
 
@@ -55,42 +40,42 @@ def test_a_group_with_a_success_and_another_task_are_left_alone():
 def test_the_criterion_chooses_among_past_successes(criterion, version):
     replay = PastSuccesses(criterion=criterion)
     for step, logp in ((1, -1.0), (2, -0.1), (3, -2.0)):
-        replay.mix(played(step, (1.0,), logp=logp), step, rng())
-    (mixed,) = replay.mix(played(4, (0.0, 0.0)), 4, rng())
+        replay.mix(make_groups(step, (1.0,), logp=logp), step, rng())
+    (mixed,) = replay.mix(make_groups(4, (0.0, 0.0)), 4, rng())
     assert mixed.trajectories[-1].version == version or (version is None and mixed.trajectories[-1].version < 4)
 
 
 def test_recorded_entropy_counts_before_its_estimate():
     replay = PastSuccesses()
     for step, entropy, logp in ((1, 0.2, -3.0), (2, 0.9, -0.1)):
-        (fresh,) = played(step, (1.0,), logp=logp)
+        (fresh,) = make_groups(step, (1.0,), logp=logp)
         (t,) = fresh.trajectories
         turn = replace(t.turns[0], entropies=(entropy, entropy))
         replay.mix([replace(fresh, trajectories=(replace(t, turns=(turn,)),))], step, rng())
-    assert replay.mix(played(3, (0.0, 0.0)), 3, rng())[0].trajectories[-1].version == 1
+    assert replay.mix(make_groups(3, (0.0, 0.0)), 3, rng())[0].trajectories[-1].version == 1
 
 
 def test_replayed_tokens_can_be_told_apart():
     replay = PastSuccesses(as_teacher=True)
-    replay.mix(played(1, (1.0,)), 1, rng())
-    batch = collate(replay.mix(played(2, (0.0, 0.0)), 2, rng()))
+    replay.mix(make_groups(1, (1.0,)), 1, rng())
+    batch = collate(replay.mix(make_groups(2, (0.0, 0.0)), 2, rng()))
     assert batch.written_by(Origin.TEACHER).sum() == 2
     assert (batch.logp_mu[batch.written_by(Origin.TEACHER)] == -1).all()
 
 
 def test_prompt_replay_stands_beside_the_fresh_group():
     replay = PromptReplay(samples=2)
-    replay.mix(played(1, (1.0, 0.0, 0.5)), 1, rng())
-    fresh, old = replay.mix(played(2, (0.0, 0.0)), 2, rng())
-    assert fresh == played(2, (0.0, 0.0))[0]
+    replay.mix(make_groups(1, (1.0, 0.0, 0.5)), 1, rng())
+    fresh, old = replay.mix(make_groups(2, (0.0, 0.0)), 2, rng())
+    assert fresh == make_groups(2, (0.0, 0.0))[0]
     assert [t.outcome for t in old.trajectories] == [0.0, 0.5]
     assert old.proposal == 200
 
 
 def test_prompt_replay_can_join_the_fresh_group():
     replay = PromptReplay(samples=2, split=False)
-    replay.mix(played(1, (1.0, 0.0)), 1, rng())
-    (mixed,) = replay.mix(played(2, (0.0,)), 2, rng())
+    replay.mix(make_groups(1, (1.0, 0.0)), 1, rng())
+    (mixed,) = replay.mix(make_groups(2, (0.0,)), 2, rng())
     assert [t.version for t in mixed.trajectories] == [2, 1, 1]
 
 
@@ -100,26 +85,26 @@ def test_prompt_replay_can_join_the_fresh_group():
 )
 def test_the_strategy_chooses_what_is_retrieved(strategy, outcomes):
     replay = PromptReplay(samples=2, strategy=strategy)
-    replay.mix(played(1, (1.0, 0.9, 0.0, 0.5, 0.4)), 1, rng())
-    _, old = replay.mix(played(2, (0.0,)), 2, rng())
+    replay.mix(make_groups(1, (1.0, 0.9, 0.0, 0.5, 0.4)), 1, rng())
+    _, old = replay.mix(make_groups(2, (0.0,)), 2, rng())
     got = {t.outcome for t in old.trajectories}
     assert len(old.trajectories) == 2
     assert outcomes is None or got == outcomes
 
 
 def test_a_rank_score_of_one_token_is_its_probability():
-    (t,) = played(1, (1.0,), logp=math.log(0.9))[0].trajectories
+    (t,) = make_groups(1, (1.0,), logp=math.log(0.9))[0].trajectories
     assert mean_probability(t) == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize(("score", "kept"), [(0.97, 0), (0.4, 0), (0.9, 1), (0.5, 0)])
 def test_likely_but_uncertain_successes_are_kept(score, kept):
     replay = LikelySuccesses()
-    replay.mix(played(1, (1.0, 0.0), logp=math.log(score) + (0.0 if score != 0.5 else -1e-12)), 1, rng())
-    assert len(replay.mix(played(2), 2, rng())) == 1 + kept
+    replay.mix(make_groups(1, (1.0, 0.0), logp=math.log(score) + (0.0 if score != 0.5 else -1e-12)), 1, rng())
+    assert len(replay.mix(make_groups(2), 2, rng())) == 1 + kept
 
 
 def test_at_most_twice_the_fresh_episodes_are_replayed():
     replay = LikelySuccesses(ratio=2.0)
-    replay.mix(played(1, (1.0,) * 9, logp=-0.3), 1, rng())
-    assert len(replay.mix(played(2, (1.0, 0.0)), 2, rng())) == 1 + 4
+    replay.mix(make_groups(1, (1.0,) * 9, logp=-0.3), 1, rng())
+    assert len(replay.mix(make_groups(2, (1.0, 0.0)), 2, rng())) == 1 + 4

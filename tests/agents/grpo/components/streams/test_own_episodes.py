@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -11,7 +9,6 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Group, Origin
 from palaestra.agents.grpo.components.streams.own_episodes import (
     Experience,
-    Rollouts,
     SelfImitationStream,
     Successes,
 )
@@ -60,11 +57,6 @@ def supply(step: int = 1, tasks=(), groups=None, **changes) -> Supply:
 
 def tasks(*numbers: int, samples: int = 4) -> list[RolloutTask]:
     return [RolloutTask({"n": n}, n, samples) for n in numbers]
-
-
-def test_rollouts_are_passed_on_whole():
-    groups = [group(answer(1.0, 1), answer(0.0, 1)), group(replace(answer(1.0, 2), valid=False))]
-    assert Rollouts().draw(supply(groups=groups)) == groups[:1]
 
 
 def test_only_successes_are_drawn():
