@@ -85,9 +85,7 @@ def take_step(folder: Path, line: str, alter: str = "") -> Outcome:
         for file in (folder / f"{name}.jsonl" for name in ("metrics", "proposals", "trajectories"))
     )
     reacts = config.teacher != "random" and not learner.proposes_alike(reverse)
-    return Outcome(
-        weights, metrics, proposals, trajectories, learner.events, learner.measures, learner.pays, reacts
-    )
+    return Outcome(weights, metrics, proposals, trajectories, learner.events, learner.measures, learner.pays, reacts)
 
 
 def save_models(folder: Path) -> None:

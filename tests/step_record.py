@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from palaestra.agents.grpo.batch.batch import Batch
-from palaestra.agents.grpo.batch.scored import LossTerm, Scored
+from palaestra.agents.grpo.batch.scored import Scored
 from palaestra.agents.grpo.batch.trajectory import Group, Trajectory
 from palaestra.agents.grpo.collection import Collected
 from palaestra.agents.grpo.config import TrainConfig
@@ -151,13 +151,13 @@ class RecordedLearner(Learner):
     def _add_tokens(self, quantity: str, scored: Scored, value: Tensor) -> None:
         """Add the values of the trained tokens, and their slopes in what the model computed, by turn."""
         value = torch.where(scored.trained, value, 0.0)
-        outputs = (scored.logp, scored.entropy, scored.kl_ref, scored.logp_top)
-        inputs = [output for output in outputs if output is not None and output.requires_grad]
-        rows = [value]
-        if value.requires_grad:
-            slopes = torch.autograd.grad(value.sum(), inputs, retain_graph=True, allow_unused=True)
-            rows += [slope if slope.dim() == 1 else slope.sum(1) for slope in slopes if slope is not None]
-        table = torch.stack([row.detach().double() for row in rows])
+        slopes: list[Tensor] = []
+        for output in (scored.logp, scored.entropy, scored.kl_ref, scored.logp_top):
+            slope = None
+            if value.requires_grad and output is not None and output.requires_grad:
+                (slope,) = torch.autograd.grad(value.sum(), output, retain_graph=True, allow_unused=True)
+            slopes.append(torch.zeros_like(value) if slope is None else slope.reshape(len(value), -1).sum(1))
+        table = torch.stack([row.detach().double() for row in (value, *slopes)])
         found = self._loss.setdefault(quantity, {})
         for turn in scored.turn.unique().tolist():
             found[turn] = table[:, scored.turn == turn].numpy()
