@@ -16,7 +16,7 @@ from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.run.health import DeadRun
 from palaestra.agents.language.model import LanguageModel
 from palaestra.agents.language.tiny import TinyShape, tiny_model
-from palaestra.rewards.models import RewardModel
+from palaestra.rewards.models import Preference, RewardModel
 from palaestra.scripts import train
 
 from .step_record import Event, RecordedLearner, differs, reverse  # isort: skip
@@ -92,7 +92,9 @@ def save_models(folder: Path) -> None:
     """Save a model that says yes or no, one that has learned nothing, and a reward model."""
     shape = TinyShape(hidden=32, layers=2, heads=4, kv_heads=2, head_dim=8, intermediate=48, context=4096)
     LanguageModel.of(*tiny_model(3, shape)).save(folder / "untrained")
-    RewardModel(seed=0).save(folder / "reward.safetensors")
+    reward = RewardModel(seed=0)
+    reward.fit([Preference("Is this answer right?", "yes", "no")])
+    reward.save(folder / "reward.safetensors")
     line = (
         f"{YES_NO} --model {folder / 'untrained'} --steps 0 --teacher random --warmup.steps 100 --warmup.batch 32 "
         "--warmup.lr 1e-2 --warmup.target 0.45 --max-new-tokens 6 --final-episodes 1 --eval-every 0 --threads 1 --track"
