@@ -19,7 +19,7 @@ from palaestra.agents.language.tiny import TinyShape, tiny_model
 from palaestra.rewards.models import Preference, RewardModel
 from palaestra.scripts import train
 
-from .step_record import Event, RecordedLearner, differs, reverse  # isort: skip
+from .step_record import Event, RecordedLearner, differs, fail, reverse  # isort: skip
 
 YES_NO = "palaestra/Formats-v0 --axis format=yes_no digits=1 --env-option of=palaestra/Arithmetic-v0 --context 384"
 """Questions with two answers, which a small model can guess."""
@@ -37,7 +37,7 @@ class Outcome:
         weights: of the policy afterwards.
         metrics, proposals, trajectories: rows of the logs.
         events, measures, pays: see `step_record.RecordedLearner`.
-        reacts: whether a copy of the teacher that receives the reverse of each outcome proposes otherwise.
+        reacts: whether a copy of the teacher that receives the outcomes of other students proposes otherwise.
     """
 
     weights: bytes
@@ -84,7 +84,7 @@ def take_step(folder: Path, line: str, alter: str = "") -> Outcome:
         [json.loads(row) for row in file.read_text().splitlines()] if file.exists() else []  # nothing was played
         for file in (folder / f"{name}.jsonl" for name in ("metrics", "proposals", "trajectories"))
     )
-    reacts = config.teacher != "random" and not learner.proposes_alike(reverse)
+    reacts = config.teacher != "random" and not all(map(learner.proposes_alike, (reverse, fail)))
     return Outcome(weights, metrics, proposals, trajectories, learner.events, learner.measures, learner.pays, reacts)
 
 

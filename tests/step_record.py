@@ -50,6 +50,7 @@ class RecordedLearner(Learner):
         self._lessons: list[tuple[str, Any]] = []
         _watch_method(self.teacher, "propose", lambda made, k: self._lessons.append(("propose", made)))
         _watch_method(self.teacher, "observe", lambda _, outcomes: self._lessons.append(("observe", outcomes)))
+        self._seen = 0
         for part in (*self.objective.producers, *self.objective.teacher_producers):
             _watch_call(part, self._see_measures)
 
@@ -94,6 +95,9 @@ class RecordedLearner(Learner):
         self._add("greedy", [group.greedy for group in groups])
         self._add("drawn", [list(group.drawn) for group in groups])
         self._add("nodes", [[(node.key, node.tokens, node.value) for node in t.nodes] for t in everyone])
+        told = [given for kind, given in self._lessons[self._seen :] if kind == "observe"]
+        self._seen = len(self._lessons)
+        self._add("told", [dict(outcome.extras) for outcomes in told for outcome in outcomes])
         self._add("rewards", [_rewards(t) for t in everyone])
         self._add("episodes", _episodes(collected.trainable))
         self.pays |= {"turns"} if any(turn.shaping for turn in turns) else set()
@@ -268,12 +272,12 @@ def _other(value: Any) -> Any:
     if isinstance(value, str):
         return value[::-1] + "?"
     if isinstance(value, (list, tuple)):
-        return type(value)(_other(item) for item in reversed(value))
+        return type(value)(item if place % 2 else _other(item) for place, item in enumerate(value))
     if isinstance(value, dict):
         return {key: _other(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return value[::-1].copy() / 2
-    return value.flip(0) / 2 if isinstance(value, Tensor) else value
+        return value / np.where(np.arange(value.size).reshape(value.shape) % 2, 1, 2)
+    return value
 
 
 def _texts(proposals: Sequence[Any]) -> list[str]:
@@ -282,9 +286,12 @@ def _texts(proposals: Sequence[Any]) -> list[str]:
 
 def reverse(outcome: Outcome) -> Outcome:
     """The outcome of a student who fails where this one succeeds, and whose measures are half as large."""
-    return replace(
-        outcome,
-        returns=[1.0 - value for value in outcome.returns],
-        successes=[not won for won in outcome.successes or ()],
-        extras={name: [value / 2 for value in values] for name, values in outcome.extras.items()},
-    )
+    returns = [1.0 - value for value in outcome.returns]
+    extras = {name: [value / 2 for value in values] for name, values in outcome.extras.items()}
+    return replace(outcome, returns=returns, successes=[value > 0 for value in returns], extras=extras)
+
+
+def fail(outcome: Outcome) -> Outcome:
+    """The outcome of a student who never succeeds, and whose measures are half as large."""
+    none = [0.0] * len(outcome.returns)
+    return replace(reverse(outcome), returns=none, successes=[False] * len(none))
