@@ -11,8 +11,6 @@ from .test_every_reward_acts import PLAIN, SHAPING  # isort: skip
 from .test_every_teacher_acts import PLACES, PROMPTS  # isort: skip
 
 REWARDS: dict[str, str] = {
-    "achieved": "subgoals",
-    "atom_scores": "annealed-process",
     "base_logps": "rlp",
     "coalition_values": "shapley",
     "consistency": "consistency",
@@ -51,14 +49,16 @@ TEACHERS: dict[str, str] = {
 }
 """Measure -> a step with a teacher that reads it."""
 UNREAD = {
+    "achieved": "environments with subgoals tell it, so that no judge is asked",
+    "atom_scores": "read of thoughts in tags, which no model of these tests writes",
     "echo_run": "says how echo_logps was measured",
     "logps_average": "for rewards of one's own",
     "logps_reference": "for rewards of one's own",
     "prompt_confidence": "for teachers of one's own",
     "teacher_answer": "text, read by the recipes co_rewarding_ema and co_rewarding_both",
 }
-"""Measures that no registered reward or teacher reads at its defaults, and why."""
-SAME = {"dense_reward", "objective", "target_tokens", "reference_scores", "achieved", "prefix_values", "step_labels"}
+"""Measures that no registered reward or teacher reads in a step of these tests, and why."""
+SAME = {"dense_reward", "objective", "target_tokens", "reference_scores", "prefix_values", "step_labels"}
 """Measures that may be the same for all episodes of a step."""
 
 MEASURES = [name for _, producer in PRODUCERS.items() for name in sorted(producer.provides)]

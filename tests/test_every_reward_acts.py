@@ -13,7 +13,10 @@ PLAIN = f"{GUESS} --scale none"
 SAYS_YES = "judge='rules',question='keywords:yes'"
 
 SHAPING: dict[str, tuple[str, str]] = {
-    **{name: (SUMS, name) for name in ("artifact-penalty", "lsc", "par", "rpr-calibration")},
+    **{
+        name: (SUMS, name)
+        for name in ("artifact-penalty", "gradient-novelty", "lsc", "par", "rpr-calibration", "scope")
+    },
     "below-average-length": (f"{PLAIN} --steps 2", "below-average-length"),
     "co-rewarding": (f"{REPHRASED} --rollout paired_rephrase", "co-rewarding"),
     "comas": (f"{PLAIN} --measures judge_score({SAYS_YES})", "comas"),

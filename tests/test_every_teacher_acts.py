@@ -1,5 +1,5 @@
-"""Every teacher proposes other tasks than the uniform one, and others again to students of other outcomes, typed as on the
-command line (see `one_step`); what its proposals ask of the learner is done."""
+"""Every teacher proposes other tasks than the uniform one, and others again to students of other outcomes, typed as on
+the command line (see `one_step`); what its proposals ask of the learner is done."""
 
 from __future__ import annotations
 
