@@ -30,7 +30,7 @@ BY_SCHEDULE = {"annealed", "cumulative", "cyclical", "dapo", "format-stages", "h
 LATE = {
     *("adarft", "adr", "history-variance", "look-back", "look-back-and-forward", "odm", "oracle-window", "palaestra"),
     *("plr-entropy", "plr-least-confidence", "plr-min-margin", "pudf", "reasoning-gym", "rlve", "sequential", "sfl"),
-    *("spdl", "spdl-delta", "traced"),
+    *("spdl", "spdl-delta"),
 }
 """Teachers that follow outcomes after more of them than three steps have; tests/teachers/test_every_teacher_reacts.py
 gives them as many."""
@@ -44,5 +44,6 @@ def test_a_teacher_proposes_by_outcomes_and_its_requests_are_carried_out(name, s
     assert mine.first_difference(step(line)) == "proposals"
     assert mine.reacts == (name not in BY_SCHEDULE | LATE)
     asked = [{key for key in row.get("asked", ()) if not REQUESTS[key].label} for row in mine.proposals]
-    assert any(asked) == any(not REQUESTS[key].label for key in TEACHERS[name].asks)
+    asks = {key for key in TEACHERS[name].asks if not REQUESTS[key].label}
+    assert any(asked) == (bool(asks) and name != "puzzlecraft")  # which asks in another mode only
     assert all(keys <= set(row.get("done", ())) for keys, row in zip(asked, mine.proposals))
