@@ -4,7 +4,9 @@ integration nothing is skipped, so that a missing component is seen."""
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
+import pickle
 import shutil
 from collections.abc import Callable, Generator
 from typing import Any
@@ -62,17 +64,35 @@ def small() -> Any:
 
 
 @pytest.fixture(scope="session")
-def step(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
-    """``step(line)``: what `one_step.take_step` says of a line, in which {trained}, {untrained} and
-    {reward.safetensors} stand for saved models; each line is run once."""
+def step(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """``step(line, **options)``: what `one_step.take_step` says of a line, in which {trained}, {untrained} and
+    {reward.safetensors} stand for saved models; each line is run once, whichever process of pytest-xdist asks first."""
+    from filelock import FileLock
+
     from .one_step import save_models, take_step
 
-    models = save_models(tmp_path_factory.mktemp("models"))
+    alone = "PYTEST_XDIST_WORKER" not in os.environ
+    shared = tmp_path_factory.getbasetemp() / "steps" if alone else tmp_path_factory.getbasetemp().parent / "steps"
+    shared.mkdir(exist_ok=True)
+    with FileLock(shared / "models.lock"):
+        folder = shared / "models"
+        if not folder.exists():
+            save_models(shared / "unfinished")
+            (shared / "unfinished").rename(folder)
 
     @functools.cache
-    def run(line: str) -> Any:
-        for name, path in models.items():
-            line = line.replace(f"{{{name}}}", path)
-        return take_step(tmp_path_factory.mktemp("step") / "run", line)
+    def run(line: str, **options: Any) -> Any:
+        name = hashlib.sha256(repr((line, options)).encode()).hexdigest()
+        kept = shared / f"{name}.pickle"
+        with FileLock(shared / f"{name}.lock"):
+            if not kept.exists():
+                outcome = take_step(tmp_path_factory.mktemp("step") / "run", fill_in(line), **options)
+                kept.write_bytes(pickle.dumps(outcome))
+            return pickle.loads(kept.read_bytes())
+
+    def fill_in(line: str) -> str:
+        for name in ("trained", "untrained", "reward.safetensors"):
+            line = line.replace(f"{{{name}}}", str(folder / name))
+        return line
 
     return run

@@ -16,8 +16,10 @@ from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.run.health import DeadRun
 from palaestra.agents.language.model import LanguageModel
 from palaestra.agents.language.tiny import TinyShape, tiny_model
-from palaestra.rewards.models import RewardModel
+from palaestra.rewards.models import Preference, RewardModel
 from palaestra.scripts import train
+
+from .step_record import Event, RecordedLearner, differs, fail, reverse  # isort: skip
 
 YES_NO = "palaestra/Formats-v0 --axis format=yes_no digits=1 --env-option of=palaestra/Arithmetic-v0 --context 384"
 """Questions with two answers, which a small model can guess."""
@@ -29,23 +31,52 @@ ONE_STEP = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a step left in its folder.
+    """What the steps of a line left.
 
     Attributes:
-        weights: of the policy after the step.
+        weights: of the policy afterwards.
         metrics, proposals, trajectories: rows of the logs.
+        events, measures, pays: see `step_record.RecordedLearner`.
+        reacts: whether a copy of the teacher that receives the outcomes of other students proposes otherwise.
     """
 
     weights: bytes
-    metrics: dict[str, Any]
+    metrics: list[dict[str, Any]]
     proposals: list[dict[str, Any]]
     trajectories: list[dict[str, Any]]
+    events: list[Event]
+    measures: dict[str, list[Any]]
+    pays: set[str]
+    reacts: bool
+
+    def values(self, quantity: str) -> list[Any]:
+        """The values of a quantity, in order."""
+        return [value for name, value in self.events if name == quantity]
+
+    def first_difference(self, other: Outcome) -> str | None:
+        """The first quantity, as the steps went on, in which they differ from others."""
+        for (name, mine), (their_name, theirs) in zip(self.events, other.events):
+            assert name == their_name
+            if differs(mine, theirs):
+                return name
+        return None
+
+    def differences(self, other: Outcome) -> set[str]:
+        """All quantities that differ, whether of themselves or in consequence of others."""
+        names = dict(self.events)
+        return {name for name in names if differs(self.values(name), other.values(name))}
 
 
-def take_step(folder: Path, line: str) -> Outcome:
-    """Run ``palaestra train`` with the words of a line."""
+def take_step(folder: Path, line: str, alter: str = "") -> Outcome:
+    """Run ``palaestra train`` with the words of a line.
+
+    Args:
+        alter: see `step_record.RecordedLearner`.
+    """
     config = train.read_config(line.split(" "))
-    learner = Learner.start(folder, config)
+    learner = RecordedLearner.start(folder, config)
+    assert isinstance(learner, RecordedLearner)
+    learner.alter = alter
     with suppress(DeadRun):  # one step may well have nothing to learn from
         learner.run()
     weights = b"".join(weight.detach().numpy().tobytes() for weight in learner.language.model.parameters())
@@ -53,14 +84,17 @@ def take_step(folder: Path, line: str) -> Outcome:
         [json.loads(row) for row in file.read_text().splitlines()] if file.exists() else []  # nothing was played
         for file in (folder / f"{name}.jsonl" for name in ("metrics", "proposals", "trajectories"))
     )
-    return Outcome(weights, metrics[-1], proposals, trajectories)
+    reacts = config.teacher != "random" and not all(map(learner.proposes_alike, (reverse, fail)))
+    return Outcome(weights, metrics, proposals, trajectories, learner.events, learner.measures, learner.pays, reacts)
 
 
-def save_models(folder: Path) -> dict[str, str]:
-    """Save a model that says yes or no, one that has learned nothing, and a reward model; their names and paths."""
+def save_models(folder: Path) -> None:
+    """Save a model that says yes or no, one that has learned nothing, and a reward model."""
     shape = TinyShape(hidden=32, layers=2, heads=4, kv_heads=2, head_dim=8, intermediate=48, context=4096)
     LanguageModel.of(*tiny_model(3, shape)).save(folder / "untrained")
-    RewardModel(seed=0).save(folder / "reward.safetensors")
+    reward = RewardModel(seed=0)
+    reward.fit([Preference("Is this answer right?", "yes", "no")])
+    reward.save(folder / "reward.safetensors")
     line = (
         f"{YES_NO} --model {folder / 'untrained'} --steps 0 --teacher random --warmup.steps 100 --warmup.batch 32 "
         "--warmup.lr 1e-2 --warmup.target 0.45 --max-new-tokens 6 --final-episodes 1 --eval-every 0 --threads 1 --track"
@@ -68,7 +102,6 @@ def save_models(folder: Path) -> dict[str, str]:
     learner = Learner.start(folder / "run", train.read_config(line.split(" ")))
     learner.run()
     learner.language.save(folder / "trained")
-    return {name: str(folder / name) for name in ("trained", "untrained", "reward.safetensors")}
 
 
 GUESS = f"{YES_NO} {ONE_STEP} --model {{trained}} --prompts 3 --samples 4 --max-new-tokens 8 --max-episode-tokens 8"

@@ -1,7 +1,9 @@
-"""Every component of every stage changes a training step that is typed as on the command line (see `one_step`).
+"""Every component of every stage changes what its stage is there to change, in a training step that is typed as on the
+command line (see `one_step`).
 
 A step with ``--STAGE component`` is compared with the same step without it. Where the component is what GRPO has there
-anyway, the step without it has another one.
+anyway, the step without it has another one. The first quantity in which the two differ is the stage's own: what comes
+before it in the pipeline is the same, and what comes after follows from it.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "implicit_token": (PRM, "implicit_token"),
         "implicit_turn": (PRM, "implicit_turn"),
         "kl_gae": (CRITIC, "kl_gae"),
-        "kl_outcome": (f"{GUESS} --steps 2", "kl_outcome"),
+        "kl_outcome": (f"{HOT} --steps 2", "kl_outcome"),
         "min_form": (f"{TURNS} --shaping count-bonus", "min_form"),
         "node_return": (f"{GUESS} --rollout {TREE}", "node_return"),
         "outcome": (f"{GUESS} --returns outcome_by_token", "outcome"),
@@ -85,7 +87,8 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "depth_mean": (f"{GUESS} --rollout {TREE} --returns node_return", "depth_mean"),
         "drawn_mean": (f"{GUESS} --rollout adaptive_rounds", "drawn_mean"),
         "greedy": (f"{GUESS} --rollout greedy_twin", "greedy"),
-        "group_mean": (f"{GUESS} --baseline leave_one_out --scale none --max-grad-norm 100", "group_mean"),
+        "group_mean": (f"{GUESS} --baseline leave_one_out --scale none", "group_mean"),
+        "leave_one_out": (f"{GUESS} --scale none", "leave_one_out"),
         "own_mean": (TURNS, "own_mean"),
         "same_turn": (f"{TURNS} --returns turn_return(discount=0.9)", "same_turn"),
         "siblings": (f"{GUESS} --rollout {TREE} --returns node_return", "siblings"),
@@ -166,6 +169,32 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
 }
 """Stage -> component -> the step without it, and what is typed after --STAGE, where these are others."""
 
+CHANGES: dict[str, set[str]] = {
+    "rollout": {"number", "prompts", "actions"},
+    "filters": {"episodes"},
+    "replay": {"episodes"},
+    "returns": {"credit"},
+    "baseline": {"credit"},
+    "scale": {"credit"},
+    "adjustments": {"advantage"},
+    "masks": {"tokens"},
+    "weights": {"weight"},
+    "corrector": {"factor"},
+    "surrogate": {"surrogate"},
+    "regularisers": {"penalty"},
+    "reference": {"logp_ref"},
+    "reduction": {"reduction"},
+    "guards": {"updates"},
+}
+"""Stage -> the quantities of `step_record.RecordedLearner`, one of which its components change."""
+
+READ_BY: dict[str, tuple[str, str]] = {
+    "critic": ("value", "credit"),
+    "implicit_prm": ("logp_prm", "credit"),
+    "token_reward": ("value", "advantage"),
+}
+"""Auxiliary model -> what it measures, and the quantity that a component then computes from it."""
+
 METERS = {"clip_bias": "clip_correction"}
 """Regularisers without a gradient, and what they report."""
 
@@ -175,10 +204,17 @@ PARTS = [
 
 
 @pytest.mark.parametrize(("stage", "name"), PARTS)
-def test_a_component_changes_the_step(stage, name, step):
+def test_a_component_changes_what_its_stage_is_there_to_change(stage, name, step):
     line, text = EXCEPTIONS.get(stage, {}).get(name, (LINES.get(stage, GUESS), name))
     plain, changed = step(line), step(f"{line} --{stage} {text}")
-    if name in METERS:
-        assert METERS[name] in set(changed.metrics) - set(plain.metrics)
+    if stage == "auxiliaries":
+        measure, quantity = READ_BY[name]
+        assert [values for values in changed.values("measured") if measure not in values] == []
+        assert not any(measure in values for values in plain.values("measured"))
+        assert {key for key in changed.metrics[-1] if key not in plain.metrics[-1]}  # of its own training
+        assert plain.first_difference(changed) == quantity
+    elif name in METERS:
+        assert METERS[name] in set(changed.metrics[-1]) - set(plain.metrics[-1])
     else:
-        assert changed.weights != plain.weights
+        # A tree or a vine samples as before, and branches off afterwards.
+        assert plain.first_difference(changed) in {*CHANGES[stage], *(("nodes",) if name == "vine" else ())}

@@ -1,14 +1,16 @@
-"""Every teacher proposes other tasks than the uniform one, typed as on the command line (see `one_step`)."""
+"""Every teacher proposes other tasks than the uniform one, and others again to students of other outcomes, typed as on
+the command line (see `one_step`); what its proposals ask of the learner is done."""
 
 from __future__ import annotations
 
 import pytest
 from palaestra.teachers import TEACHERS
+from palaestra.teachers.requests import REQUESTS
 
 from .one_step import GUESS  # isort: skip
 
-PLACES = f"{GUESS} --axis terms=2:4 --steps 2"
-"""A space of parameters, two steps: what is proposed in the second follows the outcomes of the first."""
+PLACES = f"{GUESS} --axis terms=2:4 --steps 3 --prompts 12 --samples 2 --max-new-tokens 4 --max-episode-tokens 4"
+"""A space of parameters, three steps: what is proposed in the second follows the outcomes of the first."""
 PROMPTS = f"{PLACES} --pool 12"
 """Fixed questions."""
 LONGER = f"{PLACES} --steps 4"
@@ -23,12 +25,25 @@ LINES: dict[str, tuple[str, str]] = {
 }
 """Teachers that begin like the uniform one, and what makes them begin earlier."""
 
+BY_SCHEDULE = {"annealed", "cumulative", "cyclical", "dapo", "format-stages", "horizon", "token-budget"}
+"""Teachers that do not follow outcomes, but their number."""
+LATE = {
+    *("adarft", "adr", "history-variance", "look-back", "look-back-and-forward", "odm", "oracle-window", "palaestra"),
+    *("plr-entropy", "plr-least-confidence", "plr-min-margin", "pudf", "reasoning-gym", "rlve", "sequential", "sfl"),
+    *("spdl", "spdl-delta"),
+}
+"""Teachers that follow outcomes after more of them than three steps have; tests/teachers/test_every_teacher_reacts.py
+gives them as many."""
+
 
 @pytest.mark.parametrize("name", [name for name in TEACHERS if name != "random"])
-def test_a_teacher_proposes_other_tasks_than_the_uniform_one(name, step):
+def test_a_teacher_proposes_by_outcomes_and_its_requests_are_carried_out(name, step):
     usual = PROMPTS if TEACHERS[name].kind == "prompts" else PLACES
     line, text = LINES.get(name, (usual, name))
-    mine, uniform = step(f"{line} --teacher {text}").proposals, step(line).proposals
-    assert [(row["task_id"], row.get("asked")) for row in mine] != [
-        (row["task_id"], row.get("asked")) for row in uniform
-    ]
+    mine = step(f"{line} --teacher {text}")
+    assert mine.first_difference(step(line)) == "proposals"
+    assert mine.reacts == (name not in BY_SCHEDULE | LATE)
+    asked = [{key for key in row.get("asked", ()) if not REQUESTS[key].label} for row in mine.proposals]
+    asks = {key for key in TEACHERS[name].asks if not REQUESTS[key].label}
+    assert any(asked) == (bool(asks) and name != "puzzlecraft")  # which asks in another mode only
+    assert all(keys <= set(row.get("done", ())) for keys, row in zip(asked, mine.proposals))

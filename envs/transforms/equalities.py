@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![.]?[0-9])")
 BLANK = "#"
@@ -23,6 +24,7 @@ class _NotInGrammar(ValueError):
     """The line is not in the grammar, or too big."""
 
 
+@lru_cache(maxsize=8192)  # the same few lines are tried again whenever an environment is made
 def equality_holds(line: str, blank: Fraction = Fraction(0), x: Fraction | None = None) -> bool | None:
     """Return whether all sides of an equation are equal.
 
