@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import code, datasets, gameable, games, grids, induction, math, mixture, puzzles, transforms
+from . import code, datasets, gameable, games, grids, induction, math, mixture, puzzles, sql, transforms
 from .game import Game, Transition
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from .question import Question, Task
@@ -33,5 +33,6 @@ __all__ = [
     "mixture",
     "puzzles",
     "register",
+    "sql",
     "transforms",
 ]

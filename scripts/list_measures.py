@@ -84,7 +84,6 @@ TO_BE_BROUGHT = {
     "soft_factors": "a control task with soft limits",
     "solver_scores": "models that solve a proposed task",
     "source_length": "an agent that keeps a memory of what it reads",
-    "sql_reference": "a data set with databases and gold queries",
     "token_episode": "a reward model with tokens of its own",
 }
 """Measures that no registered piece supplies by itself, and what supplies them once it is there."""
