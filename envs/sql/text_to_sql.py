@@ -25,12 +25,13 @@ from .queries.query_tree import Query, count_matches, is_ordered_query, mask_con
 from .queries.witnesses import Witnesses, find_witnesses
 from .queries.wording import STYLES, write_question
 
-# Queries that are drawn on one database; queries for which witnesses are sought; rows of a result, and rows that meet the
-# conditions.
-_DRAWS, _TRIES, _MOST_ROWS, _FEWEST_MATCHES = 8, 8, 40, 3
+# Queries that are drawn on one database, and queries for which witnesses are sought.
+_DRAWS, _TRIES = 8, 5
+# Rows of a result, at most, and rows that meet the conditions, at least.
+_MOST_ROWS, _FEWEST_MATCHES = 40, 3
 REQUEST = (
-    "Answer with one SQLite query. It must return exactly these columns in this order, and be right for any contents of "
-    "the tables. Round nothing; years are integers; aggregates skip NULL."
+    "Answer with one SQLite query. It must return exactly these columns in this order, and be right for any contents "
+    "of the tables. Round nothing; years are integers; aggregates skip NULL."
 )
 
 
@@ -46,15 +47,15 @@ class TextToSQL(Question):
     """Write a query that answers a question about a database.
 
     Description:
-        A schema of one of nine domains (a shop, a hospital, a league, ...), a few of its rows, and a question. The query
-        is run on several databases with this schema, which were chosen so that queries with one mistake (a join, a
-        bound, NULL, DISTINCT, an aggregate, the order, a column, ...) have another result on at least one of them.
+        A schema of one of nine domains (a shop, a hospital, a league, ...), a few of its rows, and a question. The
+        query is run on several databases with this schema, which are chosen so that queries with one mistake (a join,
+        a bound, NULL, DISTINCT, an aggregate, the order, a column, ...) have another result on at least one of them.
 
     Parameters:
         joins (0 to 2; open from 0 to 3): how many tables are joined to the first one.
         tables (0 to 2; open from 0 to 4): how many further tables the database has.
         nesting (0 to 2): how many queries stand in one another within the conditions.
-        clauses (1 to 5; open from 1 to 6): how many conditions, aggregates, groupings, sort keys and limits there are.
+        clauses (1 to 4; open from 1 to 6): how many conditions, aggregates, groupings, sort keys and limits there are.
         noise (0 to 2; open from 0 to 4): how many further columns there are, often with names like those of others.
         wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
 
@@ -88,7 +89,7 @@ class TextToSQL(Question):
             IntAxis("joins", 0, 2, limits=(0, 3)),
             IntAxis("tables", 0, 2, limits=(0, 4)),
             IntAxis("nesting", 0, 2),
-            IntAxis("clauses", 1, 5, limits=(1, 6)),
+            IntAxis("clauses", 1, 4, limits=(1, 6)),
             IntAxis("noise", 0, 2, limits=(0, 4)),
             ChoiceAxis("wording", STYLES),
         ]
@@ -136,7 +137,8 @@ class TextToSQL(Question):
         )
 
     def _is_in_split(self, query: Query) -> bool:
-        """Whether the query may be asked for here: known before its databases are made, which takes most of the time."""
+        """Whether the query may be asked for here; asked before its databases are made, which takes most of the
+        time."""
         return self.split == "all" or split_of(mask_constants(query)) == self.split
 
     def verify(self, task: Task, answer: str) -> Verdict:

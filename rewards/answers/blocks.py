@@ -33,8 +33,8 @@ def program_in(answer: str, function: str = "", languages: Set[str] = _PYTHON) -
     """Extract the program from ``answer``, without white space at its end.
 
     The first of these that exists: the last fenced block that defines ``function`` (an example of its use may follow),
-    the last block marked with one of ``languages``, the last block without a mark, the last block of any language, the content of
-    ``<answer></answer>``, all of the text. A last block that is not closed ends with the text.
+    the last block marked with one of ``languages``, the last block without a mark, the last block of any language, the
+    content of ``<answer></answer>``, all of the text. A last block that is not closed ends with the text.
     """
     blocks = _blocks(answer.replace("\r\n", "\n").split("\n"))
     if function and len(blocks) > 1:

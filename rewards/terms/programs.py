@@ -199,8 +199,8 @@ class ReasoningSQL(Reward):
 
     "execution": the result is the gold query's; "schema" and "ngram": Jaccard indices of tables and columns, and of
     token n-grams; "syntax": the query runs; "format": tags; and "judge" for queries with another result. The extra
-    "sql_reference" is the verifier's reference. The query stands between ``<answer>`` tags, or else in the last block of
-    SQL behind the thoughts, or is all that stands there.
+    "sql_reference" is the verifier's reference. The query stands between ``<answer>`` tags, or else in the last block
+    of SQL behind the thoughts, or is all that stands there.
 
     A query with the right result always outranks one with another; `ranks_success` is not claimed, as the environment's
     success may differ from the right result.

@@ -1,7 +1,7 @@
 """Fill a schema with rows from a seed, and make the database of sqlite that holds them.
 
-The rows are skewed (a few parents and categories have most rows), correlated (each row has a level that all its numbers,
-dates and categories follow in part), and have NULLs, ties and duplicates.
+The rows are skewed (a few parents and categories have most rows), correlated (each row has a level that all its
+numbers, dates and categories follow in part), and have NULLs, ties and duplicates.
 """
 
 from __future__ import annotations
@@ -39,10 +39,12 @@ class Focus:
     Args:
         tables: those that a query uses, which get more rows; the others get few.
         values: values for (table, column) that are to occur often, and together.
+        flat: a (table, column) in which all values are the first of these.
     """
 
     tables: Set[str]
     values: Mapping[tuple[str, str], Sequence[Any]]
+    flat: tuple[str, str] | None = None
 
 
 def draw_rows(schema: Schema, seed: int, focus: Focus | None = None) -> Rows:
@@ -64,6 +66,9 @@ def draw_rows(schema: Schema, seed: int, focus: Focus | None = None) -> Rows:
         makers = []
         for field in relation.fields[1:]:
             often = focus.values.get((relation.name, field.name), ()) if focus else ()
+            if focus and focus.flat == (relation.name, field.name):
+                makers.append((lambda _, value=often[0]: value, 0.0, ()))
+                continue
             makers.append((_value_maker(field, random, found), nulls if field.nullable else 0.0, often))
         rows: list[tuple[Any, ...]] = []
         for key in range(1, size + 1):

@@ -1,6 +1,7 @@
 """The domains of databases: schemas in the notation of `relations.read_domain`, and pools of names.
 
-Columns with similar names (price, list_price, unit_cost) stand together on purpose: telling them apart is part of the task.
+Columns with similar names (price, list_price, unit_cost) stand together on purpose: to tell them apart is part of the
+task.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ POOLS = {
         "Silent River, Last Train, Paper Moon, Cold Harbour, Golden Hour, Second Wind, Glass House, Night Garden, "
         "Long Way Home, Red Door, Open Sea, Winter Light, Lost Letters, High Noon"
     ),
-    "subject": "Algebra, Botany, Chemistry, Drawing, Economics, French, Geology, History, Logic, Music, Optics, Physics",
+    "subject": "Algebra, Botany, Chemistry, Drawing, Economics, French, Geology, History, Logic, Music, Optics",
     "dish": "Lentil Soup, Green Salad, Fish Pie, Beef Stew, Rice Bowl, Plum Cake, Onion Tart, Corn Bread, Pea Risotto",
     "illness": "Asthma, Bronchitis, Fracture, Influenza, Migraine, Sprain, Tonsillitis, Burn",
     "part": "Bolt, Bearing, Gasket, Lever, Panel, Piston, Spring, Valve, Washer, Motor",

@@ -1,4 +1,4 @@
-"""Schemas of databases: tables, columns, keys, and the English words for them; and the part of a schema that a task uses.
+"""Schemas of databases: tables, columns, keys, the English words for them, and the parts of a schema that tasks use.
 
 `read_domain` reads a schema from the notation of `domains`.
 """

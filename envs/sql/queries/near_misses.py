@@ -1,7 +1,7 @@
 """Queries that differ from a right one in one place: the mistakes that a grader must tell from the right query.
 
-Each changes one join, comparison, aggregate, handling of NULL, condition, key of the order, limit, column or set operation, or
-DISTINCT. Some are equivalent to the query they are made of, for all contents that the schema allows.
+Each changes one join, comparison, aggregate, handling of NULL, condition, key of the order, limit, column or set
+operation, or DISTINCT. Some are equivalent to the query they are made of, for all contents that the schema allows.
 """
 
 from __future__ import annotations

@@ -378,7 +378,7 @@ class _Draft:
         inner: Condition | None = None
         if depth > 1:
             inner = self._draw_nested(within, depth - 1)
-        elif way == "shared" or dice.chance(0.6):
+        elif way == "shared" or (len(self.taken) < 6 and dice.chance(0.6)):
             inner = self._draw_condition(within)
         if inner is None and (depth > 1 or way == "shared"):
             return None

@@ -235,8 +235,8 @@ def is_ordered_query(query: Query) -> bool:
 
 
 def count_matches(query: Query) -> SelectQuery:
-    """Make the query for the number of rows that meet the conditions, before they are grouped or cut; of a set operation,
-    for its left side."""
+    """Make the query for the number of rows that meet the conditions, before they are grouped or cut; for a set
+    operation, those of its left side."""
     side = query.left if isinstance(query, SetQuery) else query
     return SelectQuery((AggregateOf("COUNT"),), side.table, side.joins, side.where)
 

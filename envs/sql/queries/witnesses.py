@@ -6,7 +6,7 @@ are drawn, with the query's own constants among the values, until each near miss
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -33,9 +33,11 @@ from .query_tree import (
     is_ordered_query,
 )
 
-# Contents that are drawn for one query beside the first; steps of change in a row that tell no near miss from it, and values
-# that a step changes; databases that are kept at least and at most.
-DRAWS, MOST_IDLE, CHANGES = 2, 12, 6
+# Contents that are drawn for one query beside the first, at least.
+DRAWS = 2
+# Values that a step changes, and steps in a row that tell no near miss from the query, after which there are no more.
+CHANGES, MOST_IDLE = 6, 12
+# Databases that are kept.
 FEWEST, MOST = 2, 6
 # Rows that meet the conditions of the query, at least, where contents are changed.
 FEW = 6
@@ -90,85 +92,92 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, seed: int) -> Witn
         return told
 
     focuses = choose_focus(query, schema)
-    best, most = None, 0
-    for draw in range(DRAWS + 1):
-        rows = draw_rows(schema, seed + draw, focuses[draw - 1]) if draw else first
-        connection = make_database(schema, rows)
-        expected = connection.execute(text).fetchall()
-        if tell(connection, expected) or len(kept) < FEWEST:
-            kept.append((Database(image=connection.serialize()), round_floats(expected)))
-        found = connection.execute(matches).fetchone()[0]
-        if best is None or found > most:
-            best, most = connection, found
-        if not alive and len(kept) >= FEWEST:
-            break
-    if 0 < len(alive) <= max(MOST_SURVIVORS, len(kinds) * WORTHWHILE) and best is not None:
-        rng = np.random.default_rng(seed)
-        changes = _make_changes(schema, focuses[0], query, rng)
+    with contextlib.ExitStack() as stack:
+        best, most = None, -1
+        for draw in range(max(DRAWS, len(focuses)) + 1):
+            rows = draw_rows(schema, seed + draw, focuses[draw % len(focuses)]) if draw else first
+            connection = stack.enter_context(contextlib.closing(make_database(schema, rows)))
+            expected = connection.execute(text).fetchall()
+            if tell(connection, expected) or len(kept) < FEWEST:
+                kept.append((Database(image=connection.serialize()), round_floats(expected)))
+            number = connection.execute(matches).fetchone()[0]
+            if number > most:
+                best, most = connection, number
+            if not alive and len(kept) >= FEWEST:
+                break
+        steps = _change(best, schema, focuses[0], seed) if best and _is_worthwhile(len(alive), len(kinds)) else ()
         idle = 0
-        while idle < MOST_IDLE:
+        for _ in steps:
             idle += 1
-            for statement, values in itertools.islice(changes, CHANGES):
-                best.execute(statement, values)
-            expected = best.execute(text).fetchall()
             # Contents on which few rows meet the conditions tell little.
             if best.execute(matches).fetchone()[0] < min(most, FEW):
                 best.rollback()
-                continue
-            best.commit()
-            if tell(best, expected):
-                kept.append((Database(image=best.serialize()), round_floats(expected)))
-                idle = 0
-                if not alive or len(kept) == MOST:
-                    break
+            else:
+                best.commit()
+                expected = best.execute(text).fetchall()
+                if tell(best, expected):
+                    kept.append((Database(image=best.serialize()), round_floats(expected)))
+                    idle = 0
+            if not alive or len(kept) == MOST or idle == MOST_IDLE:
+                break
     return Witnesses(tuple(kept), kinds, tuple((kind, other) for other, kind in alive))
 
 
-def _make_changes(
-    schema: Schema, focus: Focus, query: Query, rng: np.random.Generator
-) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield statements without end that change one value of a table of the query, each with its parameters."""
+def _is_worthwhile(alive: int, number: int) -> bool:
+    return 0 < alive <= max(MOST_SURVIVORS, number * WORTHWHILE)
+
+
+def _change(connection: sqlite3.Connection, schema: Schema, focus: Focus, seed: int) -> Iterator[None]:
+    """Change some values of the focus's tables at each step, without end; keys stay what they are."""
+    rng = np.random.default_rng(seed)
     places = []
     for table in sorted(focus.tables):
         for field in schema[table].fields[1:]:
             often = focus.values.get((table, field.name), [])
             places += [(table, schema[table].key, field, often)] * (3 if often else 1)
     while True:
-        for chance, key, value in rng.random((64, 3)).tolist():
+        for chance, key, value in rng.random((CHANGES, 3)).tolist():
             table, own_key, field, often = places[int(chance * len(places))]
-            # The key of another row, or a value of it, is one that the column may have.
+            # Keys are 1, 2, 3 ...; a value of another row is one that the column may have.
             row = f"(SELECT 1 + CAST(? * COUNT(*) AS INTEGER) FROM {table})"
+            start = f"UPDATE {table} SET {field.name} ="
             if often:
-                yield (
-                    f"UPDATE {table} SET {field.name} = ? WHERE {own_key} = {row}",
-                    (often[int(value * len(often))], key),
-                )
+                connection.execute(f"{start} ? WHERE {own_key} = {row}", (often[int(value * len(often))], key))
             elif field.nullable and value < 0.2:
-                yield f"UPDATE {table} SET {field.name} = NULL WHERE {own_key} = {row}", (key,)
+                connection.execute(f"{start} NULL WHERE {own_key} = {row}", (key,))
             else:
                 other = f"(SELECT {field.name} FROM {table} WHERE {own_key} = {row})"
-                yield f"UPDATE {table} SET {field.name} = {other} WHERE {own_key} = {row}", (value, key)
+                connection.execute(f"{start} {other} WHERE {own_key} = {row}", (value, key))
+        yield
 
 
 def choose_focus(query: Query, schema: Schema) -> list[Focus]:
     """Choose the tables of a query, and values for the columns of its conditions: on a bound, next to it, beyond it.
-    There are two choices: in the second one, columns that are compared with a mean have one value often."""
+
+        return [values[low], values[high], values[(low + high) // 2], values[low - 1], values[(high + 1) % len(values)]]
+    then the mean.
+    """
     conditions: dict[tuple[str, str], list[Condition]] = {}
     collect_conditions(query, conditions)
-    words = set(re.findall(r"\w+", query.sql()))
-    found = []
-    for flat in (False, True):
-        values: dict[tuple[str, str], list[Any]] = {}
-        for (table, column), compared in conditions.items():
-            field = schema[table][column]
-            if field.kind not in ("key", "parent"):
-                pool = read_pool(field.values[0]) if field.kind == "name" else list_values(field)
-                values[table, column] = [value for one in compared for value in _values_around(one, pool, flat)]
-        found.append(Focus(words.intersection(schema.names), values))
-    return found
+    tables = set(re.findall(r"\w+", query.sql())).intersection(schema.names)
+    values: dict[tuple[str, str], list[Any]] = {}
+    flat = []
+    for (table, column), compared in conditions.items():
+        field = schema[table][column]
+        if field.kind not in ("key", "parent"):
+            pool = read_pool(field.values[0]) if field.kind == "name" else list_values(field)
+            values[table, column] = [value for one in compared for value in _values_around(one, pool)]
+            if any(_is_with_mean(one) for one in compared):
+                flat.append((table, column))
+    return [Focus(tables, values, one) for one in (None, *flat)]
 
 
-def _values_around(condition: Condition, values: Sequence[Any], flat: bool) -> list[Any]:
+def _is_with_mean(condition: Condition) -> bool:
+    nested = isinstance(condition, Compare) and isinstance(condition.right, SelectQuery)
+    return nested and condition.operator != "="
+
+
+def _values_around(condition: Condition, values: Sequence[Any]) -> list[Any]:
     if isinstance(condition, OneOf):
         return [*condition.values, *values[:1]]
     if isinstance(condition, StartsWith):
@@ -196,7 +205,6 @@ def _values_around(condition: Condition, values: Sequence[Any], flat: bool) -> l
         # The least or the greatest value of the column.
         function = condition.right.columns[0].function
         return [values[0 if function == "MIN" else -1], values[len(values) // 2]]
-    if isinstance(condition, Compare) and isinstance(condition.right, SelectQuery):
-        # Two values with as many rows each have a mean that neither has, and one has itself as mean.
-        return [values[len(values) // 3]] * flat or [values[len(values) // 3], values[-1]]
+    if _is_with_mean(condition):
+        return [values[len(values) // 3], values[-1]]
     return []

@@ -1,8 +1,9 @@
 """Ask for the result of a query in English, so that the question alone determines it.
 
-In the style "names" tables and columns have their names in the schema (`sale.quantity`); in the style "phrases" they have
-English ones, and a joined table is reached by possessives ("its product's supplier's name"). A question says which rows count,
-which columns are returned in which order, whether rows without a partner count, where NULL is a group, and what breaks ties.
+In the style "names" tables and columns have their names in the schema (`sale.quantity`); in the style "phrases" they
+have English ones, and a joined table is reached by possessives ("its product's supplier's name"). A question says which
+rows count, which columns are returned in which order, whether rows without a partner count, where NULL is a group, and
+what breaks ties.
 """
 
 from __future__ import annotations
@@ -231,7 +232,8 @@ class _Writer:
         if isinstance(condition, StartsWith):
             return f"begins with {format_literal(condition.prefix)}"
         if isinstance(condition.right, SelectQuery):
-            return f"{self.dice.one((_DATES if dated else _NUMBERS)[condition.operator])} {self._one_value(condition.right)}"
+            words = self.dice.one((_DATES if dated else _NUMBERS)[condition.operator])
+            return f"{words} {self._one_value(condition.right)}"
         if isinstance(condition.left, YearOf):
             return f"is {condition.right}"
         if condition.operator == "<>":
@@ -267,8 +269,8 @@ class _Writer:
         return self.schema[column.table][column.name]
 
     def _name(self, one: Expression, lead: str, table: str = "") -> str:
-        """Name a column or what is computed of it. ``lead`` stands before a column ("its", "whose", "the"); ``table`` as
-        in `_clause`."""
+        """Name a column or what is computed of it. ``lead`` stands before a column ("its", "whose", "the"); ``table``
+        is as in `_clause`."""
         if isinstance(one, YearOf):
             if lead == "whose":
                 return f"{self._name(one.column, lead, table)}'s year"
