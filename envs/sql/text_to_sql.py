@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -37,8 +38,17 @@ REQUEST = (
 
 @dataclass(frozen=True, slots=True)
 class QueryTask:
-    """What a task keeps: the query, and databases with its results."""
+    """What a task keeps.
 
+    Args:
+        plan: the schema, and the tables that are joined.
+        seed: of the contents of the first database.
+        query: the right query.
+        witnesses: databases, with its results.
+    """
+
+    plan: Plan
+    seed: int
     query: Query
     witnesses: Witnesses
 
@@ -107,39 +117,54 @@ class TextToSQL(Question):
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         dice = Dice(rng)
-        best: tuple[Plan, int, Rows, Query, Witnesses] | None = None
+        best: QueryTask | None = None
+        rows: Rows = {}
         tries = 0
-        while best is None or (tries < _TRIES and not best[-1].is_good):
+        while best is None or (tries < _TRIES and not best.witnesses.is_good):
             plan = draw_plan(dice, params["joins"], params["tables"], params["noise"])
             seed = dice.below(1 << 40)
-            rows = draw_rows(plan.schema, seed)
-            connection = make_database(plan.schema, rows)
-            for _ in range(_DRAWS):
-                query = draw_query(dice, plan, rows, params["clauses"], params["nesting"])
-                if query and self._is_in_split(query) and _has_result(connection, query):
-                    tries += 1
-                    witnesses = find_witnesses(query, plan.schema, rows, seed)
-                    if best is None or len(witnesses.survivors) < len(best[-1].survivors):
-                        best = plan, seed, rows, query, witnesses
-                    if witnesses.is_good:
-                        break
-            connection.close()
-        plan, seed, rows, query, witnesses = best
+            drawn = draw_rows(plan.schema, seed)
+            with contextlib.closing(make_database(plan.schema, drawn)) as connection:
+                query = self._draw_good_query(dice, plan, drawn, connection, params)
+            if query is None:
+                continue
+            tries += 1
+            witnesses = find_witnesses(query, plan.schema, drawn, seed)
+            if best is None or len(witnesses.survivors) < len(best.witnesses.survivors):
+                best, rows = QueryTask(plan, seed, query, witnesses), drawn
+        plan, query = best.plan, best.query
         question = write_question(query, plan.schema, params["wording"], dice)
         gold = query.sql()
         return Task(
             f"{_show(plan.schema, rows, self.sample_rows)}\n\n{question}\n{REQUEST}",
             reference=gold,
             solution=fenced(gold, "sql"),
-            content=f"{plan.schema.ddl}\n{seed}\n{gold}",
+            content=f"{plan.schema.ddl}\n{best.seed}\n{gold}",
             split_key=mask_constants(query),
-            data=QueryTask(query, witnesses),
+            data=best,
         )
 
-    def _is_in_split(self, query: Query) -> bool:
-        """Whether the query may be asked for here; asked before its databases are made, which takes most of the
-        time."""
-        return self.split == "all" or split_of(mask_constants(query)) == self.split
+    def _draw_good_query(
+        self, dice: Dice, plan: Plan, rows: Rows, connection: sqlite3.Connection, params: dict[str, Any]
+    ) -> Query | None:
+        """Draw a query of this split that has a result worth asking for."""
+        for _ in range(_DRAWS):
+            query = draw_query(dice, plan, rows, params["clauses"], params["nesting"])
+            # The split is known before the databases are made, which takes most of the time.
+            in_split = query and (self.split == "all" or split_of(mask_constants(query)) == self.split)
+            if query and in_split and _has_result(connection, query):
+                return query
+        return None
+
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str:
+        """Return a query that answers another question about the same database."""
+        known: QueryTask = episode.data
+        rows = draw_rows(known.plan.schema, known.seed)
+        dice = Dice(rng)
+        while True:
+            query = draw_query(dice, known.plan, rows, self._params["clauses"], self._params["nesting"])
+            if query and query != known.query:
+                return fenced(query.sql(), "sql")
 
     def verify(self, task: Task, answer: str) -> Verdict:
         known: QueryTask = task.data

@@ -62,8 +62,8 @@ class Witnesses:
 
     @property
     def is_good(self) -> bool:
-        """Whether at most `MOST_SURVIVORS` are left, or one in 16."""
-        return len(self.survivors) <= max(MOST_SURVIVORS, len(self.near_misses) // 16)
+        """Whether at most `MOST_SURVIVORS` are left, or one in twelve."""
+        return len(self.survivors) <= max(MOST_SURVIVORS, len(self.near_misses) // 12)
 
 
 def find_witnesses(query: Query, schema: Schema, first: Rows, seed: int) -> Witnesses:
@@ -154,8 +154,8 @@ def _change(connection: sqlite3.Connection, schema: Schema, focus: Focus, seed: 
 def choose_focus(query: Query, schema: Schema) -> list[Focus]:
     """Choose the tables of a query, and values for the columns of its conditions: on a bound, next to it, beyond it.
 
-        return [values[low], values[high], values[(low + high) // 2], values[low - 1], values[(high + 1) % len(values)]]
-    then the mean.
+    There is one such choice, and one more for each column that is compared with a mean: there it has one value, which
+    is then the mean.
     """
     conditions: dict[tuple[str, str], list[Condition]] = {}
     collect_conditions(query, conditions)
@@ -184,13 +184,7 @@ def _values_around(condition: Condition, values: Sequence[Any]) -> list[Any]:
         return [value for value in values if value.startswith(condition.prefix)]
     if isinstance(condition, Within):
         low, high = values.index(condition.low), values.index(condition.high)
-        return [
-            values[low],
-            values[high],
-            values[(low + high) // 2],
-            values[max(low - 1, 0)],
-            values[(high + 1) % len(values)],
-        ]
+        return [values[place % len(values)] for place in (low, high, (low + high) // 2, low - 1, high + 1)]
     if isinstance(condition, Compare) and isinstance(condition.left, YearOf):
         year = str(condition.right)
         return [value for value in values if value.startswith(year)][::8] + list(values[::30])
