@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from palaestra.rewards import REWARDS
 
-from .one_step import DOORS, GUESS, PROGRAMS, REPHRASED, SUMS, TAGGED  # isort: skip
+from .one_step import DOORS, GUESS, PROGRAMS, QUERIES, REPHRASED, SUMS, TAGGED  # isort: skip
 
 SHAPING: dict[str, tuple[str, str]] = {
     "below-average-length": (f"{GUESS} --steps 2", "below-average-length"),
@@ -24,6 +24,7 @@ SHAPING: dict[str, tuple[str, str]] = {
     "partial-number": (f"{SUMS} --samples 24 --max-new-tokens 1", "partial-number"),
     "potential": (f"{DOORS} --returns turn_return", "potential"),
     "progress-penalties": (f"{DOORS} --returns turn_return", "progress-penalties"),
+    "reasoning-sql": (QUERIES, "reasoning-sql"),
     "repetition": (SUMS, "repetition(n=1)"),
     "reward-model": (GUESS, "reward-model(model='{reward.safetensors}')"),
     "saturate": (GUESS, "saturate(child=count-bonus)"),

@@ -29,7 +29,7 @@ MAX_LENGTH = 20_000
 MAX_VALUE = 100_000
 # Bytes of Python objects, of all rows together.
 MAX_RESULT = 32_000_000
-OPERATIONS_BETWEEN_LOOKS = 1_000
+OPERATIONS_BETWEEN_LOOKS = 100
 # Sums of the same numbers in another order differ in the last digits of a double.
 SIGNIFICANT_DIGITS = 12
 
