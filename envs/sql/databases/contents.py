@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .domains import POOLS
-from .relations import Field, Relation, Schema
+from .relations import Field, Schema, TableSchema
 
 Rows = dict[str, list[tuple[Any, ...]]]
 """The rows of each table."""
@@ -91,7 +91,7 @@ def draw_rows(schema: Schema, seed: int, focus: Focus | None = None) -> Rows:
     return found
 
 
-def _size(schema: Schema, relation: Relation, focus: Focus | None) -> int:
+def _size(schema: Schema, relation: TableSchema, focus: Focus | None) -> int:
     sizes = _SIZES if focus is None else _FOCUS_SIZES if relation.name in focus.tables else _OTHER_SIZES
     has_children = bool(schema.children(relation.name))
     return sizes[2 if not has_children else 1 if relation.parents else 0]

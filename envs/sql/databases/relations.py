@@ -40,7 +40,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class TableSchema:
     """A table. Its first field is its key."""
 
     name: str
@@ -66,13 +66,13 @@ class Schema:
     """The tables of a database, each after those that it refers to."""
 
     domain: str
-    relations: tuple[Relation, ...]
+    relations: tuple[TableSchema, ...]
 
     @functools.cached_property
-    def _by_name(self) -> dict[str, Relation]:
+    def _by_name(self) -> dict[str, TableSchema]:
         return {relation.name: relation for relation in self.relations}
 
-    def __getitem__(self, name: str) -> Relation:
+    def __getitem__(self, name: str) -> TableSchema:
         return self._by_name[name]
 
     @functools.cached_property
@@ -121,7 +121,7 @@ class Schema:
         return "\n".join(map(_create_table, self.relations))
 
 
-def _create_table(relation: Relation) -> str:
+def _create_table(relation: TableSchema) -> str:
     columns = []
     for field in relation.fields:
         kind = SQL_TYPES.get(field.kind, "INTEGER")
@@ -141,7 +141,7 @@ def read_domain(name: str, lines: Iterable[str]) -> Schema:
     A table has its name, English singular and plural, and its parents. A column has its name, kind and values, and its
     English phrase. ``?`` marks what may be NULL, ``~`` a spare column.
     """
-    relations: list[Relation] = []
+    relations: list[TableSchema] = []
     for line in lines:
         if not line.strip():
             continue
@@ -151,7 +151,7 @@ def read_domain(name: str, lines: Iterable[str]) -> Schema:
             for parent in parents[0].split(",") if parents else ():
                 bare = parent.strip().rstrip("?")
                 fields.append(Field(f"{bare}_id", "parent", f"{bare} id", "?" in parent, False, (bare,)))
-            relations.append(Relation(table, singular, plural, tuple(fields)))
+            relations.append(TableSchema(table, singular, plural, tuple(fields)))
             continue
         left, phrase = (part.strip() for part in line.split("|"))
         spare = left.startswith("~")

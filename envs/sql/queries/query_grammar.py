@@ -121,7 +121,7 @@ class _Draft:
         if self.joins and all(join.other.table != self.base for join in self.joins[1:]):
             intents.append(("parents", 2))
         if clauses >= 3 and not self.joins:
-            intents.append(("set", 1))
+            intents.append(("set", 2))
         intent = dice.one([name for name, weight in intents for _ in range(weight)])
         if intent == "parents":
             return self._draw_parents(clauses, nesting)
