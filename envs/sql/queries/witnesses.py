@@ -7,6 +7,7 @@ are drawn, with the query's own constants among the values, until each near miss
 from __future__ import annotations
 
 import contextlib
+import operator
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -93,19 +94,18 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, seed: int) -> Witn
 
     focuses = choose_focus(query, schema)
     with contextlib.ExitStack() as stack:
-        best, most = None, -1
+        drawn: list[tuple[int, sqlite3.Connection]] = []
         for draw in range(max(DRAWS, len(focuses)) + 1):
             rows = draw_rows(schema, seed + draw, focuses[draw % len(focuses)]) if draw else first
             connection = stack.enter_context(contextlib.closing(make_database(schema, rows)))
             expected = connection.execute(text).fetchall()
             if tell(connection, expected) or len(kept) < FEWEST:
                 kept.append((Database(image=connection.serialize()), round_floats(expected)))
-            number = connection.execute(matches).fetchone()[0]
-            if number > most:
-                best, most = connection, number
+            drawn.append((connection.execute(matches).fetchone()[0], connection))
             if not alive and len(kept) >= FEWEST:
                 break
-        steps = _change(best, schema, focuses[0], seed) if best and _is_worthwhile(len(alive), len(kinds)) else ()
+        most, best = max(drawn, key=operator.itemgetter(0))
+        steps = _change(best, schema, focuses[0], seed) if _is_worthwhile(len(alive), len(kinds)) else ()
         idle = 0
         for _ in steps:
             idle += 1
@@ -173,8 +173,7 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
 
 
 def _is_with_mean(condition: Condition) -> bool:
-    nested = isinstance(condition, Compare) and isinstance(condition.right, SelectQuery)
-    return nested and condition.operator != "="
+    return isinstance(condition, Compare) and isinstance(condition.right, SelectQuery) and condition.operator != "="
 
 
 def _values_around(condition: Condition, values: Sequence[Any]) -> list[Any]:
