@@ -67,7 +67,8 @@ def draw_rows(schema: Schema, seed: int, focus: Focus | None = None) -> Rows:
         for field in relation.fields[1:]:
             often = focus.values.get((relation.name, field.name), ()) if focus else ()
             if focus and focus.flat == (relation.name, field.name):
-                makers.append((lambda _, value=next(iter(often)): value, 0.0, ()))
+                flat, *_ = often
+                makers.append((lambda _, flat=flat: flat, 0.0, ()))
                 continue
             makers.append((_value_maker(field, random, found), nulls if field.nullable else 0.0, often))
         rows: list[tuple[Any, ...]] = []
