@@ -120,7 +120,7 @@ class _Draft:
         intents = [("rows", 3), ("aggregate", 2), ("groups", 3)]
         if self.joins and all(join.other.table != self.base for join in self.joins[1:]):
             intents.append(("parents", 2))
-        if clauses >= 3 and not self.joins:
+        if clauses >= 3 and not self.outer:
             intents.append(("set", 2))
         intent = dice.one([name for name, weight in intents for _ in range(weight)])
         if intent == "parents":
@@ -236,7 +236,8 @@ class _Draft:
 
     def _draw_set(self, clauses: int, nesting: int) -> SetQuery | None:
         dice = self.dice
-        free = [one for one in self._find_columns([self.base], nullable=False) if not self._field(one).is_number]
+        first, *ends = self.ends or [self.base]
+        free = [one for one in self._find_columns([first], nullable=False) if not self._field(one).is_number]
         if not free:
             return None
         column = dice.one(free)
@@ -246,7 +247,7 @@ class _Draft:
         ordered = conditions > 2 and dice.chance(0.5)
         conditions -= ordered
         for number in ((conditions + 1) // 2, conditions // 2):
-            side = self._add_conditions(SelectQuery((column,), self.base), number, [self.base])
+            side = self._add_conditions(SelectQuery((column,), self.base, self.joins), number, self.inner, ends)
             if side is None:
                 return None
             sides.append(side)

@@ -143,8 +143,9 @@ class _Writer:
         table = query.left.table
         left, right = (self._plural(table) + self._clauses(side.where) for side in (query.left, query.right))
         relation = _SETS[query.operator].format(left=left, right=right)
-        column = self._name(query.left.columns[0], "")
+        column = self._name(query.left.columns[0], "the" if query.left.joins and not self.named else "")
         found = [f"Give every value of {column} that {relation}. Return each value only once."]
+        found += [note for join in query.left.joins if (note := self._note(query.left, join))]
         if query.ordered:
             found.append(self._order((OrderKey(query.left.columns[0], query.descending),)))
         return " ".join(found)
