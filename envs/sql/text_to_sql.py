@@ -22,7 +22,7 @@ from .databases.contents import Rows, draw_rows, format_row, make_database
 from .databases.relations import Schema
 from .queries.query_grammar import Plan, draw_plan, draw_query
 from .queries.query_steps import write_steps
-from .queries.query_tree import Query, count_matches, is_ordered_query, mask_constants
+from .queries.query_tree import Query, count_matches, is_ordered_query, list_words
 from .queries.witnesses import Witnesses, find_witnesses
 from .queries.wording import STYLES, write_question
 
@@ -140,7 +140,7 @@ class TextToSQL(Question):
             reference=gold,
             solution=fenced(gold, "sql"),
             content=f"{plan.schema.ddl}\n{best.seed}\n{gold}",
-            split_key=mask_constants(query),
+            split_key=list_words(query),
             data=best,
         )
 
@@ -151,7 +151,7 @@ class TextToSQL(Question):
         for _ in range(_DRAWS):
             query = draw_query(dice, plan, rows, params["clauses"], params["nesting"])
             # The split is known before the databases are made, which takes most of the time.
-            in_split = query and (self.split == "all" or split_of(mask_constants(query)) == self.split)
+            in_split = query and (self.split == "all" or split_of(list_words(query)) == self.split)
             if query and in_split and _has_result(connection, query):
                 return query
         return None

@@ -255,6 +255,7 @@ def collect_conditions(node: Any, found: dict[tuple[str, str], list[Condition]])
                 collect_conditions(inner, found)
 
 
-def mask_constants(query: Query) -> str:
-    """Write a query with a question mark for each constant: the same text for queries that differ in nothing else."""
-    return re.sub(r"'[^']*'|\b[0-9][0-9.]*", "?", query.sql())
+def list_words(query: Query) -> str:
+    """List the words of a query in alphabetical order, without its constants: the same for queries that differ in
+    nothing but these and the order of their parts."""
+    return " ".join(sorted(re.findall(r"[A-Za-z_][\w.]*|[<>=*]+", re.sub(r"'[^']*'", "", query.sql()))))
