@@ -116,6 +116,10 @@ PROGRAMS = (
     f"palaestra/ProgramSynthesis-v0 --axis steps=1 examples=1 {SHOWN} --max-new-tokens 40 --max-episode-tokens 40 "
     "--env-option milestones=true"
 )
+QUERIES = (
+    f"palaestra/TextToSQL-v0 --axis joins=0 nesting=0 clauses=1 tables=0 noise=0 {SHOWN} --max-new-tokens 40 "
+    "--max-episode-tokens 40"
+)
 DOORS = (
     f"palaestra/DoorKeyText-v0 --axis size=5 {UNTRAINED} --recipe luffy --prompts 1 --samples 2 --max-new-tokens 3 "
     "--max-episode-tokens 30"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from palaestra.rewards import REWARDS
 
-from .one_step import DOORS, GUESS, PROGRAMS, REPHRASED, SUMS, TAGGED  # isort: skip
+from .one_step import DOORS, GUESS, PROGRAMS, QUERIES, REPHRASED, SUMS, TAGGED  # isort: skip
 
 PLAIN = f"{GUESS} --scale none"
 """The size of advantages shows, which the division by their spread takes from rewards that agree with success."""
@@ -36,6 +36,7 @@ SHAPING: dict[str, tuple[str, str]] = {
     "potential": (f"{DOORS} --returns turn_return", "potential"),
     "program": (PLAIN, f"program(file={str(Path(__file__).with_name('reward_program.py'))!r})"),
     "progress-penalties": (f"{DOORS} --returns turn_return", "progress-penalties"),
+    "reasoning-sql": (QUERIES, "reasoning-sql"),
     "repetition": (SUMS, "repetition(n=1)"),
     "multi-agent-evolve": (f"{PLAIN} --measures judge_score({SAYS_YES})", "multi-agent-evolve"),
     "reward-model": (SUMS, "reward-model(model='{reward.safetensors}')"),

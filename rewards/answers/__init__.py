@@ -6,7 +6,7 @@ has the required form counts. Environments, ``verify(extract=...)`` and rewards 
 
 from __future__ import annotations
 
-from .blocks import MAX_PROGRAM, fenced, program_in
+from .blocks import MAX_PROGRAM, fenced, program_in, query_in
 from .formats import FORMATS, REQUESTS, check_format, present
 from .marks import bare
 from .readings import Form, extract, readings
@@ -27,6 +27,7 @@ __all__ = [
     "fenced",
     "present",
     "program_in",
+    "query_in",
     "readings",
     "without_thoughts",
 ]

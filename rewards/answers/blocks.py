@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Set
 
 from .formats import enclosed_contents
 
@@ -15,19 +16,25 @@ MAX_PROGRAM = 65_536
 _RULER = re.compile(r"[|:\s-]+")
 _NUMBERED = re.compile(r"([0-9]{1,3})[.)] ")
 _PYTHON = frozenset({"python", "python3", "py", "python3.11", "py3"})
+_SQL = frozenset({"sql", "sqlite", "sqlite3"})
 
 
-def fenced(program: str) -> str:
-    """Put a program into a fenced block of Python, as prompts require it."""
-    return f"```python\n{program}\n```"
+def fenced(program: str, language: str = "python") -> str:
+    """Put a program into a fenced block, as prompts require it."""
+    return f"```{language}\n{program}\n```"
 
 
-def program_in(answer: str, function: str = "") -> str:
+def query_in(answer: str) -> str:
+    """Extract the SQL query from ``answer``: as `program_in` does, with blocks marked as SQL."""
+    return program_in(answer, languages=_SQL)
+
+
+def program_in(answer: str, function: str = "", languages: Set[str] = _PYTHON) -> str:
     """Extract the program from ``answer``, without white space at its end.
 
     The first of these that exists: the last fenced block that defines ``function`` (an example of its use may follow),
-    the last block marked as Python, the last block without a mark, the last block of any language, the content of
-    ``<answer></answer>``, all of the text. A last block that is not closed ends with the text.
+    the last block marked with one of ``languages``, the last block without a mark, the last block of any language, the
+    content of ``<answer></answer>``, all of the text. A last block that is not closed ends with the text.
     """
     blocks = _blocks(answer.replace("\r\n", "\n").split("\n"))
     if function and len(blocks) > 1:
@@ -36,7 +43,7 @@ def program_in(answer: str, function: str = "") -> str:
         for _, lines in reversed(blocks):
             if defines.search("\n".join(lines)):
                 return _tidy(lines)
-    for wanted in (_PYTHON, frozenset({""})):
+    for wanted in (languages, frozenset({""})):
         for language, lines in reversed(blocks):
             if language in wanted:
                 return _tidy(lines)

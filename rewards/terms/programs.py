@@ -13,12 +13,11 @@ from typing import Any
 
 from ...checks import check_count, check_number
 from ...errors import InputError
-from ..answers import extract
+from ..answers import extract, query_in
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict
-from ..verifiers.json_text import strip_code_fence
-from ..verifiers.sql import Database, executes, verify_sql
+from ..verifiers.sql import executes, read_reference, verify_sql
 from ..verifiers.sql_similarity import ngram_jaccard, schema_jaccard
 from .format import FormatCheck, r1_format
 from .scores import Score
@@ -200,8 +199,8 @@ class ReasoningSQL(Reward):
 
     "execution": the result is the gold query's; "schema" and "ngram": Jaccard indices of tables and columns, and of
     token n-grams; "syntax": the query runs; "format": tags; and "judge" for queries with another result. The extra
-    "sql_reference" is the verifier's reference, ``{"schema": SQL script, "gold": query}`` or with "database".
-    The query is the text between ``<answer>`` tags, or else the whole response.
+    "sql_reference" is the verifier's reference. The query stands between ``<answer>`` tags, or else in the last block
+    of SQL behind the thoughts, or is all that stands there.
 
     A query with the right result always outranks one with another; `ranks_success` is not claimed, as the environment's
     success may differ from the right result.
@@ -269,19 +268,19 @@ class ReasoningSQL(Reward):
 
     def _parts(self, episode: Episode) -> Mapping[str, float] | None:
         reference: Any = episode.extra("sql_reference")
-        query = extract(episode.response, "tag") or episode.response
+        query = query_in(extract(episode.response, "tag") or extract(episode.response, "whole") or "")
         result = verify_sql(query, reference, seconds=self.seconds)
         if not result.valid:
             return None
         judged = 0.0 if self.judge is None or result.success else self.judge(episode)
         if judged is None:
             return None
-        database = Database(reference.get("schema"), reference.get("database"))
+        databases, gold = read_reference(reference)
         return {
             "execution": float(result.success),
-            "schema": schema_jaccard(query, reference["gold"]),
-            "ngram": ngram_jaccard(query, reference["gold"], n=self.n),
-            "syntax": float(result.success or executes(strip_code_fence(query), database, seconds=self.seconds)),
+            "schema": schema_jaccard(query, gold),
+            "ngram": ngram_jaccard(query, gold, n=self.n),
+            "syntax": float(result.success or executes(query, databases[0], seconds=self.seconds)),
             "format": float(self.check(episode)),
             "judge": judged,
         }

@@ -1,4 +1,4 @@
-"""The verifier "sql": a query is right if it has the same result as the gold query on a small database.
+"""The verifier "sql": a query is right if it has the same result as the gold query on one or more small databases.
 
 Execution match as in Reasoning-SQL (arXiv 2503.23157); its shaped parts are in `sql_similarity.py`. The query is
 untrusted: it runs on a database that it cannot change, with all actions denied except reading, and with bounds on time,
@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -29,11 +29,11 @@ MAX_LENGTH = 20_000
 MAX_VALUE = 100_000
 # Bytes of Python objects, of all rows together.
 MAX_RESULT = 32_000_000
-OPERATIONS_BETWEEN_LOOKS = 1_000
+OPERATIONS_BETWEEN_LOOKS = 100
 # Sums of the same numbers in another order differ in the last digits of a double.
 SIGNIFICANT_DIGITS = 12
 
-Rows = tuple[tuple[Any, ...], ...]
+ResultRows = tuple[tuple[Any, ...], ...]
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 # The json aggregates check the limit on a value's length only at their end, after they have allocated the memory.
 _DENIED_FUNCTIONS = {
@@ -54,27 +54,29 @@ class QueryError(ValueError):
 
 @dataclass(frozen=True)
 class Database:
-    """The database of a query: a script that makes the tables, or a file of sqlite; exactly one of them.
+    """The database of a query: a script that makes the tables, a file of sqlite, or its bytes; exactly one of them.
 
     Args:
         schema: CREATE and INSERT statements; run once in memory, and the result is cached.
         path: the file, opened for reading only; it must not change during the query.
+        image: what ``sqlite3.Connection.serialize`` returns.
     """
 
     schema: str | None = None
     path: str | None = None
+    image: bytes | None = None
 
 
 @VERIFIERS.register("sql")
 def verify_sql(
     answer: str,
-    reference: Mapping[str, str],
+    reference: Mapping[str, Any],
     *,
     seconds: float = 2.0,
     max_rows: int = 10_000,
     allow_empty: bool = False,
 ) -> Verdict:
-    """Check that the query ``answer`` has the result of the gold query.
+    """Check that the query ``answer`` has the result of the gold query, on each database.
 
     Rows are compared as a multiset, so that duplicates count, and in order exactly if the gold query has an ORDER BY at
     its top level (which should then order totally). Columns count by place and not by name; floats at 12 significant
@@ -84,10 +86,13 @@ def verify_sql(
         answer: one SELECT (WITH, VALUES), bare or in a code fence. Statements that write, attach, set a pragma or load
             an extension are refused, as are json_group_array and json_group_object. A query that fails is malformed,
             and so is one with a result of over 32 MB.
-        reference: ``{"schema": SQL script, "gold": query}``, or ``{"database": path of a file, "gold": query}``.
-        seconds: CPU time that a query may take. An answer that takes more is wrong, as the query itself is the cause.
+        reference: ``{"schema": SQL script, "gold": query}``, or ``{"database": path of a file, "gold": query}``;
+            instead of one script, a list of scripts for as many databases.
+        seconds: CPU time that a query may take on all databases together. An answer that takes more is refused, as the
+            query itself is the cause.
         max_rows: most rows of a result; an answer with more is wrong.
-        allow_empty: accept a gold query without rows. By default it is refused, as ``SELECT 1 WHERE 0`` would match it.
+        allow_empty: accept a gold query without rows on any database. By default it is refused, as
+            ``SELECT 1 WHERE 0`` would match it.
 
     Returns:
         ``valid=False`` where the gold query did not finish in time.
@@ -98,26 +103,60 @@ def verify_sql(
     """
     check_number("seconds of the sql verifier", seconds, low=0.001)
     check_count("max_rows of the sql verifier", max_rows, low=1)
-    database, gold = _check_reference(reference)
-    try:
-        # A file may change between two calls, so only results on a script's database are cached.
-        run_gold = _gold_rows if database.path is None else _gold_rows.__wrapped__
-        expected = run_gold(database, gold, seconds, max_rows)
-    except TimeoutError:
-        return Verdict(0.0, False, valid=False, feedback="The gold query did not finish in time.")
-    if not expected and not allow_empty:
+    databases, gold = read_reference(reference)
+    expected = []
+    for database in databases:
+        try:
+            # A file may change between two calls, so only results on a script's database are cached.
+            run_gold = _gold_rows if database.path is None else _gold_rows.__wrapped__
+            expected.append((database, run_gold(database, gold, seconds, max_rows)))
+        except TimeoutError:
+            return Verdict(0.0, False, valid=False, feedback="The gold query did not finish in time.")
+    if not allow_empty and not any(rows for _, rows in expected):
         raise InputError(
             f"the gold query {gold[:100]!r} has no rows, which every empty result would match; "
             "choose another, or pass allow_empty=True."
         )
-    try:
-        given = run_query(strip_code_fence(answer), database, seconds=seconds, max_rows=max_rows)
-    except TimeoutError:
-        return Verdict(0.0, False, feedback=f"The query did not finish within {seconds:g} s.")
-    except QueryError as error:
-        return rejected(str(error))
-    same = given == expected if is_ordered(gold) else Counter(given) == Counter(expected)
-    return CORRECT if same else WRONG
+    query = strip_code_fence(answer)
+    return compare_results(query, expected, ordered=is_ordered(gold), seconds=seconds, max_rows=max_rows)
+
+
+def compare_results(
+    query: str,
+    expected: Sequence[tuple[Database, ResultRows]],
+    *,
+    ordered: bool,
+    seconds: float = 2.0,
+    max_rows: int = 10_000,
+) -> Verdict:
+    """Check that a query has the expected rows on each of several databases; the rules are those of `verify_sql`.
+
+    Args:
+        query: untrusted text.
+        expected: databases with the rows that a right query has there, as `run_query` returns them.
+        ordered: whether the order of the rows counts.
+        seconds: CPU time on all databases together.
+        max_rows: most rows of a result.
+    """
+    start = time.thread_time()
+    for database, rows in expected:
+        left = max(seconds - (time.thread_time() - start), 0.0)
+        try:
+            found = run_query(query, database, seconds=left, max_rows=max_rows)
+        except TimeoutError:
+            return rejected(f"The query did not finish within {seconds:g} s.")
+        except QueryError as error:
+            return rejected(str(error))
+        if not same_rows(found, rows, ordered):
+            return WRONG
+    return CORRECT
+
+
+def same_rows(one: ResultRows, other: ResultRows, ordered: bool) -> bool:
+    """Compare results: duplicates count, and the order of the rows where ``ordered``."""
+    if one == other:
+        return True
+    return not ordered and len(one) == len(other) and Counter(one) == Counter(other)
 
 
 def executes(query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000) -> bool:
@@ -129,7 +168,7 @@ def executes(query: str, database: Database, *, seconds: float = 2.0, max_rows: 
     return True
 
 
-def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000) -> Rows:
+def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000) -> ResultRows:
     """Run a query on a read-only database and return its rows.
 
     Raises:
@@ -158,7 +197,7 @@ def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows:
         raise QueryError(f"The query fails: {reason}.") from None
     finally:
         connection.close()
-    return tuple(tuple(map(_round_float, row)) for row in rows)
+    return round_floats(rows)
 
 
 def _fetch_rows(cursor: sqlite3.Cursor, max_rows: int) -> list[tuple[Any, ...]]:
@@ -188,6 +227,11 @@ def is_ordered(query: str) -> bool:
     return False
 
 
+def round_floats(rows: Sequence[tuple[Any, ...]]) -> ResultRows:
+    """Round the floats of a result as comparisons do."""
+    return tuple(tuple(map(_round_float, row)) for row in rows)
+
+
 def _round_float(value: Any) -> Any:
     return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isinstance(value, float) else value
 
@@ -209,7 +253,7 @@ def _connect(database: Database) -> sqlite3.Connection:
             connection.close()
             raise InputError(f"{database.path!r} is no database that sqlite can read: {error}.") from None
     else:
-        image = _image(database.schema or "")
+        image = _image(database.schema or "") if database.image is None else database.image
         connection = sqlite3.connect(":memory:", check_same_thread=False)
         connection.deserialize(image)
     # Text in a database may be invalid UTF-8; this decoding keeps different bytes different.
@@ -236,20 +280,24 @@ def _image(schema: str) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def _gold_rows(database: Database, query: str, seconds: float, max_rows: int) -> Rows:
+def _gold_rows(database: Database, query: str, seconds: float, max_rows: int) -> ResultRows:
     try:
         return run_query(query, database, seconds=seconds, max_rows=max_rows)
     except QueryError as error:
         raise InputError(f"the gold query of the sql verifier cannot be used. {error}") from None
 
 
-def _check_reference(reference: Any) -> tuple[Database, str]:
+def read_reference(reference: Any) -> tuple[list[Database], str]:
+    """Read the databases and the gold query of a reference of `verify_sql`. Raise InputError for another form."""
     keys = set(reference) if isinstance(reference, Mapping) else set()
-    if keys in ({"schema", "gold"}, {"database", "gold"}):
-        place, gold = reference.get("schema", reference.get("database")), reference["gold"]
-        if isinstance(gold, str) and isinstance(place, (str, Path)):
-            return Database(schema=str(place)) if "schema" in keys else Database(path=str(place)), gold
+    if keys in ({"schema", "gold"}, {"database", "gold"}) and isinstance(gold := reference["gold"], str):
+        if isinstance(path := reference.get("database"), (str, Path)):
+            return [Database(path=str(path))], gold
+        scripts = reference.get("schema")
+        scripts = [scripts] if isinstance(scripts, str) else scripts
+        if isinstance(scripts, (list, tuple)) and scripts and all(isinstance(one, str) for one in scripts):
+            return [Database(schema=script) for script in scripts], gold
     raise InputError(
-        "the sql verifier needs {'schema': SQL script, 'gold': query} or {'database': path, 'gold': query} as "
-        f"reference, not {reference!r:.200}."
+        "the sql verifier needs {'schema': SQL script, or a list of them, 'gold': query} or {'database': path, "
+        f"'gold': query}} as reference, not {reference!r:.200}."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gymnasium as gym
@@ -29,7 +30,7 @@ SPELLINGS = [
 def test_marks_are_kept_where_they_may_belong_to_an_answer_and_nowhere_else():
     ids = [name for name in palaestra.envs.ids() if name.startswith("palaestra/")]
     kept = {name for name in ids if not strips_marks(name)}
-    programs = {name for name in ids if ".envs.code." in str(gym.spec(name).entry_point)}
+    programs = {name for name in ids if re.search(r"\.envs\.(code|sql)\.", str(gym.spec(name).entry_point))}
     assert kept == programs | {"palaestra/ReasoningGym-v0", "palaestra/DoorKey-v0"}
 
 

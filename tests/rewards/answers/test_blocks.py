@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.rewards.answers import fenced, program_in
+from palaestra.rewards.answers import fenced, program_in, query_in
 
 CODE = "def f(x):\n    return x"
 
@@ -56,3 +56,18 @@ def test_hostile_text_is_read(piece: str):
     for length in (4095, 4096):
         text = (piece * 4096)[:length]
         assert len(program_in(text)) <= length
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "SELECT 1",
+        "```sql\nSELECT 1\n```",
+        "```\nSELECT 1\n```",
+        "```sqlite\nSELECT 1\n```\nIt prints:\n```\n1\n```",
+        "First ```sql``` that:\n```SQL\nSELECT 0\n```\nNo:\n```sql\nSELECT 1\n```\nDone.",
+        "<answer>SELECT 1</answer>",
+    ],
+)
+def test_the_query_is_found(reply: str):
+    assert query_in(reply) == "SELECT 1"

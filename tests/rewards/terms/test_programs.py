@@ -165,3 +165,10 @@ def test_a_judge_is_asked_about_other_results_only_and_must_not_outweigh_the_rig
 
 def test_an_invalid_episode_stays_invalid(episode: Maker):
     assert not make("reasoning-sql")(episode(valid=False, sql_reference=REFERENCE)).valid
+
+
+def test_the_query_of_a_reply_is_its_last_block_of_sql_behind_the_thoughts(episode: Maker):
+    reward = make("reasoning-sql")
+    block = f"```sql\n{REFERENCE['gold']}\n```"
+    assert reward(episode(text=f"Here it is.\n{block}", sql_reference=REFERENCE)).terms["execution"] == 3.5
+    assert reward(episode(text=f"<think>{block}", sql_reference=REFERENCE)).terms["execution"] == 0.0

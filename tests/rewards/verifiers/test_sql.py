@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +239,24 @@ def test_any_text_gets_a_verdict(text: str):
 def test_a_reference_that_cannot_be_used_is_refused(reference: Any):
     with pytest.raises(InputError):
         verify("sql", "SELECT 1", reference)
+
+
+def test_a_query_must_be_right_on_every_database():
+    other = SCHEMA.replace("(3, 'ann', 0.3)", "(3, NULL, 0.3)")
+    both = {"schema": [SCHEMA, other], "gold": "SELECT count(name) FROM t"}
+    assert verify("sql", "SELECT count(*) FROM t", {**both, "schema": [SCHEMA]}).success
+    assert not verify("sql", "SELECT count(*) FROM t", both).success
+    assert verify("sql", "SELECT count(*) FROM t WHERE name IS NOT NULL", both).success
+    # A database without rows for the gold query is fine beside one with some.
+    some = {"schema": [SCHEMA, other], "gold": "SELECT id FROM t WHERE name IS NULL"}
+    assert verify("sql", "SELECT 3 WHERE EXISTS (SELECT 1 FROM t WHERE name IS NULL)", some).success
+    with pytest.raises(InputError, match="needs"):
+        verify("sql", "SELECT 1", {"schema": [], "gold": "SELECT 1"})
+
+
+def test_the_time_is_shared_by_the_databases():
+    reference = {"schema": [SCHEMA, f"{SCHEMA}--", f"{SCHEMA}---"], "gold": "SELECT 1"}
+    start = time.thread_time()
+    verdict = verify("sql", f"SELECT 1 FROM ({ENDLESS})", reference, seconds=0.1)
+    assert verdict.malformed
+    assert time.thread_time() - start < 0.3

@@ -1,0 +1,167 @@
+"""Schemas of databases: tables, columns, keys, the English words for them, and the parts of a schema that tasks use.
+
+`read_domain` reads a schema from the notation of `domains`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+SQL_TYPES = {"int": "INTEGER", "real": "REAL", "name": "TEXT", "pick": "TEXT", "date": "TEXT"}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column.
+
+    Args:
+        name: as in SQL; unique in its table.
+        kind: "int", "real" (a number with at most two decimals), "name" (from a pool), "pick" (a category), "date"
+            (ISO 8601 text), "key" or "parent" (the key of another table, which has the same name there).
+        phrase: what the column is called in English, unique in its table.
+        nullable: whether values may be missing.
+        spare: whether it is there only in databases with noise.
+        values: the least and greatest number and the step between values; the pool; the categories, the commonest
+            first; the parent's table.
+    """
+
+    name: str
+    kind: str
+    phrase: str
+    nullable: bool = False
+    spare: bool = False
+    values: tuple[str, ...] = ()
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in ("int", "real")
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """A table. Its first field is its key."""
+
+    name: str
+    singular: str
+    plural: str
+    fields: tuple[Field, ...]
+
+    @property
+    def key(self) -> str:
+        return self.fields[0].name
+
+    @property
+    def parents(self) -> list[Field]:
+        """The fields that refer to other tables."""
+        return [field for field in self.fields if field.kind == "parent"]
+
+    def __getitem__(self, name: str) -> Field:
+        return next(field for field in self.fields if field.name == name)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The tables of a database, each after those that it refers to."""
+
+    domain: str
+    relations: tuple[TableSchema, ...]
+
+    @functools.cached_property
+    def _by_name(self) -> dict[str, TableSchema]:
+        return {relation.name: relation for relation in self.relations}
+
+    def __getitem__(self, name: str) -> TableSchema:
+        return self._by_name[name]
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(relation.name for relation in self.relations)
+
+    @functools.cached_property
+    def _children(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {name: [] for name in self.names}
+        for relation in self.relations:
+            for field in relation.parents:
+                found[field.values[0]].append(relation.name)
+        return found
+
+    def children(self, name: str) -> list[str]:
+        """List the tables that refer to the table ``name``."""
+        return self._children[name]
+
+    def ancestors(self, name: str) -> set[str]:
+        """Collect the tables that ``name`` refers to, directly or through others."""
+        above = {field.values[0] for field in self[name].parents}
+        return above.union(*(self.ancestors(one) for one in above)) if above else above
+
+    def select(self, names: Collection[str], spare: Collection[tuple[str, str]] = ()) -> Schema:
+        """Make the schema of some tables, without references to others and with only these spare columns.
+
+        Args:
+            names: tables to keep.
+            spare: (table, column) of the spare columns to keep.
+        """
+        kept = []
+        for relation in self.relations:
+            if relation.name in names:
+                fields = [
+                    field
+                    for field in relation.fields
+                    if (field.kind != "parent" or field.values[0] in names)
+                    and (not field.spare or (relation.name, field.name) in spare)
+                ]
+                kept.append(replace(relation, fields=tuple(fields)))
+        return Schema(self.domain, tuple(kept))
+
+    @functools.cached_property
+    def ddl(self) -> str:
+        """The CREATE TABLE statements, one a line."""
+        return "\n".join(map(_create_table, self.relations))
+
+
+def _create_table(relation: TableSchema) -> str:
+    columns = []
+    for field in relation.fields:
+        kind = SQL_TYPES.get(field.kind, "INTEGER")
+        end = " PRIMARY KEY" if field.kind == "key" else "" if field.nullable else " NOT NULL"
+        reference = f" REFERENCES {field.values[0]}" if field.kind == "parent" else ""
+        columns.append(f"{field.name} {kind}{end}{reference}")
+    return f"CREATE TABLE {relation.name} ({', '.join(columns)});"
+
+
+def read_domain(name: str, lines: Iterable[str]) -> Schema:
+    """Read a schema. A line without indentation is a table, and those below it are its columns:
+
+    sale | sale | sales | product, store?
+        quantity int 1 9 | quantity
+        ~ shipped_on? date | date of shipping
+
+    A table has its name, English singular and plural, and its parents. A column has its name, kind and values, and its
+    English phrase. ``?`` marks what may be NULL, ``~`` a spare column.
+    """
+    relations: list[TableSchema] = []
+    for line in lines:
+        if not line.strip():
+            continue
+        if not line.startswith(" "):
+            table, singular, plural, *parents = (part.strip() for part in line.split("|"))
+            fields = [Field(f"{table}_id", "key", "id")]
+            for parent in parents[0].split(",") if parents else ():
+                bare = parent.strip().rstrip("?")
+                fields.append(Field(f"{bare}_id", "parent", f"{bare} id", "?" in parent, False, (bare,)))
+            relations.append(TableSchema(table, singular, plural, tuple(fields)))
+            continue
+        left, phrase = (part.strip() for part in line.split("|"))
+        spare = left.startswith("~")
+        column, kind, rest = f"{left.lstrip('~ ')} ".split(" ", 2)
+        values = _split_values(kind, rest)
+        field = Field(column.rstrip("?"), kind, phrase, column.endswith("?"), spare, values)
+        relations[-1] = replace(relations[-1], fields=(*relations[-1].fields, field))
+    return Schema(name, tuple(relations))
+
+
+def _split_values(kind: str, rest: str) -> tuple[str, ...]:
+    parts: Sequence[str] = rest.split(",") if kind == "pick" else rest.split()
+    return tuple(part.strip() for part in parts)

@@ -1,0 +1,420 @@
+"""Draw tables that fit together, and queries on them.
+
+`draw_plan` chooses a domain, the tables that are joined, and tables and columns that only stand around. `draw_query`
+then draws one of five intents: rows, aggregates of all rows, aggregates of groups, aggregates for each row of a parent
+(also for those without children), or a set operation on the values of a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...code.programs.dice import Dice
+from ..databases.contents import Rows
+from ..databases.domains import read_domains
+from ..databases.relations import Field, Schema
+from .query_tree import (
+    AggregateOf,
+    ColumnName,
+    Compare,
+    Condition,
+    EitherOf,
+    Expression,
+    IsAmong,
+    IsMissing,
+    JoinTo,
+    OneOf,
+    OrderKey,
+    Query,
+    RankOver,
+    SelectQuery,
+    SetQuery,
+    StartsWith,
+    Within,
+    YearOf,
+)
+
+MOST_CONDITIONS = 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The database of a task, and the tables that its query joins: each of ``joins`` leads from a child to its
+    parent."""
+
+    schema: Schema
+    base: str
+    joins: tuple[JoinTo, ...]
+
+
+def draw_plan(dice: Dice, joins: int, tables: int, noise: int) -> Plan:
+    """Draw a plan.
+
+    Args:
+        dice: the source of chance.
+        joins: how many tables are joined to the first one.
+        tables: how many further tables the database has.
+        noise: how many spare columns it has, as far as there are so many.
+    """
+    size = joins + 1 + tables
+    domains = [domain for domain in read_domains() if len(domain.names) >= size]
+    domain = dice.one(domains)
+    base = dice.one([name for name in domain.names if len(domain.ancestors(name)) >= joins])
+    used, links = [base], []
+    while len(links) < joins:
+        owner, field = dice.one(
+            [(owner, f) for owner in used for f in domain[owner].parents if f.values[0] not in used]
+        )
+        is_outer = any(link.column.table == owner and link.kind == "LEFT" for link in links)
+        kind = "LEFT" if is_outer or (field.nullable and dice.chance(0.5)) else "INNER"
+        used.append(field.values[0])
+        links.append(JoinTo(kind, ColumnName(used[-1], domain[used[-1]].key), ColumnName(owner, field.name)))
+    names = set(used)
+    while len(names) < size:
+        near = [one for one in domain.names if one not in names and _touches(domain, one, names)]
+        names.add(dice.one(near or [one for one in domain.names if one not in names]))
+    spare = [(one.name, f.name) for one in domain.relations if one.name in names for f in one.fields if f.spare]
+    kept: list[tuple[str, str]] = []
+    while spare and len(kept) < noise:
+        own = [place for place in spare if place[0] in used]
+        kept.append(dice.one(own or spare))
+        spare.remove(kept[-1])
+    return Plan(domain.select(names, kept), base, tuple(links))
+
+
+def _touches(domain: Schema, name: str, names: set[str]) -> bool:
+    own = {field.values[0] for field in domain[name].parents}
+    return bool(own & names) or any(name in field.values for one in names for field in domain[one].parents)
+
+
+def draw_query(dice: Dice, plan: Plan, rows: Rows, clauses: int, nesting: int) -> Query | None:
+    """Draw a query on a plan; None where the draw came to nothing.
+
+    Args:
+        dice: the source of chance.
+        plan: its tables.
+        rows: contents of the database, whose values the conditions compare with.
+        clauses: how many conditions, aggregates, groupings, keys, limits and the like it has.
+        nesting: how many queries stand in one another within its conditions.
+    """
+    return _Draft(dice, plan, rows).draw(clauses, nesting)
+
+
+class _Draft:
+    """The state of drawing one query."""
+
+    def __init__(self, dice: Dice, plan: Plan, rows: Rows):
+        self.dice, self.schema, self.rows = dice, plan.schema, rows
+        self.base, self.joins = plan.base, plan.joins
+        self.outer = {join.column.table for join in self.joins if join.kind == "LEFT"}
+        self.inner = [self.base, *(join.column.table for join in self.joins if join.kind == "INNER")]
+        owners = {join.other.table for join in self.joins}
+        # Tables at the ends of the joins: each must occur in the query, or it would not be needed.
+        self.ends = [join.column.table for join in self.joins if join.column.table not in owners]
+        self.taken: set[tuple[str, str]] = set()
+
+    def draw(self, clauses: int, nesting: int) -> Query | None:
+        dice = self.dice
+        intents = [("rows", 3), ("aggregate", 2), ("groups", 3)]
+        if self.joins and all(join.other.table != self.base for join in self.joins[1:]):
+            intents.append(("parents", 2))
+        if clauses >= 3 and not self.outer:
+            intents.append(("set", 2))
+        intent = dice.one([name for name, weight in intents for _ in range(weight)])
+        if intent == "parents":
+            return self._draw_parents(clauses, nesting)
+        if intent == "set":
+            return self._draw_set(clauses, nesting)
+        query = getattr(self, f"_draw_{intent}")(clauses)
+        if query is None or not nesting:
+            return query
+        nested = self._draw_nested(dice.one(self.inner), nesting)
+        return nested and replace(query, where=(*query.where, nested))
+
+    # Intents.
+
+    def _draw_rows(self, clauses: int) -> SelectQuery | None:
+        dice = self.dice
+        columns: list[Expression] = [*self._pick_columns(self.base, dice.between(1, 2))]
+        for table in self.ends:
+            columns.insert(dice.below(len(columns) + 1), *self._pick_columns(table, 1))
+        query = SelectQuery(tuple(columns), self.base, self.joins)
+        left = clauses
+        if left and dice.chance(0.2):
+            query, left = replace(query, distinct=True), left - 1
+        elif left > 1 and dice.chance(0.25) and (rank := self._draw_rank()):
+            query, left = replace(query, columns=(*query.columns, rank)), left - 1
+        if left and (left > MOST_CONDITIONS or dice.chance(0.4)):
+            if query.distinct:
+                order = [OrderKey(column, dice.chance(0.5)) for column in query.columns]
+                order = order if not any(self._is_nullable(key.expression) for key in order) else []
+            else:
+                key = ColumnName(self.base, self.schema[self.base].key)
+                order = [OrderKey(key, dice.chance(0.5))]
+                if (free := self._find_columns(self.inner, nullable=False)) and dice.chance(0.85):
+                    order = [OrderKey(dice.one(free), dice.chance(0.5)), OrderKey(key, dice.chance(0.7))]
+            if order:
+                query, left = replace(query, order=tuple(order)), left - 1
+                ranks = isinstance(query.columns[-1], RankOver)
+                if left and not ranks and (left > MOST_CONDITIONS or dice.chance(0.5)):
+                    query, left = replace(query, limit=dice.between(1, 5)), left - 1
+        return self._add_conditions(query, left, self.inner)
+
+    def _draw_aggregate(self, clauses: int) -> SelectQuery | None:
+        dice = self.dice
+        number = min(3, max(1 + dice.chance(0.3), clauses - MOST_CONDITIONS))
+        ends = list(self.ends)
+        found: list[Expression] = []
+        for _ in range(min(number, clauses)):
+            one = self._draw_aggregate_of([ends.pop(0)] if ends else self.inner)
+            if one and one not in found:
+                found.append(one)
+        query = SelectQuery(tuple(found), self.base, self.joins)
+        query = self._add_conditions(query, clauses - len(found), self.inner, ends)
+        return query if found else None
+
+    def _draw_groups(self, clauses: int) -> SelectQuery | None:
+        dice = self.dice
+        ends = list(self.ends) or [self.base]
+        group: list[ColumnName | YearOf] = []
+        for table in ends:
+            free = [one for one in self._find_columns([table]) if not self._field(one).is_number]
+            if not free:
+                return None
+            column = dice.one(free)
+            self.taken.add((table, column.name))
+            group.append(YearOf(column) if self._field(column).kind == "date" else column)
+        return self._finish_groups(SelectQuery((), self.base, self.joins, group=tuple(group)), clauses - 1, self.inner)
+
+    def _draw_parents(self, clauses: int, nesting: int) -> SelectQuery | None:
+        """For each row of a parent, with or without children."""
+        first = self.joins[0]
+        parent, child = first.column.table, self.base
+        outward = JoinTo("LEFT", first.other, first.column)
+        self.outer = {child, *(join.column.table for join in self.joins[1:] if join.kind == "LEFT")}
+        inner = [parent, *(join.column.table for join in self.joins[1:] if join.kind == "INNER")]
+        self.inner = [child]
+        columns: list[ColumnName | YearOf] = [ColumnName(parent, self.schema[parent].key)]
+        columns += [self._pick_columns(table, 1)[0] for table in dict.fromkeys([parent, *self.ends])]
+        query = SelectQuery((), parent, (*self.joins[1:], outward), group=tuple(columns))
+        done = self._finish_groups(query, clauses - 1, inner)
+        if done is None or not nesting:
+            return done
+        nested = self._draw_nested(parent, nesting)
+        return nested and replace(done, where=(*done.where, nested))
+
+    def _finish_groups(self, query: SelectQuery, left: int, inner: Sequence[str]) -> SelectQuery | None:
+        """Add aggregates, and conditions on groups and rows, to a query with its grouping.
+
+        The rows that are counted are those of the base."""
+        dice = self.dice
+        is_outer = self.base in self.outer
+        counted = AggregateOf("COUNT", ColumnName(self.base, self.schema[self.base].key) if is_outer else None)
+        found: list[Expression] = []
+        first = counted if is_outer or dice.chance(0.5) else self._draw_aggregate_of(self.inner)
+        found.append(first or counted)
+        if left and (left > MOST_CONDITIONS + 2 or dice.chance(0.3)):
+            second = self._draw_aggregate_of(self.inner)
+            if second and second not in found:
+                found.append(second)
+                left -= 1
+        query = replace(query, columns=(*query.group, *found))
+        if left and dice.chance(0.35):
+            query, left = replace(query, having=(self._draw_having(counted, found[-1]),)), left - 1
+        steady = [key for key in query.group if not self._is_nullable(key)]
+        if len(steady) == len(query.group) and left and (left > MOST_CONDITIONS or dice.chance(0.5)):
+            # The key of a parent decides its other columns.
+            ties = [OrderKey(key, dice.chance(0.7)) for key in (query.group[:1] if is_outer else query.group)]
+            keys = [one for one in found if not self._is_nullable(one)]
+            first_key = [OrderKey(dice.one(keys), dice.chance(0.6))] if keys else []
+            query, left = replace(query, order=(*first_key, *ties)), left - 1
+            if left and dice.chance(0.6):
+                query, left = replace(query, limit=dice.between(1, 4)), left - 1
+        return self._add_conditions(query, left, inner)
+
+    def _draw_set(self, clauses: int, nesting: int) -> SetQuery | None:
+        dice = self.dice
+        first, *ends = self.ends or [self.base]
+        free = [one for one in self._find_columns([first], nullable=False) if not self._field(one).is_number]
+        if not free:
+            return None
+        column = dice.one(free)
+        self.taken.add((column.table, column.name))
+        sides: list[SelectQuery] = []
+        conditions = min(clauses - 1, 2 * MOST_CONDITIONS)
+        ordered = conditions > 2 and dice.chance(0.5)
+        conditions -= ordered
+        for number in ((conditions + 1) // 2, conditions // 2):
+            side = self._add_conditions(SelectQuery((column,), self.base, self.joins), number, self.inner, ends)
+            if side is None:
+                return None
+            sides.append(side)
+        if nesting:
+            nested = self._draw_nested(self.base, nesting)
+            if nested is None:
+                return None
+            sides[0] = replace(sides[0], where=(*sides[0].where, nested))
+        operator = dice.one(("INTERSECT", "EXCEPT", "UNION"))
+        return SetQuery(operator, sides[0], sides[1], ordered, dice.chance(0.5))
+
+    # Parts.
+
+    def _field(self, column: ColumnName) -> Field:
+        return self.schema[column.table][column.name]
+
+    def _find_columns(self, tables: Sequence[str], nullable: bool = True) -> list[ColumnName]:
+        """List the columns of tables but their keys, without those that may be NULL unless ``nullable``."""
+        return [
+            ColumnName(table, field.name)
+            for table in tables
+            for field in self.schema[table].fields
+            if field.kind not in ("key", "parent") and (nullable or not (field.nullable or table in self.outer))
+        ]
+
+    def _pick_columns(self, table: str, number: int) -> list[ColumnName]:
+        free = self._find_columns([table])
+        found = []
+        while free and len(found) < number:
+            found.append(self.dice.one(free))
+            free.remove(found[-1])
+        return found
+
+    def _is_nullable(self, expression: Expression) -> bool:
+        if isinstance(expression, AggregateOf):
+            counts = expression.function == "COUNT"
+            return not counts and (expression.column is None or self._is_nullable(expression.column))
+        if isinstance(expression, RankOver):
+            return False
+        column = expression.column if isinstance(expression, YearOf) else expression
+        return column.table in self.outer or self._field(column).nullable
+
+    def _draw_rank(self) -> RankOver | None:
+        dice = self.dice
+        steady = self._find_columns(self.inner, nullable=False)
+        numbers = [one for one in steady if self._field(one).is_number or self._field(one).kind == "date"]
+        parts = [one for one in steady if self._field(one).kind in ("pick", "name")]
+        if not numbers:
+            return None
+        return RankOver("RANK", dice.one(numbers), dice.chance(0.5), dice.one(parts) if parts else None)
+
+    def _draw_aggregate_of(self, tables: Sequence[str]) -> AggregateOf | None:
+        dice = self.dice
+        columns = self._find_columns(tables)
+        numbers = [one for one in columns if self._field(one).is_number]
+        if numbers and dice.chance(0.6):
+            return AggregateOf(dice.one(("SUM", "AVG", "MIN", "MAX")), dice.one(numbers))
+        if tables == self.inner and self.base not in self.outer and dice.chance(0.5):
+            return AggregateOf("COUNT")
+        column = dice.one(columns)
+        if self._field(column).kind == "date" and dice.chance(0.6):
+            return AggregateOf(dice.one(("MIN", "MAX")), column)
+        return AggregateOf("COUNT", column, not self._is_nullable(column) or dice.chance(0.5))
+
+    def _draw_having(self, counted: AggregateOf, last: Any) -> Condition:
+        dice = self.dice
+        if isinstance(last, AggregateOf) and last.function in ("AVG", "SUM") and last.column and dice.chance(0.5):
+            place = [field.name for field in self.schema[last.column.table].fields].index(last.column.name)
+            values = [row[place] for row in self.rows[last.column.table] if row[place] is not None]
+            if values:
+                return Compare(last, dice.one((">", ">=", "<")), dice.one(values))
+        return Compare(counted, *dice.one(((">=", 2), (">", 1), (">", 2), ("<", 3), ("<=", 2), ("=", 1))))
+
+    def _add_conditions(
+        self, query: SelectQuery, number: int, tables: Sequence[str], first: Sequence[str] = ()
+    ) -> SelectQuery | None:
+        """Add conditions on the columns of ``tables``, those in ``first`` before others; None where it cannot be."""
+        number = max(min(number, MOST_CONDITIONS), len(first))
+        found: list[Condition] = []
+        while number:
+            table = first[len(found)] if len(found) < len(first) else self.dice.one(tables)
+            if table in self.outer:
+                return None
+            condition = self._draw_condition(table)
+            if condition is None:
+                return None
+            if number > 1 and not first and self.dice.chance(0.12):
+                second = self._draw_condition(table)
+                if second is None:
+                    return None
+                condition, number = EitherOf(condition, second), number - 1
+            found.append(condition)
+            number -= 1
+        return replace(query, where=(*query.where, *found))
+
+    def _draw_condition(self, table: str) -> Condition | None:
+        dice = self.dice
+        free = [one for one in self._find_columns([table]) if (table, one.name) not in self.taken]
+        if not free:
+            return None
+        column = dice.one(free)
+        self.taken.add((table, column.name))
+        field = self._field(column)
+        place = [one.name for one in self.schema[table].fields].index(column.name)
+        values = sorted({row[place] for row in self.rows[table] if row[place] is not None})
+        if field.nullable and dice.chance(0.2):
+            return IsMissing(column, dice.chance(0.5))
+        if len(values) < 3:
+            return None
+        return dice.one(tuple(_conditions_on(dice, column, field, values)))
+
+    def _draw_nested(self, table: str, depth: int) -> Condition | None:
+        dice = self.dice
+        free = [one for one in self._find_columns([table]) if (table, one.name) not in self.taken]
+        numbers = [one for one in free if self._field(one).is_number]
+        dates = [one for one in free if self._field(one).kind == "date"]
+        names = [one for one in free if self._field(one).kind == "name"]
+        joined = {self.base, *(join.column.table for join in self.joins)}
+        children = [one for one in self.schema.children(table) if one not in joined]
+        ways = ["mean"] * (2 * bool(numbers)) + ["extreme"] * bool(numbers + dates)
+        ways += ["shared"] * bool(names) + ["children"] * (4 * bool(children))
+        if not ways:
+            return None
+        way = dice.one(ways)
+        within = dice.one(children) if way == "children" else table
+        if way != "children":
+            column = dice.one({"mean": numbers, "extreme": numbers + dates, "shared": names}[way])
+            self.taken.add((table, column.name))
+        inner: Condition | None = None
+        if depth > 1:
+            inner = self._draw_nested(within, depth - 1)
+        elif way == "shared" or (len(self.taken) < 6 and dice.chance(0.6)):
+            inner = self._draw_condition(within)
+        if inner is None and (depth > 1 or way == "shared"):
+            return None
+        where = (inner,) if inner else ()
+        if way == "shared":
+            return IsAmong(column, SelectQuery((column,), table, where=where))
+        if way != "children":
+            function = "AVG" if way == "mean" else dice.one(("MIN", "MAX"))
+            operator = dice.one((">", "<", ">=")) if way == "mean" else "="
+            return Compare(column, operator, SelectQuery((AggregateOf(function, column),), table, where=where))
+        field = dice.one([field for field in self.schema[within].parents if table in field.values])
+        key, reference = ColumnName(table, self.schema[table].key), ColumnName(within, field.name)
+        negated = dice.chance(0.4)
+        if negated and field.nullable:
+            # One NULL among the values makes NOT IN unknown for all others.
+            where = (IsMissing(reference, True), *where)
+        return IsAmong(key, SelectQuery((reference,), within, where=where), negated)
+
+
+def _conditions_on(dice: Dice, column: ColumnName, field: Field, values: Sequence[Any]) -> Iterator[Condition]:
+    """Yield conditions on a column that are neither true nor false of all ``values``, which are sorted."""
+    place, half = dice.between(1, len(values) - 2), len(values) // 2
+    if field.is_number or field.kind == "date":
+        # More rows meet the condition than do not.
+        for operator in (">", ">="):
+            yield Compare(column, operator, values[dice.between(1, half)])
+        for operator in ("<", "<="):
+            yield Compare(column, operator, values[dice.between(half, len(values) - 2)])
+        yield Within(column, values[dice.between(1, half)], values[dice.between(half, len(values) - 2)])
+        if field.kind == "date" and values[0][:4] != values[-1][:4]:
+            yield Compare(YearOf(column), "=", int(values[place][:4]))
+        return
+    if field.kind == "pick":
+        yield Compare(column, "=", values[place])
+    yield Compare(column, "<>", values[place])
+    yield OneOf(column, (values[place], values[0]))
+    if field.kind == "name":
+        yield StartsWith(column, values[place][0])

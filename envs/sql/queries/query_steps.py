@@ -1,0 +1,34 @@
+"""The worked solution of a question: what each clause of its query does, in the order in which to think of them."""
+
+from __future__ import annotations
+
+from .query_tree import Query, SelectQuery, SetQuery
+
+
+def write_steps(query: Query) -> list[str]:
+    """Write a line for each clause of a query."""
+    if isinstance(query, SetQuery):
+        steps = [f"First side: {line}" for line in write_steps(query.left)]
+        steps += [f"Second side: {line}" for line in write_steps(query.right)]
+        steps.append(f"Combine the sides with {query.operator}, which removes duplicates.")
+        return steps + [f"Sort by the column{', descending' * query.descending}."] * query.ordered
+    return _clause_steps(query)
+
+
+def _clause_steps(query: SelectQuery) -> list[str]:
+    many = bool(query.joins)
+    steps = [f"The rows come from the table {query.table}."]
+    for join in query.joins:
+        kept = "rows without a partner stay" if join.kind == "LEFT" else "rows without a partner go"
+        steps.append(f"Join {join.column.table} where {join.column.sql()} = {join.other.sql()}; {kept}.")
+    steps += [f"Keep rows with {condition.sql(many)}." for condition in query.where]
+    if query.group:
+        steps.append(f"Group by {', '.join(key.sql(many) for key in query.group)}.")
+    steps += [f"Keep groups with {condition.sql(many)}." for condition in query.having]
+    columns = ", ".join(column.sql(many) for column in query.columns)
+    steps.append(f"Return {columns}{', each combination once' * query.distinct}.")
+    if query.order:
+        steps.append(f"Sort by {', '.join(key.sql(many) for key in query.order)}.")
+    if query.limit is not None:
+        steps.append(f"Return the first {query.limit} only.")
+    return steps

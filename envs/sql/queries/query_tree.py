@@ -1,0 +1,261 @@
+"""Queries as trees of frozen nodes, each of which writes itself as SQL.
+
+The trees have what the grammar of tasks needs, and no more: one query, or two under a set operation; tables under their
+own names, each joined to one before it; conditions that are joined by AND.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeAlias
+
+from ..databases.contents import format_literal
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnName:
+    """A column; written with its table unless that is the only one."""
+
+    table: str
+    name: str
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"{self.table}.{self.name}" if qualified else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class YearOf:
+    """The year of a date, as a whole number."""
+
+    column: ColumnName
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"CAST(strftime('%Y', {self.column.sql(qualified)}) AS INTEGER)"
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateOf:
+    """COUNT, SUM, AVG, MIN or MAX of a column; COUNT of the rows where there is none."""
+
+    function: str
+    column: ColumnName | None = None
+    distinct: bool = False
+
+    def sql(self, qualified: bool = True) -> str:
+        inner = self.column.sql(qualified) if self.column else "*"
+        return f"{self.function}({'DISTINCT ' * self.distinct}{inner})"
+
+
+@dataclass(frozen=True, slots=True)
+class RankOver:
+    """The place of a row by a column, among all rows or among those of one partition."""
+
+    function: str
+    column: ColumnName
+    descending: bool
+    partition: ColumnName | None = None
+
+    def sql(self, qualified: bool = True) -> str:
+        part = f"PARTITION BY {self.partition.sql(qualified)} " if self.partition else ""
+        return f"{self.function}() OVER ({part}ORDER BY {self.column.sql(qualified)}{' DESC' * self.descending})"
+
+
+Expression: TypeAlias = ColumnName | YearOf | AggregateOf | RankOver
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A comparison with a value, a column, or the one value that a query returns."""
+
+    left: Expression
+    operator: str
+    right: Any
+
+    def sql(self, qualified: bool = True) -> str:
+        right = self.right
+        if isinstance(right, SelectQuery):
+            text = f"({right.sql()})"
+        else:
+            text = right.sql(qualified) if is_dataclass(right) else format_literal(right)  # type: ignore[union-attr]
+        return f"{self.left.sql(qualified)} {self.operator} {text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A value between two others, both included."""
+
+    left: Expression
+    low: Any
+    high: Any
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"{self.left.sql(qualified)} BETWEEN {format_literal(self.low)} AND {format_literal(self.high)}"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A value that is one of several."""
+
+    left: ColumnName
+    values: tuple[Any, ...]
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"{self.left.sql(qualified)} IN ({', '.join(map(format_literal, self.values))})"
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    """A text with a beginning."""
+
+    left: ColumnName
+    prefix: str
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"{self.left.sql(qualified)} LIKE {format_literal(self.prefix + '%')}"
+
+
+@dataclass(frozen=True, slots=True)
+class IsMissing:
+    """A value that is NULL, or that is not."""
+
+    left: ColumnName
+    negated: bool = False
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"{self.left.sql(qualified)} IS {'NOT ' * self.negated}NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class IsAmong:
+    """A value that is among the results of a query with one column, or is not."""
+
+    left: ColumnName
+    query: SelectQuery
+    negated: bool = False
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"{self.left.sql(qualified)} {'NOT ' * self.negated}IN ({self.query.sql()})"
+
+
+@dataclass(frozen=True, slots=True)
+class EitherOf:
+    """At least one of two conditions."""
+
+    first: Condition
+    second: Condition
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"({self.first.sql(qualified)} OR {self.second.sql(qualified)})"
+
+
+Condition: TypeAlias = Compare | Within | OneOf | StartsWith | IsMissing | IsAmong | EitherOf
+
+
+@dataclass(frozen=True, slots=True)
+class JoinTo:
+    """INNER or LEFT JOIN of a table, where ``column`` (of that table) = ``other`` (of one before it)."""
+
+    kind: str
+    column: ColumnName
+    other: ColumnName
+
+    def sql(self) -> str:
+        word = "JOIN" if self.kind == "INNER" else f"{self.kind} JOIN"
+        return f"{word} {self.column.table} ON {self.column.sql()} = {self.other.sql()}"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """One key of an order."""
+
+    expression: Expression
+    descending: bool = False
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"{self.expression.sql(qualified)}{' DESC' * self.descending}"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectQuery:
+    """SELECT columns FROM table, with joins and clauses."""
+
+    columns: tuple[Expression, ...]
+    table: str
+    joins: tuple[JoinTo, ...] = ()
+    where: tuple[Condition, ...] = ()
+    group: tuple[ColumnName | YearOf, ...] = ()
+    having: tuple[Condition, ...] = ()
+    order: tuple[OrderKey, ...] = ()
+    limit: int | None = None
+    distinct: bool = False
+
+    def sql(self) -> str:
+        many = bool(self.joins)
+
+        def write(nodes: tuple[Any, ...], joint: str) -> str:
+            return joint.join(node.sql(many) for node in nodes)
+
+        parts = [f"SELECT {'DISTINCT ' * self.distinct}{write(self.columns, ', ')} FROM {self.table}"]
+        parts += [join.sql() for join in self.joins]
+        if self.where:
+            parts.append(f"WHERE {write(self.where, ' AND ')}")
+        if self.group:
+            parts.append(f"GROUP BY {write(self.group, ', ')}")
+        if self.having:
+            parts.append(f"HAVING {write(self.having, ' AND ')}")
+        if self.order:
+            parts.append(f"ORDER BY {write(self.order, ', ')}")
+        if self.limit is not None:
+            parts.append(f"LIMIT {self.limit}")
+        return " ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class SetQuery:
+    """UNION, INTERSECT or EXCEPT of two queries with one column each; ordered by that column or not."""
+
+    operator: str
+    left: SelectQuery
+    right: SelectQuery
+    ordered: bool = False
+    descending: bool = False
+
+    def sql(self) -> str:
+        order = f" ORDER BY 1{' DESC' * self.descending}" * self.ordered
+        return f"{self.left.sql()} {self.operator} {self.right.sql()}{order}"
+
+
+Query: TypeAlias = SelectQuery | SetQuery
+
+
+def is_ordered_query(query: Query) -> bool:
+    """Whether the order of the result's rows counts."""
+    return query.ordered if isinstance(query, SetQuery) else bool(query.order)
+
+
+def count_matches(query: Query) -> SelectQuery:
+    """Make the query for the number of rows that meet the conditions, before they are grouped or cut; for a set
+    operation, those of its left side."""
+    side = query.left if isinstance(query, SetQuery) else query
+    return SelectQuery((AggregateOf("COUNT"),), side.table, side.joins, side.where)
+
+
+def collect_conditions(node: Any, found: dict[tuple[str, str], list[Condition]]) -> None:
+    """Add the conditions on columns to ``found``, by (table, column)."""
+    left = getattr(node, "left", None)
+    if isinstance(left, YearOf):
+        left = left.column
+    if isinstance(left, ColumnName):
+        found.setdefault((left.table, left.name), []).append(node)
+    for field in fields(node) if is_dataclass(node) else ():
+        value = getattr(node, field.name)
+        for inner in value if isinstance(value, tuple) else (value,):
+            if is_dataclass(inner):
+                collect_conditions(inner, found)
+
+
+def list_words(query: Query) -> str:
+    """List the words of a query in alphabetical order, without its constants: the same for queries that differ in
+    nothing but these and the order of their parts."""
+    return " ".join(sorted(re.findall(r"[A-Za-z_][\w.]*|[<>=*]+", re.sub(r"'[^']*'", "", query.sql()))))

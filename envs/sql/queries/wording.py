@@ -1,0 +1,346 @@
+"""Ask for the result of a query in English, so that the question alone determines it.
+
+In the style "names" tables and columns have their names in the schema (`sale.quantity`); in the style "phrases" they
+have English ones, and a joined table is reached by possessives ("its product's supplier's name"). A question says which
+rows count, which columns are returned in which order, whether rows without a partner count, where NULL is a group, and
+what breaks ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...code.programs.dice import Dice
+from ..databases.contents import format_literal
+from ..databases.relations import Field, Schema
+from .query_tree import (
+    AggregateOf,
+    ColumnName,
+    Condition,
+    EitherOf,
+    Expression,
+    IsAmong,
+    IsMissing,
+    JoinTo,
+    OneOf,
+    OrderKey,
+    Query,
+    RankOver,
+    SelectQuery,
+    SetQuery,
+    StartsWith,
+    Within,
+    YearOf,
+)
+
+STYLES = ("names", "phrases")
+
+_NUMBERS = {
+    ">": ("is more than", "is greater than", "exceeds"),
+    ">=": ("is at least", "is no less than"),
+    "<": ("is less than", "is below"),
+    "<=": ("is at most", "is no more than"),
+    "=": ("is", "equals"),
+}
+_DATES = {
+    ">": ("is after", "is later than"),
+    ">=": ("is on or after",),
+    "<": ("is before", "is earlier than"),
+    "<=": ("is on or before",),
+    "=": ("is",),
+}
+_EXTREMES = {("MIN", True): "earliest", ("MAX", True): "latest", ("MIN", False): "smallest", ("MAX", False): "largest"}
+_SETS = {
+    "UNION": "occurs among {left} or among {right} (or both)",
+    "INTERSECT": "occurs both among {left} and among {right}",
+    "EXCEPT": "occurs among {left} but not among {right}",
+}
+
+
+def write_question(query: Query, schema: Schema, style: str, dice: Dice) -> str:
+    """Write the question to which ``query`` is the answer.
+
+    Args:
+        query: a query that `query_grammar` drew.
+        schema: of its database.
+        style: one of `STYLES`.
+        dice: chooses among wordings of one meaning.
+    """
+    return _Writer(query, schema, style, dice).write(query)
+
+
+class _Writer:
+    """The words for the tables of one query."""
+
+    def __init__(self, query: Query, schema: Schema, style: str, dice: Dice):
+        self.schema, self.dice, self.named = schema, dice, style == "names"
+        main = query.left if isinstance(query, SetQuery) else query
+        self.child = ""
+        self.owners = {main.table: ""}
+        for join in main.joins:
+            if schema[join.column.table].key != join.column.name:
+                self.child = join.column.table
+            else:
+                owner = self.owners[join.other.table]
+                self.owners[join.column.table] = f"{owner}{schema[join.column.table].singular}'s "
+
+    def write(self, query: Query) -> str:
+        """Write the whole question."""
+        if isinstance(query, SetQuery):
+            return self._write_set(query)
+        if self.child:
+            sentences = self._write_parents(query)
+        elif query.group:
+            sentences = self._write_groups(query)
+        elif all(isinstance(column, AggregateOf) for column in query.columns):
+            rows = self._plural(query.table) + self._clauses(query.where)
+            asked = self._join([self._name(column, "the") for column in query.columns])
+            sentences = [self.dice.one((f"Over all {rows}, compute {asked}.", f"Compute {asked} over all {rows}."))]
+        else:
+            sentences = self._write_rows(query)
+        sentences += [note for join in query.joins if (note := self._note(query, join))]
+        if query.order:
+            sentences.append(self._order(query.order))
+        if query.limit is not None:
+            first = "row" if query.limit == 1 else f"{query.limit} rows"
+            sentences.append(f"Return only the first {first}.")
+        return " ".join(sentences)
+
+    # Intents.
+
+    def _write_rows(self, query: SelectQuery) -> list[str]:
+        rows = self._singular(query.table) + self._clauses(query.where)
+        asked = self._join([self._name(column, "its") for column in query.columns])
+        ways = (f"For every {rows}, give {asked}.", f"List {asked} for every {rows}.", f"Show {asked} for each {rows}.")
+        each = "value" if len(query.columns) == 1 else "combination of values"
+        kept = f"Return each {each} only once." if query.distinct else "Do not remove duplicate rows."
+        return [self.dice.one(ways), kept]
+
+    def _write_groups(self, query: SelectQuery) -> list[str]:
+        rows = self._plural(query.table) + self._clauses(query.where)
+        keys = self._join([self._name(key, "their") for key in query.group])
+        asked = self._join([self._name(column, "the") for column in query.columns])
+        ways = (
+            f"Group all {rows} by {keys}. For each group, return {asked}.",
+            f"Divide all {rows} into groups by {keys}, and give {asked} of each group.",
+        )
+        found = [self.dice.one(ways)]
+        if any(self._is_nullable(query, key) for key in query.group):
+            found.append("NULL is a group of its own.")
+        return found + [f"Keep only groups for which {self._clause(one, 'the')}." for one in query.having]
+
+    def _write_parents(self, query: SelectQuery) -> list[str]:
+        rows = self._singular(query.table) + self._clauses(query.where)
+        asked = self._join([self._name(column, "its") for column in query.columns])
+        child = self.schema[self.child]
+        without = f"without any row of {child.name}" if self.named else f"without any {child.singular}"
+        ways = (f"For every {rows}, give {asked}.", f"List {asked} for every {rows}.")
+        found = [self.dice.one(ways), f"Include those {without}."]
+        return found + [f"Keep only those for which {self._clause(one, 'the')}." for one in query.having]
+
+    def _write_set(self, query: SetQuery) -> str:
+        table = query.left.table
+        left, right = (self._plural(table) + self._clauses(side.where) for side in (query.left, query.right))
+        relation = _SETS[query.operator].format(left=left, right=right)
+        column = self._name(query.left.columns[0], "the" if query.left.joins and not self.named else "")
+        found = [f"Give every value of {column} that {relation}. Return each value only once."]
+        found += [note for join in query.left.joins if (note := self._note(query.left, join))]
+        if query.ordered:
+            found.append(self._order((OrderKey(query.left.columns[0], query.descending),)))
+        return " ".join(found)
+
+    def _note(self, query: SelectQuery, join: JoinTo) -> str:
+        """Say what is not clear from the words so far: rows without a partner, and which of several ways is meant."""
+        table, owner, field = join.column.table, join.other.table, self.schema[join.other.table][join.other.name]
+        if table == self.child:
+            return ""
+        rows = self._plural(query.table)
+        missing = f"where {owner}.{field.name} is NULL"
+        if not self.named:
+            chain, partner = self.owners[owner].removesuffix("'s "), self.schema[table].singular
+            missing = f"whose {chain} has no {partner}" if chain else f"without any {partner}"
+        ways = (
+            ""
+            if not self.named or _count_ways(self.schema, query.table, table) < 2
+            else (f"The {table} meant is that of {owner}.{field.name}. ")
+        )
+        if not field.nullable:
+            return ways.strip()
+        if join.kind == "INNER":
+            return f"{ways}Leave out {rows} {missing}."
+        return f"{ways}Include {rows} {missing}, with NULL as the {table}'s values."
+
+    def _order(self, keys: Sequence[OrderKey]) -> str:
+        texts = []
+        for key in keys:
+            kind = self._kind(key.expression)
+            words = {
+                "date": ("earliest first", "latest first"),
+                "text": ("alphabetically", "in reverse alphabetical order"),
+            }
+            way = words.get(kind, ("ascending", "descending"))[key.descending]
+            texts.append(f"{self._name(key.expression, 'the')} ({way})")
+        first = self.dice.one(("Sort by", "Order the rows by"))
+        return f"{first} {texts[0]}{''.join(f', then by {text}' for text in texts[1:])}."
+
+    # Conditions.
+
+    def _clauses(self, conditions: Sequence[Condition], table: str = "") -> str:
+        """Write conditions behind the noun for the rows; the nested ones are the last."""
+        if not conditions:
+            return ""
+        if self.named:
+            return " where " + " and ".join(self._clause(one, "", table) for one in conditions)
+        texts = [self._clause(one, "whose", table) for one in conditions]
+        return " " + " and ".join(texts)
+
+    def _clause(self, condition: Condition, lead: str, table: str = "") -> str:
+        """Write one condition; ``table``: the one that it is about, where that is not one of the outermost query."""
+        if isinstance(condition, EitherOf):
+            inner = [self._clause(one, "its", table) for one in (condition.first, condition.second)]
+            text = f"{inner[0]} or {inner[1]} (or both)"
+            return f"({text})" if self.named else f"for which {text}"
+        if isinstance(condition, IsAmong) and condition.query.table != condition.left.table:
+            inner = self.schema[condition.query.table]
+            some = "no" if condition.negated else "at least one"
+            where = [one for one in condition.query.where if not _is_guard(one, condition)]
+            owner = "" if table else self.owners[condition.left.table].removesuffix("'s ")
+            there = f"for which the {owner} has {some} {inner.singular}" if owner else f"with {some} {inner.singular}"
+            if self.named:
+                key = condition.query.columns[0].sql()
+                there = f"there is {some} row of {inner.name} with {key} = {condition.left.sql()}"
+            return there + self._wrapped(inner.name, where)
+        subject = self._name(condition.left, lead, table)
+        if isinstance(condition, IsAmong):
+            inner = self.schema[condition.query.table]
+            same = self._name(condition.left, "the", condition.query.table)
+            some = f"at least one {self._singular(inner.name)}"
+            return f"{subject} equals {same} of {some}{self._wrapped(inner.name, condition.query.where)}"
+        return f"{subject} {self._predicate(condition)}"
+
+    def _predicate(self, condition: Any) -> str:
+        dated = self._kind(condition.left) == "date"
+        if isinstance(condition, IsMissing):
+            return self.dice.one(
+                ("is known (not NULL)", "is not NULL") if condition.negated else ("is missing (NULL)", "is NULL")
+            )
+        if isinstance(condition, Within):
+            low, high = map(_quote, (condition.low, condition.high))
+            return f"is {'from' if dated else 'between'} {low} {'to' if dated else 'and'} {high} (both included)"
+        if isinstance(condition, OneOf):
+            return f"is {' or '.join(map(format_literal, condition.values))}"
+        if isinstance(condition, StartsWith):
+            return f"begins with {format_literal(condition.prefix)}"
+        if isinstance(condition.right, SelectQuery):
+            words = self.dice.one((_DATES if dated else _NUMBERS)[condition.operator])
+            return f"{words} {self._one_value(condition.right)}"
+        if isinstance(condition.left, YearOf):
+            return f"is {condition.right}"
+        if condition.operator == "<>":
+            known = isinstance(condition.left, ColumnName) and self._field(condition.left).nullable
+            return f"is {'known and ' if known else ''}not {format_literal(condition.right)}"
+        words = self.dice.one((_DATES if dated else _NUMBERS)[condition.operator])
+        return f"{words} {_quote(condition.right) if dated else format_literal(condition.right)}"
+
+    def _one_value(self, query: SelectQuery) -> str:
+        """Name the value of an aggregate over all rows of a table."""
+        aggregate = query.columns[0]
+        assert isinstance(aggregate, AggregateOf)
+        assert aggregate.column is not None
+        what = self._name(aggregate.column, "", query.table)
+        kind = (
+            "average" if aggregate.function == "AVG" else _EXTREMES[aggregate.function, self._kind(aggregate) == "date"]
+        )
+        rows = self._plural(query.table)
+        return f"the {kind} {what} of all {rows}{self._wrapped(query.table, query.where)}"
+
+    def _wrapped(self, table: str, conditions: Sequence[Condition]) -> str:
+        return f" (only those{self._clauses(conditions, table)})" if conditions else ""
+
+    # Columns and tables.
+
+    def _singular(self, table: str) -> str:
+        return f"row of {table}" if self.named else self.schema[table].singular
+
+    def _plural(self, table: str) -> str:
+        return f"rows of {table}" if self.named else self.schema[table].plural
+
+    def _field(self, column: ColumnName) -> Field:
+        return self.schema[column.table][column.name]
+
+    def _name(self, one: Expression, lead: str, table: str = "") -> str:
+        """Name a column or what is computed of it. ``lead`` stands before a column ("its", "whose", "the"); ``table``
+        is as in `_clause`."""
+        if isinstance(one, YearOf):
+            if lead == "whose":
+                return f"{self._name(one.column, lead, table)}'s year"
+            return f"the year of {self._name(one.column, lead, table)}"
+        if isinstance(one, AggregateOf):
+            return self._aggregate(one)
+        if isinstance(one, RankOver):
+            kind, last = self._kind(one.column), one.descending
+            best = {"date": ("earliest", "latest")}.get(kind, ("lowest", "highest"))[last]
+            part = f" with the same {self._name(one.partition, '')}" if one.partition else ""
+            by = f"its rank by {self._name(one.column, 'the')} among the listed rows{part}"
+            return f"{by} (1 is the {best}; equal values share a rank, and a gap follows)"
+        if self.named:
+            return one.sql()
+        owner = "" if table else self.owners.get(one.table, "")
+        return f"{lead} {owner}{self._field(one).phrase}".strip()
+
+    def _aggregate(self, one: AggregateOf) -> str:
+        column = one.column
+        rows = self.child or next(iter(self.owners))
+        many = self._plural(rows)
+        if self.child and not self.named:
+            many = f"its {many}"
+        elif self.child:
+            many += " that refer to it"
+        if column is None or column.name == self.schema[column.table].key:
+            return f"the number of {many}"
+        what = self._name(column, "the")
+        if self.child:
+            what += f" of {many}"
+        if one.function == "COUNT" and one.distinct:
+            return f"the number of different values of {what} (without NULL)"
+        if one.function == "COUNT":
+            return f"the number of {many} {'where' if self.named else 'whose'} {self._name(column, '')} is not NULL"
+        if one.function in ("SUM", "AVG"):
+            return f"the {'sum' if one.function == 'SUM' else 'average'} of {what}"
+        return f"the {_EXTREMES[one.function, self._kind(column) == 'date']} value of {what}"
+
+    def _kind(self, one: Expression) -> str:
+        """Return "date", "text" or "number"."""
+        if isinstance(one, ColumnName):
+            kind = self._field(one).kind
+            return {"date": "date", "name": "text", "pick": "text"}.get(kind, "number")
+        if isinstance(one, AggregateOf) and one.function in ("MIN", "MAX") and one.column:
+            return self._kind(one.column)
+        return "number"
+
+    def _is_nullable(self, query: SelectQuery, one: ColumnName | YearOf) -> bool:
+        column = one.column if isinstance(one, YearOf) else one
+        outer = any(join.kind == "LEFT" and join.column.table == column.table for join in query.joins)
+        return outer or self._field(column).nullable
+
+    def _join(self, parts: Sequence[str]) -> str:
+        if len(parts) < 2:
+            return parts[0]
+        return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _is_guard(condition: Condition, among: IsAmong) -> bool:
+    """Whether a condition only keeps NULL out of the values of NOT IN."""
+    return isinstance(condition, IsMissing) and condition.negated and condition.left == among.query.columns[0]
+
+
+def _quote(value: Any) -> str:
+    return value if isinstance(value, str) else format_literal(value)
+
+
+def _count_ways(schema: Schema, table: str, other: str) -> int:
+    """Count the ways from a table to another through parents."""
+    if table == other:
+        return 1
+    return sum(_count_ways(schema, field.values[0], other) for field in schema[table].parents)

@@ -1,0 +1,210 @@
+"""Text to SQL, on databases and with questions that are made from a seed."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...checks import check_count, check_number
+from ...rewards import Verdict
+from ...rewards.answers import MAX_PROGRAM, fenced, query_in
+from ...rewards.verifiers.sql import compare_results
+from ..code.programs.dice import Dice
+from ..param_space import ChoiceAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from ..splits import split_of
+from .databases.contents import Rows, draw_rows, format_row, make_database
+from .databases.relations import Schema
+from .queries.query_grammar import Plan, draw_plan, draw_query
+from .queries.query_steps import write_steps
+from .queries.query_tree import Query, count_matches, is_ordered_query, list_words
+from .queries.witnesses import Witnesses, find_witnesses
+from .queries.wording import STYLES, write_question
+
+# Queries that are drawn on one database, and queries for which witnesses are sought.
+_DRAWS, _TRIES = 8, 5
+# Rows of a result, at most, and rows that meet the conditions, at least.
+_MOST_ROWS, _FEWEST_MATCHES = 40, 3
+REQUEST = (
+    "Answer with one SQLite query. It must return exactly these columns in this order, and be right for any contents "
+    "of the tables. Round nothing; years are integers; aggregates skip NULL."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTask:
+    """What a task keeps.
+
+    Args:
+        plan: the schema, and the tables that are joined.
+        seed: of the contents of the first database.
+        query: the right query.
+        witnesses: databases, with its results.
+    """
+
+    plan: Plan
+    seed: int
+    query: Query
+    witnesses: Witnesses
+
+
+class TextToSQL(Question):
+    """Write a query that answers a question about a database.
+
+    Description:
+        A schema of one of nine domains (a shop, a hospital, a league, ...), a few of its rows, and a question. The
+        query is run on several databases with this schema, which are chosen so that queries with one mistake (a join,
+        a bound, NULL, DISTINCT, an aggregate, the order, a column, ...) have another result on at least one of them.
+
+    Parameters:
+        joins (0 to 2; open from 0 to 3): how many tables are joined to the first one.
+        tables (0 to 2; open from 0 to 4): how many further tables the database has.
+        nesting (0 to 2): how many queries stand in one another within the conditions.
+        clauses (1 to 4; open from 1 to 6): how many conditions, aggregates, groupings, sort keys and limits there are.
+        noise (0 to 2; open from 0 to 4): how many further columns there are, often with names like those of others.
+        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
+
+    Observation:
+        CREATE TABLE statements with sample rows in comments, and a question such as ``For every sale whose product's
+        price is at least 12, give its quantity and its store's name.``
+
+    Actions:
+        Text with one query, best in a block ```` ```sql ````. It may only read; what writes, attaches, sets a pragma or
+        takes too long is refused with an error.
+
+    Reward:
+        1 if the query has the right result on every database, 0 otherwise. Rows count as often as they occur, and in
+        order where the question asks for one. Columns count by place, not by name; numbers at 12 significant digits,
+        1 = 1.0, but not '1'.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The task of Spider (arXiv 1809.08887), judged on several databases as in "Semantic Evaluation for Text-to-SQL
+        with Distilled Test Suites" (arXiv 2010.02840); schemas, data and questions generated here.
+
+    Args:
+        seconds: CPU time of an answer on all databases together.
+        sample_rows: rows of each table that the prompt shows.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("joins", 0, 2, limits=(0, 3)),
+            IntAxis("tables", 0, 2, limits=(0, 4)),
+            IntAxis("nesting", 0, 2),
+            IntAxis("clauses", 1, 4, limits=(1, 6)),
+            IntAxis("noise", 0, 2, limits=(0, 4)),
+            ChoiceAxis("wording", STYLES),
+        ]
+    )
+    default_answer_format = "whole"
+    answer_form = "program"
+    max_answer = MAX_PROGRAM
+    strips_marks: ClassVar[bool] = False
+    supplies = frozenset({"sql_reference"})
+
+    def __init__(self, *, seconds: float = 2.0, sample_rows: int = 2, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.seconds = check_number("seconds", seconds, low=0.01)
+        self.sample_rows = check_count("sample_rows", sample_rows, low=0)
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        dice = Dice(rng)
+        best: QueryTask | None = None
+        rows: Rows = {}
+        tries = 0
+        while best is None or (tries < _TRIES and not best.witnesses.is_good):
+            plan = draw_plan(dice, params["joins"], params["tables"], params["noise"])
+            seed = dice.below(1 << 40)
+            drawn = draw_rows(plan.schema, seed)
+            with contextlib.closing(make_database(plan.schema, drawn)) as connection:
+                query = self._draw_good_query(dice, plan, drawn, connection, params)
+            if query is None:
+                continue
+            tries += 1
+            witnesses = find_witnesses(query, plan.schema, drawn, seed)
+            if best is None or len(witnesses.survivors) < len(best.witnesses.survivors):
+                best, rows = QueryTask(plan, seed, query, witnesses), drawn
+        plan, query = best.plan, best.query
+        question = write_question(query, plan.schema, params["wording"], dice)
+        gold = query.sql()
+        return Task(
+            f"{_show(plan.schema, rows, self.sample_rows)}\n\n{question}\n{REQUEST}",
+            reference=gold,
+            solution=fenced(gold, "sql"),
+            content=f"{plan.schema.ddl}\n{best.seed}\n{gold}",
+            split_key=list_words(query),
+            data=best,
+        )
+
+    def _draw_good_query(
+        self, dice: Dice, plan: Plan, rows: Rows, connection: sqlite3.Connection, params: dict[str, Any]
+    ) -> Query | None:
+        """Draw a query of this split that has a result worth asking for."""
+        for _ in range(_DRAWS):
+            query = draw_query(dice, plan, rows, params["clauses"], params["nesting"])
+            # The split is known before the databases are made, which takes most of the time.
+            in_split = query and (self.split == "all" or split_of(list_words(query)) == self.split)
+            if query and in_split and _has_result(connection, query):
+                return query
+        return None
+
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str:
+        """Return a query that answers another question about the same database."""
+        known: QueryTask = episode.data
+        rows = draw_rows(known.plan.schema, known.seed)
+        dice = Dice(rng)
+        while True:
+            query = draw_query(dice, known.plan, rows, self._params["clauses"], self._params["nesting"])
+            if query and query != known.query:
+                return fenced(query.sql(), "sql")
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        known: QueryTask = task.data
+        expected = known.witnesses.expected
+        return compare_results(query_in(answer), expected, ordered=is_ordered_query(known.query), seconds=self.seconds)
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """A clause a line."""
+        return [*write_steps(task.data.query), self.oracle(task)]
+
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        if name != "sql_reference":
+            return super().compute_extra(subject, name)
+        scripts = [_write_script(database.image) for database, _ in subject.data.witnesses.expected]
+        return {"schema": scripts, "gold": subject.reference}
+
+
+def _has_result(connection: sqlite3.Connection, query: Query) -> bool:
+    """Whether a query returns some rows, not too many, not only NULL and 0, and not of very few matching rows."""
+    if connection.execute(count_matches(query).sql()).fetchone()[0] < _FEWEST_MATCHES:
+        return False
+    found = connection.execute(query.sql()).fetchall()
+    return 0 < len(found) <= _MOST_ROWS and any(value for row in found for value in row)
+
+
+def _show(schema: Schema, rows: Rows, number: int) -> str:
+    """Write the tables, each with its first rows."""
+    lines = []
+    for relation, create in zip(schema.relations, schema.ddl.split("\n")):
+        lines += [create, *(f"-- {format_row(row)}" for row in rows[relation.name][:number])]
+    return "\n".join(lines)
+
+
+def _write_script(image: bytes) -> str:
+    """Write the statements that make a database."""
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(image)
+    lines = [line for line in connection.iterdump() if line.startswith(("CREATE", "INSERT"))]
+    connection.close()
+    return "\n".join(lines)
+
+
+register("palaestra/TextToSQL-v0", f"{__name__}:TextToSQL")

@@ -1,0 +1,35 @@
+"""Near misses: every kind of mistake, and none that is no query."""
+
+from __future__ import annotations
+
+import contextlib
+
+from palaestra.envs.sql.databases.contents import draw_rows, make_database
+from palaestra.envs.sql.queries.near_misses import near_misses
+
+from .shop import QUERY, SCHEMA
+
+
+def test_a_query_is_missed_in_every_part():
+    found = {(kind, query.sql()) for kind, query in near_misses(QUERY, SCHEMA)}
+    plain = QUERY.sql()
+    expected = {
+        ("join", plain.replace("JOIN", "LEFT JOIN")),
+        ("comparison", plain.replace(">", ">=")),
+        ("comparison", plain.replace(">", "<")),
+        ("condition", plain.replace("WHERE sale.price > 3.5 ", "")),
+        ("distinct", plain.replace("SELECT", "SELECT DISTINCT")),
+        ("column", plain.replace("sale.price, store.name", "store.name, sale.price")),
+        ("column", plain.replace("SELECT sale.price", "SELECT sale.cost")),
+        ("order", plain.replace("BY sale.price", "BY sale.price DESC")),
+        ("order", plain.replace(", sale.sale_id DESC", "")),
+        ("limit", plain.replace("LIMIT 2", "LIMIT 3")),
+        ("limit", plain.replace("LIMIT 2", "LIMIT 1")),
+    }
+    assert expected <= found
+
+
+def test_every_near_miss_runs():
+    with contextlib.closing(make_database(SCHEMA, draw_rows(SCHEMA, 0))) as connection:
+        for _, query in near_misses(QUERY, SCHEMA):
+            connection.execute(query.sql()).fetchall()

@@ -1,0 +1,50 @@
+"""Witnesses: databases on which near misses have other results."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+
+from palaestra.envs.sql.databases.contents import draw_rows, make_database
+from palaestra.envs.sql.queries.query_tree import AggregateOf, ColumnName, Compare, JoinTo, SelectQuery
+from palaestra.envs.sql.queries.witnesses import FEWEST, MOST, choose_focus, find_witnesses
+from palaestra.rewards.verifiers.sql import compare_results
+
+from .shop import COST, PRICE, QUERY, SCHEMA
+
+
+def test_every_near_miss_of_a_plain_query_is_told_on_some_database():
+    witnesses = find_witnesses(QUERY, SCHEMA, draw_rows(SCHEMA, 1), 1)
+    assert witnesses.survivors == ()
+    assert FEWEST <= len(witnesses.expected) <= MOST
+    assert {"join", "comparison", "order", "limit", "column", "distinct", "condition"} <= set(witnesses.near_misses)
+    for wrong in (QUERY.sql().replace(">", ">="), QUERY.sql().replace("JOIN", "LEFT JOIN")):
+        assert not compare_results(wrong, witnesses.expected, ordered=True).success
+    assert compare_results(QUERY.sql().lower(), witnesses.expected, ordered=True).success
+
+
+def test_an_equivalent_query_survives_and_is_accepted():
+    # No sale is without price, so that both count the same.
+    query = SelectQuery((AggregateOf("COUNT", PRICE),), "sale")
+    witnesses = find_witnesses(query, SCHEMA, draw_rows(SCHEMA, 2), 2)
+    assert ("null", "SELECT COUNT(*) FROM sale") in witnesses.survivors
+    assert compare_results("SELECT COUNT(*) FROM sale", witnesses.expected, ordered=False).success
+
+
+def test_a_bound_at_the_mean_is_told_by_a_flat_column():
+    query = SelectQuery(
+        (AggregateOf("COUNT"),), "sale", where=(Compare(COST, ">", SelectQuery((AggregateOf("AVG", COST),), "sale")),)
+    )
+    assert [focus.flat for focus in choose_focus(query, SCHEMA)] == [None, ("sale", "cost")]
+    witnesses = find_witnesses(query, SCHEMA, draw_rows(SCHEMA, 3), 3)
+    assert all("cost >= (SELECT AVG(cost)" not in sql for _, sql in witnesses.survivors)
+
+
+def test_witnesses_keep_the_references_of_the_schema():
+    join = JoinTo("LEFT", ColumnName("store", "store_id"), ColumnName("sale", "store_id"))
+    query = replace(QUERY, joins=(join,), limit=None)
+    for seed in range(5):
+        for database, _ in find_witnesses(query, SCHEMA, draw_rows(SCHEMA, seed), seed).expected:
+            with contextlib.closing(make_database(SCHEMA, {"store": [], "sale": []})) as connection:
+                connection.deserialize(database.image)
+                assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
