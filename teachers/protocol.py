@@ -25,6 +25,7 @@ from .requests import check_requests
 T = TypeVar("T")
 
 ORIGINS = ("warmup", "explore", "exploit", "replay", "edit", "review")
+OUTCOMES = 20_000  # of a run, for a teacher that was not given their number
 # Sums of floating-point rewards may overshoot the declared range by rounding; this share of its width is forgiven.
 RANGE_SLACK = 1e-6
 
@@ -281,6 +282,20 @@ class Teacher(ABC):
         if evidence:
             self._learn(evidence)
 
+    def expect(self, outcomes: int) -> None:
+        """Set how many outcomes the run is going to bring, before the first of them.
+
+        Windows that are a share of the run follow it; most teachers have none. Without it, and where none is said, a
+        run has `OUTCOMES`. A saved teacher goes on with the number that it was saved with.
+
+        Raises:
+            InputError: ``outcomes`` is below 1, or outcomes have been observed.
+        """
+        check_count("outcomes", outcomes, low=1)
+        if self._counts["observed"]:
+            raise InputError(f"expect({outcomes}) comes after {self._counts['observed']} outcomes; call it before any.")
+        self._expect(int(outcomes))
+
     def sample(self) -> Any:
         """Draw one task without an id, to be answered by `update`."""
         return self._draw(1)[0].task
@@ -382,6 +397,9 @@ class Teacher(ABC):
     @abstractmethod
     def _learn(self, evidence: list[Evidence]) -> None:
         """Update on one batch, in the order given."""
+
+    def _expect(self, outcomes: int) -> None:  # noqa: B027 - a teacher whose windows are fixed has nothing to set
+        pass
 
     def _metrics(self) -> dict[str, float]:
         return {}
