@@ -92,7 +92,7 @@ def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, ch
 
     built = make_teacher(teacher, student.space, seed, {"oracle": frontier})
     built.expect(episodes)
-    clock, batches, mastered, proposing, observing = time.perf_counter, [], [], 0.0, 0.0
+    clock, batches, mastered, proposing, observing = time.process_time, [], [], 0.0, 0.0
     for checkpoint in range(1, checkpoints + 1):
         while (left := checkpoint * episodes // checkpoints - student.practised) > 0:
             start = clock()

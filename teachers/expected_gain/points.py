@@ -16,14 +16,15 @@ from ..protocol import restore_array
 from ..sampling import pick
 from .gains import add_return, fit_gains
 
-MOST = 64  # points kept; the one with the least value makes way
+MOST = 32  # points kept; the one with the least value makes way
 SCALES = np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0])  # outcomes of a point over which its returns are weighted
 SMALLEST, LARGEST = 0.02, 0.5  # length of a variation along an axis, drawn evenly on a logarithmic scale
-MOVED = 0.3  # share of the axes that a variation moves, at least one
+MOVED = 0.5  # chance that a variation moves the axis that matters most; others by what they matter, at least one
 ALIKE = 0.05  # a variation whose return is that near to its origin's is taken for the same task
 SOLVED = 0.9  # returns from which on a task is no discovery
-MEMORY = 0.3  # least weight of the newest return in a point's level
-FEWEST = 3  # visits from which on the agreement of a point's returns is measured
+MEMORY = 0.5  # least weight of the newest return in a point's level
+FEWEST = 3  # visits from which on the agreement of a point's returns is measured, and a gain may be proven
+CERTAIN = 3.0  # standard errors by which a gain is proven
 
 
 class Points:
@@ -38,6 +39,7 @@ class Points:
     discoveries: neither failures, nor solved, nor like their origin.
 
     Attributes:
+        moves: whether some point's gain was ever proven.
         reliability: in [0, 1], the share of the possible variance of returns that is not chance when a task is repeated
             (an intraclass correlation): 1 without noise, 0 where every return is 0 or 1 by chance.
     """
@@ -51,14 +53,17 @@ class Points:
         self.level, self.value = np.zeros(MOST), np.zeros(MOST)
         self.size = self._born = 0
         self._record = 0.0
+        self.moves = False
         self._chance = np.array([0.5, 1.0])  # variance by chance, and possible variance; forgotten slowly
 
     @property
     def reliability(self) -> float:
         return float(min(max(1 - self._chance[0] / self._chance[1], 0.0), 1.0))
 
-    def draw(self, k: int, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def draw(self, k: int, share: float, matters: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw k tasks, a ``share`` of them variations; there must be a point.
+
+        ``matters``, float64[d] in [0, 1], is how much the return depends on each axis.
 
         Returns:
             (float64[k, d] tasks, int[k] ids of the points that they are or come from, bool[k] whether they vary).
@@ -68,7 +73,7 @@ class Points:
         at = np.where(
             varied, pick((self._hits[:m] / self._tries[:m]) ** 2, k, rng), pick(self.value[:m] + 1e-9, k, rng)
         )
-        moved = rng.random((k, d)) < max(MOVED, 1 / d)
+        moved = rng.random((k, d)) < MOVED * np.maximum(matters / matters.max(initial=1e-9), 0.1)
         moved[np.arange(k), rng.integers(d, size=k)] |= ~moved.any(1)
         length = SMALLEST * (LARGEST / SMALLEST) ** rng.random((k, 1))
         step = np.where(rng.random((k, d)) < 0.5, -length, length) * (moved & varied[:, None])
@@ -110,7 +115,9 @@ class Points:
         if not m:
             return
         sums, level, visits = self._sums[:, :, :m], self.level[:m], self._visits[:m]
-        gain = np.maximum(fit_gains(sums).gain, 0.0)
+        known = fit_gains(sums)
+        gain = np.maximum(known.gain, 0.0)
+        self.moves |= bool(((known.gain > CERTAIN * np.sqrt(known.variance)) & (visits >= FEWEST)).any())
         self._record = max(0.9999 * self._record, float(gain.max()))
         self.value[:m] = (gain**2 + 4 * level * (1 - level) * self._record**2 / visits) * (1 - level)
         w, a, r, aa, ar, rr = sums[1]
@@ -132,6 +139,7 @@ class Points:
             "chance": self._chance.tolist(),
             "record": self._record,
             "born": self._born,
+            "moves": self.moves,
         }
 
     @classmethod
@@ -149,5 +157,5 @@ class Points:
             array[:m] = restore_array(saved[name], array[:m])
             points._sums[:, :, :m] = restore_array(saved["sums"], points._sums[:, :, :m])
         points._chance = restore_array(saved["chance"], points._chance)
-        points._record, points._born = float(saved["record"]), int(saved["born"])
+        points._record, points._born, points.moves = float(saved["record"]), int(saved["born"]), bool(saved["moves"])
         return points

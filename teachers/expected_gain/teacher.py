@@ -32,7 +32,7 @@ WINDOW, REFIT = 0.05, 0.00375  # shares of the run's outcomes
 SHORTEST, SOONEST = 100, 8  # window and refit of short runs, in outcomes
 RESERVE = 0.05  # least share of the draws for cells, and for points
 VALUED = 4  # outcomes between valuations of the points
-VARIED = 0.33  # share of the draws of points that are variations
+VARIED = 0.25  # share of the draws of points that are variations
 TABLE = 2**17  # elements of the tables made when densities are computed
 FEWEST_VISITS = 3  # an arm with fewer outcomes counts as promising as the best one
 
@@ -72,6 +72,7 @@ class _CellPlaces:
     def __init__(self, dimension: int, window: int, scales: np.ndarray):
         self.points, self.returns = np.zeros((window, dimension)), np.zeros(window)
         self.scales, self.count = scales, 0
+        self.matters = np.ones(dimension)  # how far each axis is cut
         self._set_cells(np.zeros((0, dimension)), np.zeros((0, dimension)), np.zeros(0))
 
     def add(self, records: Sequence[Sequence[float]], returns: Sequence[float]) -> None:
@@ -87,6 +88,7 @@ class _CellPlaces:
         n = len(cells.low)
         found = fit_gains(sum_moments(ages_within(cells.index, n), returns, cells.index, n, self.scales))
         chances = focus.weigh(found, found.value, found.level, cells.volume, outcomes)
+        self.matters = 1 - (cells.high - cells.low).mean(0)
         widening = margin * (cells.high - cells.low)
         self._set_cells(np.maximum(cells.low - widening, 0.0), np.minimum(cells.high + widening, 1.0), chances)
 
@@ -109,6 +111,7 @@ class _CellPlaces:
     def save(self) -> dict[str, Any]:
         n = min(self.count, len(self.returns))
         arrays = {"points": self.points[:n], "returns": self.returns[:n], "low": self.low, "high": self.high}
+        arrays["matters"] = self.matters
         lists = {name: array.tolist() for name, array in {**arrays, "chances": self.chances}.items()}
         return {"count": self.count, **lists}
 
@@ -118,6 +121,7 @@ class _CellPlaces:
         points, returns = _array(saved["points"], n, d), _array(saved["returns"], n)
         chances = np.array(saved["chances"], dtype=np.float64)
         low, high = (_array(saved[name], len(chances), d) for name in ("low", "high"))
+        self.matters = _array(saved["matters"], d)
         self.points[:n], self.returns[:n], self.count = points, returns, count
         self._set_cells(low, high, chances)
 
@@ -276,12 +280,12 @@ class Palaestra(Teacher):
             return [Draw(i, arms.task(i, rng), p, o) for i, p, o in zip(drawn.tolist(), prob.tolist(), origins)]
         cube, cells, points = self.domain, self._places, self._points
         assert isinstance(cells, _CellPlaces)
-        share = RESERVE + (1 - 2 * RESERVE) * points.reliability if points.size else 0.0
+        share = RESERVE + (1 - 2 * RESERVE) * points.reliability * (1.0 if points.moves else 0.5) if points.size else 0.0
         again = ~free & (self._rng.random(k) < share)
         cell = ~free & ~again & (len(cells.chances) > 0)
         drawn, ids, varied = self._rng.random((k, cube.dimension)), np.full(k, -1), np.zeros(k, dtype=bool)
         if again.any():
-            drawn[again], ids[again], varied[again] = points.draw(int(again.sum()), VARIED, self._rng)
+            drawn[again], ids[again], varied[again] = points.draw(int(again.sum()), VARIED, cells.matters, self._rng)
         if cell.any():
             drawn[cell] = cells.draw(int(cell.sum()), self._rng)
         density = np.full(k, self.floor + (1 - self.floor) * (1 - share))
