@@ -57,7 +57,7 @@ class _Focus:
         self.share = best / (best + EXHAUSTED * self.record) if self.record > 0 else 1.0
         self.gain = math.sqrt(best)
         room = _normalise(volume * np.maximum(1 - level, 0.0), volume)
-        focus = _normalise(volume * value, room)
+        focus = _normalise(volume * value * np.maximum(1 - level, 0.0), room)
         return self.share * focus + (1 - self.share) * room
 
 
