@@ -60,7 +60,9 @@ class Points:
     def reliability(self) -> float:
         return float(min(max(1 - self._chance[0] / self._chance[1], 0.0), 1.0))
 
-    def draw(self, k: int, share: float, matters: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def draw(
+        self, k: int, share: float, matters: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw k tasks, a ``share`` of them variations; there must be a point.
 
         ``matters``, float64[d] in [0, 1], is how much the return depends on each axis.

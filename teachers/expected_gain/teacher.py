@@ -280,7 +280,9 @@ class Palaestra(Teacher):
             return [Draw(i, arms.task(i, rng), p, o) for i, p, o in zip(drawn.tolist(), prob.tolist(), origins)]
         cube, cells, points = self.domain, self._places, self._points
         assert isinstance(cells, _CellPlaces)
-        share = RESERVE + (1 - 2 * RESERVE) * points.reliability * (1.0 if points.moves else 0.5) if points.size else 0.0
+        share = (
+            RESERVE + (1 - 2 * RESERVE) * points.reliability * (1.0 if points.moves else 0.5) if points.size else 0.0
+        )
         again = ~free & (self._rng.random(k) < share)
         cell = ~free & ~again & (len(cells.chances) > 0)
         drawn, ids, varied = self._rng.random((k, cube.dimension)), np.full(k, -1), np.zeros(k, dtype=bool)

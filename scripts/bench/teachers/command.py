@@ -1,8 +1,8 @@
 """``palaestra bench teachers``: teachers compared on simulated and real students, uniform practice always among them.
 
 T1 a student whose tasks open up one after the other; T2 what a teacher costs; T3 bandits over categories; T4 choosing
-prompts and sharing out attempts; T5 scores of levels against exact regret; T7 a tiny language model (slow, not among
-the defaults).
+prompts and sharing out attempts; T5 scores of levels against exact regret; T6 as T1 on irregular spaces, and T7 a tiny
+language model (both slow, not among the defaults).
 
 Every run is a record in OUT/results.jsonl as soon as it is done: a benchmark that was stopped goes on where it was when
 the same command is given again. OUT/summary.json and OUT/report.html are written at the end, and after Ctrl-C. A
@@ -13,6 +13,7 @@ examples:
   palaestra bench teachers --tables T1 --teachers alp-gmm riac "alp-gmm history=100" --seeds 3 --episodes 5000
   palaestra bench teachers --tables T1 T3 --teacher my_module:MyTeacher --out runs/mine --jobs 4
   palaestra bench teachers --tables T1 --settings 2d 3d --teachers riac covar-gmm
+  palaestra bench teachers --tables T6 --teachers palaestra alp-gmm rlve-down
   palaestra bench teachers --tables T7 --seeds 5
 """
 
@@ -45,9 +46,10 @@ TABLES = {
     "T3": f"{BESIDE}.categories:TABLE",
     "T4": f"{BESIDE}.selection:TABLE",
     "T5": f"{BESIDE}.regret:TABLE",
+    "T6": f"{BESIDE}.irregular:TABLE",
     "T7": "palaestra.scripts.bench.teachers.language_model:TABLE",
 }
-SLOW = ("T7",)
+SLOW = ("T6", "T7")
 
 
 @dataclass(frozen=True)
