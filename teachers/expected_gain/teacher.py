@@ -211,8 +211,9 @@ class Palaestra(Teacher):
         space: ParamSpace, Box, Discrete, `FiniteTasks` or `discretise`.
         floor: share of proposals that are uniform.
         window: outcomes from which the cells of a cube are made; None: 5 % of the run (see `expect`), at least 100.
-        refit: outcomes between fits of a cube's cells; None: 0.375 % of the run, at least 8. Arms need no cells: for them a fit is due after 8 outcomes (or ``refit``
-            if that is less), or a sixteenth of their number if that is more.
+        refit: outcomes between fits of a cube's cells; None: 0.375 % of the run, at least 8. Arms need no cells: for
+            them a fit is due after 8 outcomes (or ``refit`` if that is less), or a sixteenth of their number if that is
+            more.
         margin: widening of a drawn cell on every side, as a share of its own sides.
         scales: outcomes of a place over which its returns are weighted, ascending.
         seed, return_range, max_in_flight: see `Teacher`.
