@@ -297,8 +297,11 @@ class Palaestra(Teacher):
         density[again] = np.nan
         if not len(cells.chances):
             origins = ["exploit" if a else "warmup" for a in again.tolist()]
+        tasks = cube.decode_all(drawn)
+        if any(cube.sizes):  # of axes whose values are counted, all points of a value are one
+            drawn = np.array([cube.encode(task) for task in tasks])
         records = zip(drawn.tolist(), ids.tolist(), varied.tolist())
-        return [Draw([*r], *rest) for r, *rest in zip(records, cube.decode_all(drawn), density.tolist(), origins)]
+        return [Draw([*r], *rest) for r, *rest in zip(records, tasks, density.tolist(), origins)]
 
     def _record(self, task: Any) -> Any:
         return (
