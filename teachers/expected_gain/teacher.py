@@ -105,7 +105,7 @@ class _CellPlaces:
     def density(self, points: np.ndarray) -> np.ndarray:
         # In parts, so that a large batch does not make a table of axes x points x cells.
         most, low, high = max(1, TABLE // self.low.size), self.low.T[:, None], self.high.T[:, None]
-        parts = (points[i : i + most].T[:, :, None] for i in range(0, len(points), most))
+        parts = (points[i : i + most].T[:, :, None] for i in range(0, max(len(points), 1), most))
         return np.concatenate([((low <= x) & (x <= high)).all(0) @ self._heights for x in parts])
 
     def save(self) -> dict[str, Any]:
@@ -291,10 +291,9 @@ class Palaestra(Teacher):
             drawn[again], ids[again], varied[again] = points.draw(int(again.sum()), VARIED, cells.matters, self._rng)
         if cell.any():
             drawn[cell] = cells.draw(int(cell.sum()), self._rng)
-        density = np.full(k, self.floor + (1 - self.floor) * (1 - share))
-        if len(cells.chances):
-            density += (1 - self.floor) * (1 - share) * (cells.density(drawn) - 1)
-        density[again] = np.nan
+        density = np.full(k, np.nan)
+        of_cells = cells.density(drawn[~again]) if len(cells.chances) else 1.0
+        density[~again] = self.floor + (1 - self.floor) * (1 - share) * of_cells
         if not len(cells.chances):
             origins = ["exploit" if a else "warmup" for a in again.tolist()]
         tasks = cube.decode_all(drawn)
