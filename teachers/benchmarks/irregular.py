@@ -86,7 +86,7 @@ TABLE = Table(
     about=(
         "As in T1, tasks are points of a space cut into cells that open up one after the other; but the spaces were "
         "drawn by chance (1 to 6 axes of 4 to 20 cells, idle axes, cells that are never learned, noise, forgetting, "
-        "students of different speed), and a run has 2.5 times the episodes that an omniscient teacher needs, from some "
+        "students of different speed), and a run has 2.5 times the episodes that an omniscient teacher needs, some "
         "hundred to forty thousand. The score is the share of the learnable cells mastered at the end, of which the "
         "oracle, which looks into the student, reaches all."
     ),
