@@ -68,7 +68,7 @@ def describe_space(options: Mapping[str, Any]) -> str:
     cubes, share = " x ".join(map(str, options["cubes"])), options["unlearnable"]
     parts = [f"{cubes} cells" if options["dimensions"] > 1 else f"a line of {cubes} cells"]
     if options["irrelevant"]:
-        parts.append(f"{options['irrelevant']} idle axes")
+        parts.append(f"{options['irrelevant']} idle ax{'is' if options['irrelevant'] == 1 else 'es'}")
     if share:
         kind = "a box of" if isinstance(share, list) else f"{share:.0%} scattered"
         parts.append(f"{kind} unlearnable cells returning {options['unlearnable_return']}")

@@ -24,6 +24,9 @@ ALIKE = 0.05  # a variation whose return is that near to its origin's is taken f
 SOLVED = 0.9  # returns from which on a task is no discovery
 MEMORY = 0.5  # least weight of the newest return in a point's level
 FEWEST = 3  # visits from which on the agreement of a point's returns is measured, and a gain may be proven
+KEPT = 0.9999  # of the largest gain, at each valuation
+NEWEST = 0.02  # weight of a valuation in the reliability
+IDLE = 0.1  # least share of the largest chance to be moved, for axes that do not matter
 CERTAIN = 3.0  # standard errors by which a gain is proven
 
 
@@ -75,7 +78,7 @@ class Points:
         at = np.where(
             varied, pick((self._hits[:m] / self._tries[:m]) ** 2, k, rng), pick(self.value[:m] + 1e-9, k, rng)
         )
-        moved = rng.random((k, d)) < MOVED * np.maximum(matters / matters.max(initial=1e-9), 0.1)
+        moved = rng.random((k, d)) < MOVED * np.maximum(matters / matters.max(initial=1e-9), IDLE)
         moved[np.arange(k), rng.integers(d, size=k)] |= ~moved.any(1)
         length = SMALLEST * (LARGEST / SMALLEST) ** rng.random((k, 1))
         step = np.where(rng.random((k, d)) < 0.5, -length, length) * (moved & varied[:, None])
@@ -120,7 +123,7 @@ class Points:
         known = fit_gains(sums)
         gain = np.maximum(known.gain, 0.0)
         self.moves |= bool(((known.gain > CERTAIN * np.sqrt(known.variance)) & (visits >= FEWEST)).any())
-        self._record = max(0.9999 * self._record, float(gain.max()))
+        self._record = max(KEPT * self._record, float(gain.max()))
         self.value[:m] = (gain**2 + 4 * level * (1 - level) * self._record**2 / visits) * (1 - level)
         w, a, r, aa, ar, rr = sums[1]
         spread = np.maximum(aa - a * a / w, 1e-9)
@@ -128,8 +131,8 @@ class Points:
         weight = self.value[:m] * (visits >= FEWEST)
         if (total := weight.sum()) > 0:
             possible = r / w * (1 - r / w)
-            self._chance += 0.02 * (np.array([weight @ np.minimum(residual, possible), weight @ possible]) / total)
-            self._chance *= 0.98
+            self._chance += NEWEST * (np.array([weight @ np.minimum(residual, possible), weight @ possible]) / total)
+            self._chance *= 1 - NEWEST
 
     def save(self) -> dict[str, Any]:
         m = self.size

@@ -197,13 +197,15 @@ class Palaestra(Teacher):
     When no place changes as fast as some once did, following v would follow noise. With G the largest gain that was
     ever significant (|g| - 4 e; forgotten over the run) and g_max the largest now, places are drawn by
 
-        P(place) = q V v / sum(V v) + (1 - q) V (1 - r) / sum(V (1 - r)),   q = g_max^2 / (g_max^2 + (G / 20)^2),
+        P(place) = q V v (1 - r) / sum(V v (1 - r)) + (1 - q) V (1 - r) / sum(V (1 - r)),
+        q = g_max^2 / (g_max^2 + (G / 20)^2),
 
-    V the volume (1 for an arm), r the recent mean return: with little change anywhere, places are drawn by what is left
-    to gain. In a cube the task is uniform over the cell widened by ``margin`` of its size on every side, so that the
-    neighbourhood of progress is tried. A share ``floor`` of all proposals is uniform over the space.
+    V the volume (1 for an arm), r the recent mean return: what is solved is left, and with little change anywhere,
+    places are drawn by what is left to gain. In a cube the task is uniform over the cell widened by ``margin`` of its
+    size on every side, so that the neighbourhood of progress is tried. A share ``floor`` of all proposals is uniform
+    over the space.
 
-    Memory does not grow: ``window`` outcomes and 64 points for a cube, six numbers per scale for an arm.
+    Memory does not grow: ``window`` outcomes and 32 points for a cube, six numbers per scale for an arm.
 
     A cube's densities are those of cells and floor; single points have none, NaN.
 
@@ -281,9 +283,9 @@ class Palaestra(Teacher):
             return [Draw(i, arms.task(i, rng), p, o) for i, p, o in zip(drawn.tolist(), prob.tolist(), origins)]
         cube, cells, points = self.domain, self._places, self._points
         assert isinstance(cells, _CellPlaces)
-        share = (
-            RESERVE + (1 - 2 * RESERVE) * points.reliability * (1.0 if points.moves else 0.5) if points.size else 0.0
-        )
+        # Before any gain is proven, the points may be mere noise, and the search goes on beside them.
+        trust = points.reliability * (1.0 if points.moves else 0.5)
+        share = RESERVE + (1 - 2 * RESERVE) * trust if points.size else 0.0
         again = ~free & (self._rng.random(k) < share)
         cell = ~free & ~again & (len(cells.chances) > 0)
         drawn, ids, varied = self._rng.random((k, cube.dimension)), np.full(k, -1), np.zeros(k, dtype=bool)
@@ -300,12 +302,12 @@ class Palaestra(Teacher):
         if any(cube.sizes):  # of axes whose values are counted, all points of a value are one
             drawn = np.array([cube.encode(task) for task in tasks])
         records = zip(drawn.tolist(), ids.tolist(), varied.tolist())
-        return [Draw([*r], *rest) for r, *rest in zip(records, tasks, density.tolist(), origins)]
+        return [Draw(list(r), task, p, o) for r, task, p, o in zip(records, tasks, density.tolist(), origins)]
 
     def _record(self, task: Any) -> Any:
-        return (
-            self.domain.arm(task) if isinstance(self.domain, Arms) else [self.domain.encode(task).tolist(), -1, False]
-        )
+        if isinstance(self.domain, Arms):
+            return self.domain.arm(task)
+        return [self.domain.encode(task).tolist(), -1, False]
 
     def _learn(self, evidence: list[Evidence]) -> None:
         returns = [item.mean for item in evidence]
