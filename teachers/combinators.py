@@ -85,6 +85,10 @@ class CombinedTeacher(Teacher):
     def joinable(self) -> frozenset[int]:
         return self._ids.joinable()
 
+    def _expect(self, outcomes: int) -> None:
+        for part in self.parts:
+            part.expect(outcomes)
+
     @abstractmethod
     def _turns(self, k: int) -> np.ndarray:
         """Return int[k], the index of the part that makes each of the next k >= 1 proposals."""

@@ -75,6 +75,14 @@ class FamilyTeacher(Teacher):
     def joinable(self) -> frozenset[int]:
         return self._ids.joinable()
 
+    def _expect(self, outcomes: int) -> None:
+        """Families get their shares; below a chooser, whose choice nobody knows yet, equal ones."""
+        for name, part in zip(self.names, self.parts):
+            share = self.space.shares[name] if self.chooser is None else 1 / len(self.parts)
+            part.expect(max(1, round(outcomes * share)))
+        if self.chooser is not None:
+            self.chooser.expect(outcomes)
+
     def _choose(self, k: int) -> tuple[list[int], list[float], list[int | None]]:
         """Choose k families: their numbers, their probabilities, and the ids of the chooser's proposals."""
         if self.chooser is not None:

@@ -13,18 +13,15 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict
 
 import numpy as np
 
-from ..checks import check_count, check_numbers
+from ..checks import check_count
 from ..errors import InputError
-from .requests import check_requests
+from .messages import Draw, Evidence, Outcome, Proposal
 
-T = TypeVar("T")
-
-ORIGINS = ("warmup", "explore", "exploit", "replay", "edit", "review")
+OUTCOMES = 20_000  # of a run, for a teacher that was not given their number
 # Sums of floating-point rewards may overshoot the declared range by rounding; this share of its width is forgiven.
 RANGE_SLACK = 1e-6
 
@@ -35,138 +32,6 @@ class Common(TypedDict, total=False):
     seed: int
     return_range: tuple[float, float]
     max_in_flight: int
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class Proposal:
-    """One task to practise.
-
-    Attributes:
-        id: unique within the teacher; the outcome names it.
-        task: what the environment is given: a params dict, an array inside the Box, or an int inside the Discrete.
-        n: number of rollouts; None leaves it to the learner.
-        prob: the teacher's probability of this proposal: mass for arms, density over the unit cube for boxes; NaN where
-            it has none (a point that clipping moved onto the border).
-        origin: why it was proposed, one of `ORIGINS`.
-        train: False asks for evaluation only: the learner must not train on the episodes.
-        meta: further requests to the learner by name, JSON-able: keys of `requests.REQUESTS`.
-
-    Raises:
-        InputError: ``meta`` has an unknown key or a value out of range.
-    """
-
-    id: int
-    task: Any
-    n: int | None = None
-    prob: float = math.nan
-    origin: str = "explore"
-    train: bool = True
-    meta: Mapping[str, Any] = field(default_factory=dict)
-
-    # The constructor that dataclasses write for frozen classes takes three times as long.
-    def __init__(
-        self,
-        id: int,
-        task: Any,
-        n: int | None = None,
-        prob: float = math.nan,
-        origin: str = "explore",
-        train: bool = True,
-        meta: Mapping[str, Any] | None = None,
-    ):
-        if meta:
-            check_requests(meta)
-        meta = {} if meta is None else meta
-        self.__dict__.update(id=id, task=task, n=n, prob=prob, origin=origin, train=train, meta=meta)
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class Outcome:
-    """The result of one proposal: the whole group of its episodes at once.
-
-    Attributes:
-        id: the proposal's id.
-        task: the proposal's task (for logs; the id is what counts).
-        returns: one finite return per valid episode. Empty means that no episode was valid; nothing is learned then.
-        successes: one flag per return, or None where the environment does not report success.
-        cost: environment steps or tokens spent, or None.
-        extras: further measurements by name, one number per return (see `Teacher.needs`).
-
-    Raises:
-        InputError: a return, cost or extra is not finite, or lengths differ.
-    """
-
-    id: int
-    task: Any
-    returns: Sequence[float]
-    successes: Sequence[bool] | None = None
-    cost: float | None = None
-    extras: Mapping[str, Sequence[float]] = field(default_factory=dict)
-
-    def __init__(
-        self,
-        id: int,
-        task: Any,
-        returns: Sequence[float],
-        successes: Sequence[bool] | None = None,
-        cost: float | None = None,
-        extras: Mapping[str, Sequence[float]] | None = None,
-    ):
-        returns = check_numbers("a return", returns)
-        flags = None if successes is None else tuple(map(bool, successes))
-        measured = {name: check_numbers(f"extra {name!r}", values) for name, values in extras.items()} if extras else {}
-        self.__dict__.update(id=id, task=task, returns=returns, successes=flags, cost=cost, extras=measured)
-        if cost is not None:
-            check_numbers("a cost", [cost])
-        if flags is not None:
-            self._same_length("successes", flags)
-        for name, values in measured.items():
-            self._same_length(f"extra {name!r}", values)
-
-    def _same_length(self, what: str, values: Sequence[Any]) -> None:
-        if len(values) != len(self.returns):
-            raise InputError(
-                f"outcome {self.id} has {len(self.returns)} returns but {len(values)} values in {what}; "
-                "give one per return."
-            )
-
-
-@dataclass(eq=False, slots=True)  # made for every task and seen by nobody else: freezing would cost more than it guards
-class Draw:
-    """One proposal as `Teacher._draw` returns it: the public fields and `record`.
-
-    ``record`` is a JSON-able value that comes back in `Evidence` with the outcome (a point of the unit cube as a list,
-    an arm's index ...).
-    """
-
-    record: Any
-    task: Any
-    prob: float = math.nan
-    origin: str = "explore"
-    n: int | None = None
-    train: bool = True
-    meta: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(eq=False, slots=True)
-class Evidence:
-    """One outcome as `Teacher._learn` receives it.
-
-    Attributes:
-        record: the value that `_draw` stored with the proposal, or `_record(task)` for `Teacher.update`.
-        returns: float64[n], n >= 1, mapped affinely from the declared range to [0, 1].
-        outcome: the outcome as observed, for `successes`, `cost` and `extras`.
-    """
-
-    record: Any
-    returns: np.ndarray
-    outcome: Outcome
-
-    @property
-    def mean(self) -> float:
-        """The group's mean return."""
-        # A single return is the common case, and asking NumPy for its mean takes thirty times as long.
-        return self.returns.item() if len(self.returns) == 1 else float(self.returns.mean())
 
 
 class Teacher(ABC):
@@ -281,6 +146,20 @@ class Teacher(ABC):
         if evidence:
             self._learn(evidence)
 
+    def expect(self, outcomes: int) -> None:
+        """Set how many outcomes the run is going to bring, before the first of them.
+
+        Windows that are a share of the run follow it; most teachers have none. Without it, and where none is said, a
+        run has `OUTCOMES`. A saved teacher goes on with the number that it was saved with.
+
+        Raises:
+            InputError: ``outcomes`` is below 1, or outcomes have been observed.
+        """
+        check_count("outcomes", outcomes, low=1)
+        if self._counts["observed"]:
+            raise InputError(f"expect({outcomes}) comes after {self._counts['observed']} outcomes; call it before any.")
+        self._expect(int(outcomes))
+
     def sample(self) -> Any:
         """Draw one task without an id, to be answered by `update`."""
         return self._draw(1)[0].task
@@ -382,6 +261,9 @@ class Teacher(ABC):
     @abstractmethod
     def _learn(self, evidence: list[Evidence]) -> None:
         """Update on one batch, in the order given."""
+
+    def _expect(self, outcomes: int) -> None:  # noqa: B027 - a teacher whose windows are fixed has nothing to set
+        pass
 
     def _metrics(self) -> dict[str, float]:
         return {}

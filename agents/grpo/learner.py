@@ -76,6 +76,7 @@ class Learner:
         space = self.environments.param_space
         tasks = teachers.fixed_pool(config.teacher, space, config.pool, config.seed) if config.pool else space
         self.teacher = teachers.make(config.teacher, tasks, seed=config.seed, **config.teacher_options)
+        self.teacher.expect(max(config.steps, 1) * config.prompts)  # an outcome is that of a group
         self.objective = Objective(
             self.recipe,
             teacher_model=distils,

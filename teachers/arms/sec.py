@@ -8,6 +8,7 @@ matter.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
@@ -37,7 +38,9 @@ class SEC(ArmTeacher):
         space, bins, floor: see `ArmTeacher`.
         alpha: step size of Q, in (0, 1]. The paper's runs use 0.5, the released code's default is 0.1.
         tau: temperature > 0. The paper uses 1.0 (Countdown), 0.4 (mathematics), 0.2 (types x difficulties). As mean |A|
-            is at most 1, tau = 1 keeps every ratio of probabilities below e.
+            is at most 1, tau = 1 keeps every ratio of probabilities below e. "arms" follows their number N:
+            tau = 1 / log(9 (N - 1)), under which an arm with Q = 1 among others with Q = 0 gets 9 of 10 draws however
+            many there are (0.28 for 5, 0.19 for 25; not of the paper).
         objective: "advantage" as above; "deviation", mean |r - mean| without normalisation; "progress", the mean return
             minus the arm's mean return in its last batch.
         absent: what happens to arms that are not in a batch: "hold" keeps Q, as the paper's text; "decay" gives them
@@ -56,7 +59,7 @@ class SEC(ArmTeacher):
         space: Any,
         *,
         alpha: float = 0.5,
-        tau: float = 1.0,
+        tau: float | Literal["arms"] = 1.0,
         objective: Literal["advantage", "deviation", "progress"] = "advantage",
         absent: Literal["hold", "decay"] = "hold",
         group: int = 8,
@@ -66,12 +69,17 @@ class SEC(ArmTeacher):
     ):
         check_count("group", group, low=2)
         self.alpha = check_share("alpha", alpha, positive=True)
-        self.tau = check_number("tau", tau, above=0)
+        if isinstance(tau, str):
+            check_choice("tau", tau, ("arms",))
+        else:
+            tau = check_number("tau", tau, above=0)
         self.group = int(group)
         self.objective = check_choice("objective", objective, OBJECTIVES)
         self.absent = check_choice("absent", absent, ("hold", "decay"))
-        settings = {"alpha": self.alpha, "tau": self.tau, "objective": objective, "absent": absent, "group": self.group}
+        settings = {"alpha": self.alpha, "tau": tau, "objective": objective, "absent": absent, "group": self.group}
         super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
+        # A single arm has nothing to be told apart from.
+        self.tau = 1 / math.log(9 * max(self.arms.n - 1, 1)) if isinstance(tau, str) else tau
         self.q = np.zeros(self.arms.n)
         self._groups = Groups(self.group)
         self._last_mean: dict[int, float] = {}  # an arm's mean return in its last batch, for "progress"

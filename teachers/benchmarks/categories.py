@@ -64,6 +64,7 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Ta
         return VarianceOracle(space, student=student, **common)
 
     built = make_teacher(teacher, student.space, seed, {"oracle": oracle})
+    built.expect(length * BATCH)
     x, y = [0.0], [student.score()]
     shares = np.zeros((student.arms, min(SLICES, length)))
     proposing = observing = 0.0

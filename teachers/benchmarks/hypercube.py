@@ -17,6 +17,7 @@ from .table import OURS, Table, TableResult, keep_registered, make_teacher, sett
 
 CHECKPOINTS = 20
 TOGETHER = 25  # divides 75 and 250, palaestra's and the GMMs' outcomes between fits: they learn as from single tasks
+ROUNDS = 200  # at least, in short runs
 SLICES = 5  # of time, in the maps of what was sampled
 CELLS = 20  # of those maps, along each axis
 TEACHERS = ("random", "riac", "alp-gmm", "alp-gmm-windowed", "covar-gmm")
@@ -90,11 +91,12 @@ def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, ch
         return FrontierOracle(space, student=student, **common)
 
     built = make_teacher(teacher, student.space, seed, {"oracle": frontier})
-    clock, batches, mastered, proposing, observing = time.perf_counter, [], [], 0.0, 0.0
+    built.expect(episodes)
+    clock, batches, mastered, proposing, observing = time.process_time, [], [], 0.0, 0.0
     for checkpoint in range(1, checkpoints + 1):
         while (left := checkpoint * episodes // checkpoints - student.practised) > 0:
             start = clock()
-            proposals = built.propose(min(TOGETHER, left))
+            proposals = built.propose(min(TOGETHER, max(1, episodes // ROUNDS), left))
             proposing += clock() - start
             tasks = np.array([proposal.task for proposal in proposals])
             returns = student.episodes(tasks).tolist()

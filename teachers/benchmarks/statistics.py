@@ -42,6 +42,49 @@ class Line:
     calls: Mapping[str, float]
 
 
+@dataclass(frozen=True)
+class Standing:
+    """One teacher over all settings in which it ran: its worst and mean rank (1 is best, those alike share one), and in
+    how many of the ``settings`` it is first, or has the first one's mean within its own interval."""
+
+    teacher: str
+    worst: float
+    mean: float
+    level: int
+    settings: int
+
+
+def rank_lines(lines: Sequence[Line], lower: bool) -> dict[str, list[float]]:
+    """Each teacher's rank in each of its settings, 1 for the best; those alike share the mean of their places.
+
+    Args:
+        lines: of one table.
+        lower: whether less is better.
+    """
+    ranks: dict[str, list[float]] = {}
+    for line in lines:
+        here = [other.score.mean * (1 if lower else -1) for other in lines if other.setting == line.setting]
+        mine = line.score.mean * (1 if lower else -1)
+        shared = (sum(other == mine for other in here) - 1) / 2
+        ranks.setdefault(line.teacher, []).append(1 + sum(other < mine for other in here) + shared)
+    return ranks
+
+
+def compare_over_settings(lines: Sequence[Line], lower: bool) -> list[Standing]:
+    """The standings of all teachers, best mean rank first."""
+    best = {line.setting: line.score.mean for line in sorted(lines, key=lambda line: line.score.mean, reverse=lower)}
+    level: dict[str, int] = {}
+    for line in lines:
+        first, score = best[line.setting], line.score
+        inside = score.mean == first or score.low <= first <= score.high  # no bounds: of one seed
+        level[line.teacher] = level.get(line.teacher, 0) + inside
+    found = [
+        Standing(teacher, max(places), sum(places) / len(places), level[teacher], len(places))
+        for teacher, places in rank_lines(lines, lower).items()
+    ]
+    return sorted(found, key=lambda standing: standing.mean)
+
+
 def estimate_mean(values: Sequence[float]) -> MeanEstimate:
     """Of the mean of ``values`` (one or more, infinities allowed: then there is no interval)."""
     n = len(values)

@@ -15,6 +15,7 @@ from ..registration import TEACHERS
 
 OURS = "palaestra"
 UNIFORM = "random"
+ORACLE = "oracle"
 Own = Mapping[str, Callable[..., Teacher]]
 """Teachers that exist in one table only, such as one that sees inside the student: called as (space, seed=...)."""
 

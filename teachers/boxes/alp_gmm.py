@@ -12,7 +12,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ...checks import check_count
+from ...checks import check_count, check_number
 from ..protocol import Common
 from ..registration import Preset, register
 from .gaussian_mixture import GaussianMixture
@@ -115,7 +115,7 @@ class ALPGMM(MixtureTeacher):
             components and AIC.
         history: window, the number of latest tasks among which the nearest is sought. None is the authors' default, all
             of them: then the comparison with a return from before the student improved keeps looking like progress. A
-            window of, say, 250 drops old returns and uses constant memory.
+            window of, say, 250 drops old returns and uses constant memory. Below 1 it is a share of the run.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:
@@ -129,16 +129,16 @@ class ALPGMM(MixtureTeacher):
         self,
         space: Any,
         *,
-        fit_rate: int = 250,
+        fit_rate: float = 250,
         random_share: float = 0.2,
         components: Sequence[int] = tuple(range(2, 11)),
         criterion: Literal["aic", "bic", "aicc"] = "aic",
-        history: int | None = None,
+        history: float | None = None,
         **common: Unpack[Common],
     ):
-        if history is not None:
+        if history is not None and not 0 < check_number("history", history) < 1:
             check_count("history", history, low=FEWEST_NEIGHBOURS + 1)
-            history = int(history)
+        self._history = history
         super().__init__(
             space,
             fit_rate=fit_rate,
@@ -148,7 +148,11 @@ class ALPGMM(MixtureTeacher):
             settings={"history": history},
             **common,
         )
-        self._memory = TaskMemory(self.cube.dimension, history)
+
+    def _expect(self, outcomes: int) -> None:
+        super()._expect(outcomes)
+        limit = None if self._history is None else self._tasks(self._history, 4 * max(self.components))
+        self._memory = TaskMemory(self.cube.dimension, limit)
 
     def _measure(self, points: np.ndarray, returns: np.ndarray) -> np.ndarray:
         before = self._memory.count + np.arange(len(points))
@@ -166,8 +170,8 @@ class ALPGMM(MixtureTeacher):
         return {"memory": self._memory.save(), **super()._save()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        memory = TaskMemory.restore(own["memory"], self.cube.dimension, self._memory.limit)
         super()._restore(own)
+        memory = TaskMemory.restore(own["memory"], self.cube.dimension, self._memory.limit)
         self._memory = memory
 
 

@@ -43,7 +43,7 @@ class CovarGMM(MixtureTeacher):
         self,
         space: Any,
         *,
-        fit_rate: int = 250,
+        fit_rate: float = 250,
         random_share: float = 0.2,
         components: Sequence[int] = tuple(range(2, 11)),
         criterion: Literal["aic", "bic", "aicc"] = "aic",

@@ -13,9 +13,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ...checks import check_count, check_share
+from ...checks import check_count, check_number, check_share
 from ...errors import InputError
-from ..protocol import Common, Evidence
+from ..protocol import OUTCOMES, Common, Evidence
 from ..sampling import effective_number, proportional
 from .box_teacher import BoxTeacher
 from .gaussian_mixture import CRITERIA, GaussianMixture, fit
@@ -29,7 +29,8 @@ class MixtureTeacher(BoxTeacher):
 
     Args:
         space: ParamSpace, Box or Discrete.
-        fit_rate: tasks between fits, and rows in each fit.
+        fit_rate: tasks between fits, and rows in each fit. Below 1 it is a share of the run (see `expect`), of no fewer
+            than four tasks for each component: 0.0125 makes 250 of 20,000 tasks, and 40 of 2,400.
         random_share: probability of a uniform task instead of one from the mixture.
         components: numbers of components tried.
         criterion: the mixture with the lowest is kept: "aic", "bic" or "aicc" (see `GaussianMixture.criterion`).
@@ -46,37 +47,47 @@ class MixtureTeacher(BoxTeacher):
         self,
         space: Any,
         *,
-        fit_rate: int,
+        fit_rate: float,
         random_share: float,
         components: Sequence[int],
         criterion: Literal["aic", "bic", "aicc"],
         settings: Mapping[str, Any],
         **common: Unpack[Common],
     ):
-        check_count("fit_rate", fit_rate, low=2)
+        if not 0 < check_number("fit_rate", fit_rate) < 1:
+            check_count("fit_rate", fit_rate, low=2)
         for k in components:
             check_count("components", k, low=1)
-        if not len(components) or max(components) > fit_rate:
+        if not len(components) or max(components) > fit_rate >= 1:
             raise InputError(
                 f"components={list(components)} must be one or more numbers of at most fit_rate={fit_rate}."
             )
         if criterion not in CRITERIA:
             raise InputError(f"criterion={criterion!r} must be one of {', '.join(map(repr, CRITERIA))}.")
-        self.fit_rate = int(fit_rate)
+        self._fit_rate = fit_rate
         self.random_share = check_share("random_share", random_share)
         self.components = tuple(int(k) for k in components)
         self.criterion: Literal["aic", "bic", "aicc"] = criterion
         own = {
-            "fit_rate": self.fit_rate,
+            "fit_rate": fit_rate,
             "random_share": self.random_share,
             "components": list(self.components),
             "criterion": criterion,
         }
         super().__init__(space, settings={**own, **settings}, **common)
         self._count = 0
-        self._rows = np.zeros((self.fit_rate, self.cube.dimension + self.columns))  # row i is task i modulo fit_rate
         self._mixture: GaussianMixture | None = None
         self._sampler: GaussianMixture | None = None
+        self._expect(OUTCOMES)
+
+    def _expect(self, outcomes: int) -> None:
+        self._outcomes = outcomes
+        self.fit_rate = self._tasks(self._fit_rate, 4 * max(self.components))
+        self._rows = np.zeros((self.fit_rate, self.cube.dimension + self.columns))  # row i is task i modulo fit_rate
+
+    def _tasks(self, number: float, least: int) -> int:
+        """A number of tasks that may be given as a share of the run."""
+        return max(least, round(number * self._outcomes)) if number < 1 else int(number)
 
     @property
     def mixture(self) -> GaussianMixture | None:
@@ -141,12 +152,14 @@ class MixtureTeacher(BoxTeacher):
     def _save(self) -> dict[str, Any]:
         mixture = self._mixture
         return {
+            "outcomes": self._outcomes,
             "count": self._count,
             "rows": self._rows.tolist(),
             "mixture": mixture and [a.tolist() for a in (mixture.weights, mixture.means, mixture.covariances)],
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
+        self._expect(int(own.get("outcomes", OUTCOMES)))  # earlier versions saved none, and had no shares
         rows = np.array(own["rows"], dtype=np.float64)
         if rows.shape != self._rows.shape:
             raise ValueError(f"rows of shape {rows.shape}")

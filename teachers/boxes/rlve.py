@@ -1,26 +1,29 @@
 """RLVE's sliding window of difficulty (Zeng et al., arXiv 2511.07317, section 3).
 
 Tasks come uniformly from the last few levels up to the present one. Only the present level counts: once enough of its
-tasks have been seen, the level rises where their accuracy is high enough, and counting starts anew.
+tasks have been seen, the level rises where their accuracy is high enough, and counting starts anew. A variant looks at
+the easier levels of the window too, which were mastered when the level rose: where they are lost, it falls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
 
 from ...checks import check_count, check_share
+from ...errors import InputError
 from ..protocol import Common, Evidence
-from ..registration import register
+from ..registration import Preset, register
 from ..signals import success_counts
 from .ladder import LadderTeacher
 
 
 @register("rlve")
 class RLVE(LadderTeacher):
-    """A window of difficulty whose upper end rises by one when the student masters it; it never falls.
+    """A window of difficulty whose upper end rises by one when the student masters it; as published it never falls.
 
     Accuracy counts successes, or returns mapped to [0, 1] where the environment does not report success.
 
@@ -29,6 +32,8 @@ class RLVE(LadderTeacher):
         window: levels in the window (4 in the paper).
         threshold: accuracy at the present level that raises it (0.9 in the paper).
         tasks: outcomes of the present level between two checks (8 in the paper).
+        lower_below: accuracy over the easier levels of the window that lowers the level by one, checked every `tasks`
+            outcomes of these; None as in the paper.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:
@@ -47,14 +52,22 @@ class RLVE(LadderTeacher):
         window: int = 4,
         threshold: float = 0.9,
         tasks: int = 8,
+        lower_below: float | None = None,
         **common: Unpack[Common],
     ):
         check_count("window", window, low=1)
         check_count("tasks", tasks, low=1)
         self.window, self.threshold, self.tasks = int(window), check_share("threshold", threshold), int(tasks)
+        self.lower_below = None if lower_below is None else check_share("lower_below", lower_below)
+        if self.lower_below is not None and (self.window < 2 or self.lower_below >= self.threshold):
+            raise InputError(
+                f"lower_below={lower_below} needs a window of at least 2 levels and a threshold above it, not "
+                f"window={window}, threshold={threshold}."
+            )
         settings = {"window": self.window, "threshold": self.threshold, "tasks": self.tasks}
+        settings |= {} if self.lower_below is None else {"lower_below": self.lower_below}
         super().__init__(space, axis=axis, levels=levels, start=start, settings=settings, **common)
-        self._seen, self._successes, self._episodes = 0, 0.0, 0
+        self._present, self._easier = _Accuracy(), _Accuracy()
 
     def _levels(self, k: int) -> tuple[np.ndarray, float, Sequence[str] | str]:
         low = max(0, self.level - self.window + 1)
@@ -62,20 +75,60 @@ class RLVE(LadderTeacher):
 
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:
-            if item.record[0] != self.level:
+            level = item.record[0]
+            if level == self.level:
+                counts = self._present
+            elif self.lower_below is not None and self.level - self.window < level < self.level:
+                counts = self._easier
+            else:
                 continue
-            successes, episodes = success_counts(item)
-            self._seen, self._successes = self._seen + 1, self._successes + successes
-            self._episodes += episodes
-            if self._seen >= self.tasks:
-                if self._successes >= self.threshold * self._episodes - 1e-9:
-                    self.level = min(self.level + 1, self.ladder.n - 1)
-                self._seen, self._successes, self._episodes = 0, 0.0, 0
+            counts.add(*success_counts(item))
+            if counts.tasks < self.tasks:
+                continue
+            if counts is self._present and counts.reaches(self.threshold):
+                self._move(self.level + 1)
+            elif counts is self._easier and not counts.reaches(self.lower_below or 0.0):
+                self._move(self.level - 1)
+            counts.clear()
+
+    def _move(self, level: int) -> None:
+        self.level = min(level, self.ladder.n - 1)
+        self._present.clear()
+        self._easier.clear()
 
     def _save(self) -> dict[str, Any]:
-        return {**super()._save(), "counts": [self._seen, self._successes, self._episodes]}
+        easier = {} if self.lower_below is None else {"easier": self._easier.save()}
+        return {**super()._save(), "counts": self._present.save(), **easier}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        seen, successes, episodes = own["counts"]
+        present, easier = _Accuracy(*own["counts"]), _Accuracy(*own.get("easier", ()))
         super()._restore(own)
-        self._seen, self._successes, self._episodes = int(seen), float(successes), int(episodes)
+        self._present, self._easier = present, easier
+
+
+@dataclass
+class _Accuracy:
+    tasks: int = 0
+    successes: float = 0.0
+    episodes: int = 0
+
+    def add(self, successes: float, episodes: int) -> None:
+        self.tasks, self.successes, self.episodes = self.tasks + 1, self.successes + successes, self.episodes + episodes
+
+    def reaches(self, share: float) -> bool:
+        return self.successes >= share * self.episodes - 1e-9
+
+    def clear(self) -> None:
+        self.tasks, self.successes, self.episodes = 0, 0.0, 0
+
+    def save(self) -> list[float]:
+        return [self.tasks, self.successes, self.episodes]
+
+
+Preset(
+    "rlve-down",
+    RLVE,
+    "RLVE's window, which also falls by one when the success rate over its easier levels collapses.",
+    "2511.07317",
+    lower_below=0.5,
+)

@@ -15,6 +15,10 @@ AGREEMENT = 5.0  # standard errors within which slopes of two scales count as th
 CERTAIN = 4.0  # standard errors taken off a gain before it counts as having happened
 FEWEST = 5.0  # sum of weights at the shortest scale below which no gain counts as having happened
 NOTHING = 1e-16  # squared gains below this are rounding
+# The sums of `sum_moments` (w, w a, w r, w a^2, w a r, w r^2) when each age a becomes a + 1, but for the factor of w.
+OLDER = np.eye(6)
+OLDER[0, 1] = OLDER[0, 3] = OLDER[2, 4] = 1.0
+OLDER[1, 3] = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +60,7 @@ def add_return(sums: np.ndarray, place: int, ret: float, keep: np.ndarray) -> No
         ret: the return, in [0, 1].
         keep: float64[scales], exp(-1 / scale).
     """
-    w, a, r, aa, ar, rr = sums[:, :, place].T * keep
-    sums[:, :, place] = np.stack([w + 1, a + w, r + ret, aa + 2 * a + w, ar + r, rr + ret * ret], axis=1)
+    sums[:, :, place] = (sums[:, :, place] @ OLDER) * keep[:, None] + (1.0, 0.0, ret, 0.0, 0.0, ret * ret)
 
 
 def ages_within(places: np.ndarray, n: int) -> np.ndarray:

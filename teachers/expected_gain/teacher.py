@@ -19,15 +19,20 @@ import numpy as np
 from ...checks import check_count, check_number, check_numbers, check_share
 from ...errors import InputError
 from ..pools import Arms, as_arms
-from ..protocol import Common, Draw, Evidence, Teacher
+from ..protocol import OUTCOMES, Common, Draw, Evidence, Teacher
 from ..registration import register
 from ..sampling import effective_number, pick
 from ..spaces import as_cube
 from .cells import LEAST, cut_cells
 from .gains import Gains, add_return, ages_within, fit_gains, sum_moments
+from .points import Points
 
 EXHAUSTED = 0.0025  # at 1/20 of the record gain, half of the draws go to what is left to learn instead
-RECORD_MEMORY = 20_000.0  # outcomes over which the record gain is forgotten
+WINDOW, REFIT = 0.05, 0.00375  # shares of the run's outcomes
+SHORTEST, SOONEST = 100, 8  # window and refit of short runs, in outcomes
+RESERVE = 0.05  # least share of the draws for cells, and for points
+VALUED = 4  # outcomes between valuations of the points
+VARIED = 0.25  # share of the draws of points that are variations
 TABLE = 2**17  # elements of the tables made when densities are computed
 FEWEST_VISITS = 3  # an arm with fewer outcomes counts as promising as the best one
 
@@ -36,7 +41,8 @@ class _Focus:
     """Probabilities of places (arms or cells) from their estimated gains, and the largest proven gain so far, the
     record, with which the present ones are compared."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: float) -> None:
+        self.memory = memory  # outcomes over which the record is forgotten
         self.record = 0.0  # squared
         self.share = 1.0
         self.gain = 0.0
@@ -46,12 +52,12 @@ class _Focus:
     ) -> np.ndarray:
         """float64[n], summing to 1 (see `Palaestra`); the record decays with the ``outcomes`` since the last call."""
         best = float((known.gain**2).max(initial=0.0))
-        record = self.record * math.exp(-2 * outcomes / RECORD_MEMORY)
+        record = self.record * math.exp(-2 * outcomes / self.memory)
         self.record = max(record, float((known.proven**2).max(initial=0.0)))
         self.share = best / (best + EXHAUSTED * self.record) if self.record > 0 else 1.0
         self.gain = math.sqrt(best)
         room = _normalise(volume * np.maximum(1 - level, 0.0), volume)
-        focus = _normalise(volume * value, room)
+        focus = _normalise(volume * value * np.maximum(1 - level, 0.0), room)
         return self.share * focus + (1 - self.share) * room
 
 
@@ -66,6 +72,7 @@ class _CellPlaces:
     def __init__(self, dimension: int, window: int, scales: np.ndarray):
         self.points, self.returns = np.zeros((window, dimension)), np.zeros(window)
         self.scales, self.count = scales, 0
+        self.matters = np.ones(dimension)  # how far each axis is cut
         self._set_cells(np.zeros((0, dimension)), np.zeros((0, dimension)), np.zeros(0))
 
     def add(self, records: Sequence[Sequence[float]], returns: Sequence[float]) -> None:
@@ -81,6 +88,7 @@ class _CellPlaces:
         n = len(cells.low)
         found = fit_gains(sum_moments(ages_within(cells.index, n), returns, cells.index, n, self.scales))
         chances = focus.weigh(found, found.value, found.level, cells.volume, outcomes)
+        self.matters = 1 - (cells.high - cells.low).mean(0)
         widening = margin * (cells.high - cells.low)
         self._set_cells(np.maximum(cells.low - widening, 0.0), np.minimum(cells.high + widening, 1.0), chances)
 
@@ -97,12 +105,13 @@ class _CellPlaces:
     def density(self, points: np.ndarray) -> np.ndarray:
         # In parts, so that a large batch does not make a table of axes x points x cells.
         most, low, high = max(1, TABLE // self.low.size), self.low.T[:, None], self.high.T[:, None]
-        parts = (points[i : i + most].T[:, :, None] for i in range(0, len(points), most))
+        parts = (points[i : i + most].T[:, :, None] for i in range(0, max(len(points), 1), most))
         return np.concatenate([((low <= x) & (x <= high)).all(0) @ self._heights for x in parts])
 
     def save(self) -> dict[str, Any]:
         n = min(self.count, len(self.returns))
         arrays = {"points": self.points[:n], "returns": self.returns[:n], "low": self.low, "high": self.high}
+        arrays["matters"] = self.matters
         lists = {name: array.tolist() for name, array in {**arrays, "chances": self.chances}.items()}
         return {"count": self.count, **lists}
 
@@ -112,6 +121,7 @@ class _CellPlaces:
         points, returns = _array(saved["points"], n, d), _array(saved["returns"], n)
         chances = np.array(saved["chances"], dtype=np.float64)
         low, high = (_array(saved[name], len(chances), d) for name in ("low", "high"))
+        self.matters = _array(saved["matters"], d)
         self.points[:n], self.returns[:n], self.count = points, returns, count
         self._set_cells(low, high, chances)
 
@@ -167,7 +177,10 @@ class Palaestra(Teacher):
 
     * Of a Discrete, `FiniteTasks` or `discretise`, every arm is a place.
     * A cube is cut into cells at each fit, by a regression tree on the last ``window`` outcomes: cell boundaries fall
-      where the return changes with the task, and axes that do not matter are not cut (`cut_cells`).
+      where the return changes with the task, and axes that do not matter are not cut (`cut_cells`). Besides, single
+      tasks are kept, repeated and varied (`Points`). Where returns are chance, repeats of one task say little, and
+      cells, which pool many tasks, say more; where they are not, the finer places are better: the points get a share of
+      the draws that follows their reliability.
 
     Of each place, with returns r_a at age a (0 the newest, counted in outcomes of that place), lines are fitted with
     weights w_a = exp(-a / h) at every scale h. Their slope is the gain g_h per outcome, with standard error e_h,
@@ -182,22 +195,27 @@ class Palaestra(Teacher):
     have the highest v.
 
     When no place changes as fast as some once did, following v would follow noise. With G the largest gain that was
-    ever significant (|g| - 4 e; forgotten over 20,000 outcomes) and g_max the largest now, places are drawn by
+    ever significant (|g| - 4 e; forgotten over the run) and g_max the largest now, places are drawn by
 
-        P(place) = q V v / sum(V v) + (1 - q) V (1 - r) / sum(V (1 - r)),   q = g_max^2 / (g_max^2 + (G / 20)^2),
+        P(place) = q V v (1 - r) / sum(V v (1 - r)) + (1 - q) V (1 - r) / sum(V (1 - r)),
+        q = g_max^2 / (g_max^2 + (G / 20)^2),
 
-    V the volume (1 for an arm), r the recent mean return: with little change anywhere, places are drawn by what is left
-    to gain. In a cube the task is uniform over the cell widened by ``margin`` of its size on every side, so that the
-    neighbourhood of progress is tried. A share ``floor`` of all proposals is uniform over the space.
+    V the volume (1 for an arm), r the recent mean return: what is solved is left, and with little change anywhere,
+    places are drawn by what is left to gain. In a cube the task is uniform over the cell widened by ``margin`` of its
+    size on every side, so that the neighbourhood of progress is tried. A share ``floor`` of all proposals is uniform
+    over the space.
 
-    Memory does not grow: ``window`` outcomes for a cube, six numbers per scale for an arm.
+    Memory does not grow: ``window`` outcomes and 32 points for a cube, six numbers per scale for an arm.
+
+    A cube's densities are those of cells and floor; single points have none, NaN.
 
     Args:
         space: ParamSpace, Box, Discrete, `FiniteTasks` or `discretise`.
         floor: share of proposals that are uniform.
-        window: outcomes from which the cells of a cube are made.
-        refit: outcomes between fits of a cube. Arms need no cells: for them a fit is due after 8 outcomes (or ``refit``
-            if that is less), or a sixteenth of their number if that is more.
+        window: outcomes from which the cells of a cube are made; None: 5 % of the run (see `expect`), at least 100.
+        refit: outcomes between fits of a cube's cells; None: 0.375 % of the run, at least 8. Arms need no cells: for
+            them a fit is due after 8 outcomes (or ``refit`` if that is less), or a sixteenth of their number if that is
+            more.
         margin: widening of a drawn cell on every side, as a share of its own sides.
         scales: outcomes of a place over which its returns are weighted, ascending.
         seed, return_range, max_in_flight: see `Teacher`.
@@ -213,33 +231,42 @@ class Palaestra(Teacher):
         space: Any,
         *,
         floor: float = 0.1,
-        window: int = 1000,
-        refit: int = 75,
+        window: int | None = None,
+        refit: int | None = None,
         margin: float = 0.25,
         scales: Sequence[float] = (8, 32, 128, 512),
         **common: Unpack[Common],
     ):
         self.floor = check_share("floor", floor)
-        check_count("window", window, low=2 * LEAST)
-        check_count("refit", refit, low=1)
+        if window is not None:
+            check_count("window", window, low=2 * LEAST)
+        if refit is not None:
+            check_count("refit", refit, low=1)
         if check_number("margin", margin) < 0:
             raise InputError(f"margin={margin:g} must not be negative.")
         ascending = check_numbers("scales", scales)
         if not ascending or ascending[0] < 1 or any(b <= a for a, b in itertools.pairwise(ascending)):
             raise InputError(f"scales={list(scales)} must be one or more ascending numbers of at least 1.")
-        self.window, self.refit, self.margin, self.scales = int(window), int(refit), float(margin), ascending
+        self.window, self.refit, self.margin, self.scales = window, refit, float(margin), ascending
         listed = isinstance(space, Arms | gym.spaces.Discrete)
         self.domain = as_arms(space) if listed else as_cube(space)
         settings = {"floor": self.floor, "window": self.window, "refit": self.refit, "margin": self.margin}
         super().__init__(self.domain.signature, settings={**settings, "scales": list(ascending)}, **common)
-        self._focus = _Focus()
+        self._expect(OUTCOMES)
+
+    def _expect(self, outcomes: int) -> None:
+        self._outcomes = outcomes
+        self._focus = _Focus(float(outcomes))
         self._waiting = 0  # outcomes since the last fit
+        refit = max(SOONEST, round(REFIT * outcomes)) if self.refit is None else self.refit
         if isinstance(self.domain, Arms):
-            self._places = _ArmPlaces(self.domain.n, np.array(ascending))
-            self._due = max(min(8, self.refit), self.domain.n // 16)
+            self._places = _ArmPlaces(self.domain.n, np.array(self.scales))
+            self._due = max(min(8, refit), self.domain.n // 16)
         else:
-            self._places = _CellPlaces(self.domain.dimension, self.window, np.array(ascending))
-            self._due = self.refit
+            window = max(SHORTEST, round(WINDOW * outcomes)) if self.window is None else self.window
+            self._places = _CellPlaces(self.domain.dimension, window, np.array(self.scales))
+            self._points = Points(self.domain.dimension)
+            self._due, self._new = refit, 0  # and outcomes since the points were valued
 
     def distribution(self) -> np.ndarray | None:
         if not isinstance(self._places, _ArmPlaces):
@@ -254,20 +281,47 @@ class Palaestra(Teacher):
             drawn = np.where(free, rng.integers(arms.n, size=k), pick(chances, k, rng))
             prob = (1 - self.floor) * chances[drawn] + self.floor / arms.n
             return [Draw(i, arms.task(i, rng), p, o) for i, p, o in zip(drawn.tolist(), prob.tolist(), origins)]
-        cube, places = self.domain, self._places
-        points = self._rng.random((k, cube.dimension))
-        if not isinstance(places, _CellPlaces) or not len(places.chances):
-            return [Draw(u, task, 1.0, "warmup") for u, task in zip(points.tolist(), cube.decode_all(points))]
-        points[~free] = places.draw(int((~free).sum()), self._rng)
-        density = self.floor + (1 - self.floor) * places.density(points)
-        tasks = cube.decode_all(points)
-        return [Draw(*parts) for parts in zip(points.tolist(), tasks, density.tolist(), origins)]
+        cube, cells, points = self.domain, self._places, self._points
+        assert isinstance(cells, _CellPlaces)
+        # Before any gain is proven, the points may be mere noise, and the search goes on beside them.
+        trust = points.reliability * (1.0 if points.moves else 0.5)
+        share = RESERVE + (1 - 2 * RESERVE) * trust if points.size else 0.0
+        again = ~free & (self._rng.random(k) < share)
+        cell = ~free & ~again & (len(cells.chances) > 0)
+        drawn, ids, varied = self._rng.random((k, cube.dimension)), np.full(k, -1), np.zeros(k, dtype=bool)
+        if again.any():
+            drawn[again], ids[again], varied[again] = points.draw(int(again.sum()), VARIED, cells.matters, self._rng)
+        if cell.any():
+            drawn[cell] = cells.draw(int(cell.sum()), self._rng)
+        density = np.full(k, np.nan)
+        of_cells = cells.density(drawn[~again]) if len(cells.chances) else 1.0
+        density[~again] = self.floor + (1 - self.floor) * (1 - share) * of_cells
+        if not len(cells.chances):
+            origins = ["exploit" if a else "warmup" for a in again.tolist()]
+        tasks = cube.decode_all(drawn)
+        if any(cube.sizes):  # of axes whose values are counted, all points of a value are one
+            drawn = np.array([cube.encode(task) for task in tasks])
+        records = zip(drawn.tolist(), ids.tolist(), varied.tolist())
+        return [Draw(list(r), task, p, o) for r, task, p, o in zip(records, tasks, density.tolist(), origins)]
 
     def _record(self, task: Any) -> Any:
-        return self.domain.arm(task) if isinstance(self.domain, Arms) else self.domain.encode(task).tolist()
+        if isinstance(self.domain, Arms):
+            return self.domain.arm(task)
+        return [self.domain.encode(task).tolist(), -1, False]
 
     def _learn(self, evidence: list[Evidence]) -> None:
-        self._places.add([item.record for item in evidence], [item.mean for item in evidence])
+        returns = [item.mean for item in evidence]
+        if isinstance(self._places, _ArmPlaces):
+            self._places.add([item.record for item in evidence], returns)
+        else:
+            self._places.add([item.record[0] for item in evidence], returns)
+            for item, ret in zip(evidence, returns):
+                point, origin, varied = item.record
+                self._points.add(point, ret, origin, varied)
+            self._new += len(evidence)
+            if self._new >= VALUED:
+                self._points.fit()
+                self._new = 0
         self._waiting += len(evidence)
         if self._waiting >= self._due:
             self._places.fit(self._focus, self._waiting, self.margin)
@@ -276,19 +330,27 @@ class Palaestra(Teacher):
     def _metrics(self) -> dict[str, float]:
         chances = self._places.chances
         metrics = {"places": float(len(chances)), "gain": self._focus.gain, "focus": self._focus.share}
+        if not isinstance(self.domain, Arms):
+            metrics |= {"points": float(self._points.size), "reliability": self._points.reliability}
         return {**metrics, "effective_places": effective_number(chances) if len(chances) else 0.0}
 
     def _save(self) -> dict[str, Any]:
         focus = self._focus
+        points = {} if isinstance(self.domain, Arms) else {"points": self._points.save(), "new": self._new}
         return {
+            "outcomes": self._outcomes,
             "places": self._places.save(),
             "focus": [focus.record, focus.share, focus.gain],
             "waiting": self._waiting,
+            **points,
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         record, rate, gain = (float(value) for value in own["focus"])
         waiting = int(own["waiting"])
+        self._expect(int(own["outcomes"]))
         self._places.restore(own["places"])
+        if not isinstance(self.domain, Arms):
+            self._points, self._new = Points.restore(own["points"], self.domain.dimension), int(own["new"])
         self._focus.record, self._focus.share, self._focus.gain = record, rate, gain
         self._waiting = waiting

@@ -1,5 +1,5 @@
 """The toy student of ALP-GMM's authors, with what later work made hard about it: noise, irrelevant axes, regions that
-are never learned, and forgetting.
+are never learned, and forgetting; and with axes of different grain and students of different speed.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ Boxes = Sequence[tuple[Sequence[float], Sequence[float]]]
 class HypercubeStudent:
     """The toy student of ALP-GMM's authors (Portelas et al. 2019, arXiv 1910.07224, section 5.1 and released code).
 
-    The unit cube is cut into ``cubes ** dimensions`` cubes. A task in a cube raises its competence by 1, up to 100, if
-    the cube is the start, or if any other cube among those whose index is the same or one nearer to the start along
-    every axis has reached 75. The return is the competence, as a share of 100, after that. Further axes are irrelevant.
+    The unit cube is cut into ``cubes ** dimensions`` cubes. A task in a cube raises its competence by 1 (``gain``), up
+    to 100, if the cube is the start, or if any other cube among those whose index is the same or one nearer to the
+    start along every axis has reached 75. The return is the competence, as a share of 100, after that. Further axes are
+    irrelevant.
 
     Unlike the released code, cubes are found by arithmetic, so that a coordinate of exactly 1 lies in the last one
     whatever their number.
 
     Args:
         dimensions: axes that matter.
-        cubes: cubes along each.
+        cubes: cubes along each, or one number for each axis.
         irrelevant: further axes without effect.
+        gain: points of competence that a task brings: with 5, a cube takes 15 tasks instead of 75.
         noise: "none"; "gaussian", which adds N(0, scale^2) and clips to [0, 1]; "bernoulli", 1 with that probability,
             else 0.
         scale: standard deviation of the Gaussian noise.
@@ -49,6 +51,8 @@ class HypercubeStudent:
         seed: of the noise, and of a share of unlearnable cubes.
 
     Attributes:
+        cubes: the number along each axis.
+        reachable: how many cubes can be learned at all.
         space: the tasks, a Box.
         practised: episodes so far.
         visits: episodes practised in cubes that were then locked, learnable, mastered, unlearnable.
@@ -60,9 +64,10 @@ class HypercubeStudent:
     def __init__(
         self,
         dimensions: int = 2,
-        cubes: int = 10,
+        cubes: int | Sequence[int] = 10,
         irrelevant: int = 0,
         *,
+        gain: int = 1,
         noise: Literal["none", "gaussian", "bernoulli"] = "none",
         scale: float = 0.1,
         start: Sequence[int] | None = None,
@@ -72,7 +77,12 @@ class HypercubeStudent:
         seed: int = 0,
     ):
         check_count("dimensions", dimensions, low=1)
-        check_count("cubes", cubes, low=1)
+        shape = (cubes,) * dimensions if isinstance(cubes, int) else tuple(cubes)
+        for along in shape:
+            check_count("cubes", along, low=1)
+        if len(shape) != dimensions:
+            raise InputError(f"cubes={cubes!r} must be one number, or one for each of {dimensions} axes.")
+        check_count("gain", gain, low=1)
         check_count("irrelevant", irrelevant, low=0)
         check_count("seed", seed, low=0)
         if forget_at is not None:
@@ -84,17 +94,18 @@ class HypercubeStudent:
         if check_number("scale", scale) < 0:
             raise InputError(f"scale={scale:g} must not be negative.")
         start = (0,) * dimensions if start is None else tuple(start)
-        if len(start) != dimensions or not all(isinstance(i, int) and 0 <= i < cubes for i in start):
-            raise InputError(f"start={start!r} must be {dimensions} whole numbers from 0 to {cubes - 1}.")
-        self.dimensions, self.cubes, self.noise, self.scale = dimensions, cubes, noise, float(scale)
+        if len(start) != dimensions or not all(isinstance(i, int) and 0 <= i < n for i, n in zip(start, shape)):
+            raise InputError(f"start={start!r} must be {dimensions} whole numbers below {', '.join(map(str, shape))}.")
+        self.dimensions, self.cubes, self.gain, self.noise, self.scale = dimensions, shape, gain, noise, float(scale)
         self.forget_at, self.coin = forget_at, unlearnable_return == "coin"
         # float64, so that a teacher's point is the student's point to the last bit
         self.space = gym.spaces.Box(0.0, 1.0, (dimensions + irrelevant,), dtype=np.float64)
         self._rng = np.random.default_rng(seed)
-        self._start = int(np.ravel_multi_index(start, self._shape))
-        self._strides = self.cubes ** np.arange(self.dimensions - 1, -1, -1)
+        self._grain = np.array(shape)
+        self._strides = np.append(self._grain[:0:-1].cumprod()[::-1], 1)
+        self._start = int(self._strides @ start)
         self._dead = self._unlearnable(unlearnable)
-        self._successors = _successors(self._shape, start)
+        self._successors = _successors(shape, start, self._strides.tolist())
         self._goals = self._reachable()
         self.practised = 0
         self.visits = [0, 0, 0, 0]
@@ -102,8 +113,8 @@ class HypercubeStudent:
 
     def wipe(self) -> None:
         """Forget everything: the student is as at its birth, but for its generator and counts."""
-        self._competence = [0] * self.cubes**self.dimensions
-        self._unlocked = [False] * self.cubes**self.dimensions
+        self._competence = [0] * len(self._dead)
+        self._unlocked = [False] * len(self._dead)
         self._unlocked[self._start] = True
 
     def episode(self, task: np.ndarray) -> float:
@@ -128,9 +139,9 @@ class HypercubeStudent:
         else:
             self.visits[MASTERED if level > UNLOCK else LEARNABLE] += 1
             if level < CAP:
-                level += 1
+                before, level = level, min(level + self.gain, CAP)
                 self._competence[cube] = level
-                if level == UNLOCK:
+                if before < UNLOCK <= level:
                     for successor in self._successors[cube]:
                         self._unlocked[successor] = True
         if self.noise == "none":
@@ -141,43 +152,43 @@ class HypercubeStudent:
 
     def cube(self, task: np.ndarray) -> tuple[int, ...]:
         """Index of the cube in which ``task`` lies."""
-        return tuple(int(i) for i in np.unravel_index(self._indices(np.asarray(task)[None])[0], self._shape))
+        return tuple(int(i) for i in np.unravel_index(self._indices(np.asarray(task)[None])[0], self.cubes))
 
     def mastered(self) -> float:
         """Share of cubes with a competence above 75, among those that can be learned at all."""
         return sum(self._competence[cube] > UNLOCK for cube in self._goals) / len(self._goals)
 
     @property
+    def reachable(self) -> int:
+        return len(self._goals)
+
+    @property
     def competence(self) -> np.ndarray:
         """int64[cubes, ...], a copy."""
-        return np.array(self._competence).reshape(self._shape)
+        return np.array(self._competence).reshape(self.cubes)
 
     @property
     def learnable(self) -> np.ndarray:
         """bool[cubes, ...]: the cubes that can be learned now or were."""
-        return (np.array(self._unlocked) & ~np.array(self._dead)).reshape(self._shape)
+        return (np.array(self._unlocked) & ~np.array(self._dead)).reshape(self.cubes)
 
     @property
     def frontier(self) -> np.ndarray:
         """int64[m, dimensions]: the cubes that can be learned now and are not mastered yet."""
         return np.argwhere(self.learnable & (self.competence <= UNLOCK))
 
-    @property
-    def _shape(self) -> tuple[int, ...]:
-        return (self.cubes,) * self.dimensions
-
     def _indices(self, tasks: np.ndarray) -> np.ndarray:
-        along = np.asarray(tasks, dtype=np.float64)[:, : self.dimensions] * self.cubes
-        return np.minimum(along.astype(np.int64), self.cubes - 1) @ self._strides
+        along = np.asarray(tasks, dtype=np.float64)[:, : self.dimensions] * self._grain
+        return np.minimum(along.astype(np.int64), self._grain - 1) @ self._strides
 
     def _unlearnable(self, regions: float | Boxes) -> list[bool]:
-        dead = np.zeros(self.cubes**self.dimensions, dtype=bool)
+        dead = np.zeros(self._grain.prod(), dtype=bool)
         if isinstance(regions, int | float):
             count = round(check_share("unlearnable", regions) * len(dead))
             others = np.delete(np.arange(len(dead)), self._start)
             dead[self._rng.permutation(others)[:count]] = True
         else:
-            centres = (np.indices(self._shape).reshape(self.dimensions, -1).T + 0.5) / self.cubes
+            centres = (np.indices(self.cubes).reshape(self.dimensions, -1).T + 0.5) / self._grain
             for low, high in regions:
                 if len(low) != self.dimensions or len(high) != self.dimensions:
                     raise InputError(f"unlearnable box ({low}, {high}) must have corners of {self.dimensions} axes.")
@@ -196,15 +207,14 @@ class HypercubeStudent:
         return sorted(found)
 
 
-def _successors(shape: tuple[int, ...], start: Sequence[int]) -> list[list[int]]:
+def _successors(shape: tuple[int, ...], start: Sequence[int], strides: list[int]) -> list[list[int]]:
     """For every cube, flat, those that it makes learnable: the same or one further from the start along each axis."""
-    successors = []
-    for index in np.ndindex(shape):
-        steps = [
-            # From the start's own index an axis leads both ways.
-            [i, *(j for j in (i - 1, i + 1) if 0 <= j < n and abs(j - s) > abs(i - s))]
-            for i, n, s in zip(index, shape, start)
-        ]
-        cubes = [cube for cube in itertools.product(*steps) if cube != index]
-        successors.append([int(np.ravel_multi_index(cube, shape)) for cube in cubes])
-    return successors
+    # Of each axis and index: the same index, and those one further; from the start's own an axis leads both ways.
+    steps = [
+        [[w * i, *(w * j for j in (i - 1, i + 1) if 0 <= j < n and abs(j - s) > abs(i - s))] for i in range(n)]
+        for n, s, w in zip(shape, start, strides)
+    ]
+    return [
+        [sum(step) for step in itertools.product(*(along[i] for along, i in zip(steps, index)))][1:]
+        for index in np.ndindex(shape)
+    ]

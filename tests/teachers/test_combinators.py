@@ -202,3 +202,9 @@ def test_a_combination_knows_joined_proposals_by_its_own_ids():
         assert copy.joinable() == teacher.joinable()
         teacher = copy
     assert joins > 10
+
+
+def test_every_part_learns_how_long_the_run_is():
+    teacher = Mix(make("palaestra", BOX), floor=0.1)
+    teacher.expect(4000)
+    assert len(teacher.parts[0]._places.returns) == 200

@@ -26,6 +26,7 @@ OPTIONS = {
     "oracle-window": {"tasks": 10, "threshold": 0.5},
     "reasoning-gym": {"last_k": 30, "raise_above": 0.5, "mode": "inclusive"},
     "rlve": {"tasks": 4, "threshold": 0.5},
+    "rlve-down": {"tasks": 4, "threshold": 0.5, "lower_below": 0.3},
     "spdl": {"update_rate": 20, "memory": 40},
     "spdl-delta": {"update_rate": 20, "memory": 40},
     "currot": {"update_rate": 15, "particles": 12, "candidates": 20},
@@ -86,7 +87,7 @@ OPTIONS = {
 # Where the space is a plain list, these propose by rule alone.
 WITHOUT_CHANCE: set[str] = {"adarft", "adcl", "format-stages"}
 # These begin with the easiest tasks and propose no others until something has been learned.
-FROM_THE_EASIEST = {"adr", "horizon", "oracle-window", "reasoning-gym", "rlve", "spdl", "spdl-delta"}
+FROM_THE_EASIEST = {"adr", "horizon", "oracle-window", "reasoning-gym", "rlve", "rlve-down", "spdl", "spdl-delta"}
 
 PARAMS = ParamSpace(
     [

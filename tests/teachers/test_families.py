@@ -196,3 +196,16 @@ def test_requests_to_join_name_proposals_of_the_same_task_in_the_same_family():
         assert copy.joinable() == teacher.joinable()
         teacher = copy
     assert joined == {0, 1, 2}
+
+
+def test_each_family_expects_its_share_of_the_run():
+    shares = [part._places.returns for part in _expecting(space(Easy=2.0), "palaestra").parts]
+    assert [len(returns) for returns in shares] == [500, 250, 250]
+    inside = _expecting(space(Easy=2.0), "sec", inside="palaestra")
+    assert {len(part._places.returns) for part in inside.parts} == {333}
+
+
+def _expecting(families: FamilySpace, name: str, **options):
+    teacher = make(name, families, **options)
+    teacher.expect(20_000)
+    return teacher

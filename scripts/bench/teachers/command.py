@@ -1,8 +1,8 @@
 """``palaestra bench teachers``: teachers compared on simulated and real students, uniform practice always among them.
 
 T1 a student whose tasks open up one after the other; T2 what a teacher costs; T3 bandits over categories; T4 choosing
-prompts and sharing out attempts; T5 scores of levels against exact regret; T7 a tiny language model (slow, not among
-the defaults).
+prompts and sharing out attempts; T5 scores of levels against exact regret; T6 as T1 on irregular spaces, and T7 a tiny
+language model (both slow, not among the defaults).
 
 Every run is a record in OUT/results.jsonl as soon as it is done: a benchmark that was stopped goes on where it was when
 the same command is given again. OUT/summary.json and OUT/report.html are written at the end, and after Ctrl-C. A
@@ -13,6 +13,7 @@ examples:
   palaestra bench teachers --tables T1 --teachers alp-gmm riac "alp-gmm history=100" --seeds 3 --episodes 5000
   palaestra bench teachers --tables T1 T3 --teacher my_module:MyTeacher --out runs/mine --jobs 4
   palaestra bench teachers --tables T1 --settings 2d 3d --teachers riac covar-gmm
+  palaestra bench teachers --tables T6 --teachers palaestra alp-gmm rlve-down
   palaestra bench teachers --tables T7 --seeds 5
 """
 
@@ -33,8 +34,8 @@ from ....agents.atomic import write_atomically
 from ....errors import InputError, MissingExtra, unknown_name
 from ....teachers.benchmarks import table as named
 from ....teachers.benchmarks.runs import BenchmarkRun, Failure, Records, load_table, plan_runs, play_all, record_key
-from ....teachers.benchmarks.statistics import Line, expand_records, summarise_records
-from ....teachers.benchmarks.table import UNIFORM, Table
+from ....teachers.benchmarks.statistics import Line, compare_over_settings, expand_records, summarise_records
+from ....teachers.benchmarks.table import ORACLE, UNIFORM, Table
 from ....teachers.registration import TEACHERS
 from .figures import SEEDS_TO_JUDGE, compare_to_uniform, format_estimate
 
@@ -45,9 +46,11 @@ TABLES = {
     "T3": f"{BESIDE}.categories:TABLE",
     "T4": f"{BESIDE}.selection:TABLE",
     "T5": f"{BESIDE}.regret:TABLE",
+    "T6": f"{BESIDE}.irregular:TABLE",
     "T7": "palaestra.scripts.bench.teachers.language_model:TABLE",
 }
-SLOW = ("T7",)
+SLOW = ("T6", "T7")
+BEST_SHOWN = 12  # teachers in the comparison over settings
 
 
 @dataclass(frozen=True)
@@ -203,6 +206,17 @@ def _print(tables: Mapping[str, Table], lines: Mapping[str, Sequence[Line]], fai
             gain = "" if line.gain is None else f"{format_estimate(line.gain, table)} {compare_to_uniform(line, table)}"
             grid.add_row(line.setting, line.teacher, format_estimate(line.score, table), gain)
         console.print(grid)
+        # The oracle looks into the student: nobody ranks behind it.
+        ranked = [line for line in lines[name] if line.teacher != ORACLE]
+        standings = compare_over_settings(ranked, table.lower)
+        if len({line.setting for line in ranked}) > 1 and len(standings) > 1:
+            grid = Grid(box=box.SIMPLE_HEAD, title=f"{name} over its settings", title_justify="left")
+            grid.add_column("teacher", overflow="fold")
+            for column in ("worst rank", "mean rank", "first or level"):
+                grid.add_column(column, justify="right", no_wrap=True)
+            for each in standings[:BEST_SHOWN]:
+                grid.add_row(each.teacher, f"{each.worst:g}", f"{each.mean:.1f}", f"{each.level} of {each.settings}")
+            console.print(grid)
     for sentence in summarise_failures(failures):
         print(f"palaestra: {sentence}", file=sys.stderr)
 

@@ -15,14 +15,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from ....teachers.benchmarks.statistics import Line, mean_curve
-from ....teachers.benchmarks.table import UNIFORM, Table, find_factory, parse_teacher
+from ....teachers.benchmarks.statistics import Line, mean_curve, rank_lines
+from ....teachers.benchmarks.table import ORACLE, UNIFORM, Table, find_factory, parse_teacher
 from ...docstrings import paper, summary
 from ...report_plots import FAINT, INK, MISSING, as_svg
 from .figures import compare_to_uniform, format_estimate
 
 TEMPLATE = Path(__file__).with_name("page.html")
-ORACLE = "oracle"
 COLOURS = ("#1f6f8b", "#c8702a", "#7a5aa6", "#2f8f5b", "#b8405e", "#8a6d1f")  # the rest is drawn faint
 MAPS_PER_ROW = 4
 Record = Mapping[str, Any]
@@ -71,13 +70,7 @@ def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dic
 def rank_teachers(table: Table, lines: Sequence[Line]) -> list[str]:
     """The teachers, best first by their mean rank over the settings, those alike sharing a rank; the oracle on top,
     for orientation, and random before those that are no better."""
-    ranks: dict[str, list[float]] = {}
-    for line in lines:
-        here = [other.score.mean * (1 if table.lower else -1) for other in lines if other.setting == line.setting]
-        mine = line.score.mean * (1 if table.lower else -1)
-        shared = (sum(other == mine for other in here) - 1) / 2
-        ranks.setdefault(line.teacher, []).append(sum(other < mine for other in here) + shared)
-    means = {name: sum(places) / len(places) for name, places in ranks.items()}
+    means = {name: sum(places) / len(places) for name, places in rank_lines(lines, table.lower).items()}
     return sorted(means, key=lambda name: (name != ORACLE, means[name], name != UNIFORM, name))
 
 

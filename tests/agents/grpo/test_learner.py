@@ -178,6 +178,11 @@ def test_rewards_that_change_during_training_resume_where_they_were(config, tmp_
     assert outcome(tmp_path / "stopped") == outcome(tmp_path / "whole")
 
 
+def test_the_teacher_is_told_how_many_groups_the_run_will_bring(config):
+    learner = Learner(replace(config, teacher="palaestra", steps=300, prompts=8))
+    assert learner.teacher.state_dict()["own"]["outcomes"] == 2400
+
+
 def test_rewards_read_what_the_environment_supplies(config, tmp_path):
     judged = Stages(shaping="error-kind")
     short = {"steps": 1, "eval_every": 0, "warmup": WarmUp(steps=0), "teacher": "random", "stages": judged}

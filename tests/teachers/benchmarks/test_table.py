@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.teachers import TEACHERS, make
-from palaestra.teachers.benchmarks import categories, cost, hypercube, regret, selection, statistics, table
+from palaestra.teachers.benchmarks import categories, cost, hypercube, irregular, regret, selection, statistics, table
 from palaestra.teachers.students import CategoryStudent, ItemStudent
 
-TABLES = (hypercube.TABLE, cost.TABLE, categories.TABLE, selection.TABLE, regret.TABLE)
+TABLES = (hypercube.TABLE, cost.TABLE, categories.TABLE, selection.TABLE, regret.TABLE, irregular.TABLE)
 
 
 def test_a_name_is_followed_by_options():
@@ -177,3 +177,18 @@ def test_costs_are_measured_at_each_size():
     assert result.curve[0] == [1000.0, 1200.0]
     assert result.measures["kB at 1,200"] > result.measures["kB at 1,000"]
     assert result.score > 0
+
+
+def test_over_all_settings_a_teacher_has_a_worst_rank_and_is_level_where_the_first_lies_in_its_interval():
+    def line(setting, teacher, mean, half):
+        score = statistics.MeanEstimate(mean, mean - half, mean + half, 5)
+        return statistics.Line(setting, teacher, score, None, {}, {})
+
+    lines = [line("a", "x", 0.9, 0.1), line("a", "y", 0.85, 0.06), line("a", "z", 0.5, 0.1)]
+    lines += [line("b", "x", 0.2, 0.1), line("b", "y", 0.4, 0.1), line("b", "z", 0.4, math.nan)]
+    found = {each.teacher: each for each in statistics.compare_over_settings(lines, lower=False)}
+    assert list(found) == ["y", "x", "z"]
+    assert (found["x"].worst, found["x"].mean, found["x"].level, found["x"].settings) == (3, 2.0, 1, 2)
+    assert (found["y"].worst, found["y"].level) == (2, 2)
+    assert (found["z"].worst, found["z"].level) == (3, 1)
+    assert statistics.rank_lines(lines, lower=True) == {"x": [3, 1], "y": [2, 2.5], "z": [1, 2.5]}

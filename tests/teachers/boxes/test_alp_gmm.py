@@ -199,3 +199,32 @@ def test_options_out_of_range_are_refused(options):
 def test_a_state_under_other_settings_is_refused(options):
     with pytest.raises(InputError, match="settings"):
         make("alp-gmm", LINE, **options).load_state_dict(make("alp-gmm", LINE).state_dict())
+
+
+def test_shares_of_the_run_are_the_papers_numbers_at_twenty_thousand_and_shorter_in_short_runs():
+    teacher = make("alp-gmm", SQUARE, fit_rate=0.0125, history=0.0125)
+    assert (teacher.fit_rate, teacher._memory.limit) == (250, 250)
+    teacher.expect(2_400)
+    assert (teacher.fit_rate, teacher._memory.limit) == (40, 40)
+    for i in range(40):
+        assert {p.origin for p in teacher.propose(3)} == {"warmup"}
+        teacher.update(np.array([i / 40, 0.5]), (i % 7) / 7)
+    assert teacher.mixture is not None
+    copy = make("alp-gmm", SQUARE, fit_rate=0.0125, history=0.0125, seed=1)
+    copy.expect(4_800)
+    copy.load_state_dict(teacher.state_dict())
+    assert [p.task.tolist() for p in copy.propose(9)] == [p.task.tolist() for p in teacher.propose(9)]
+    published = make("alp-gmm", SQUARE)
+    published.expect(2_400)
+    assert (published.fit_rate, published._memory.limit) == (250, None)
+
+
+def test_a_state_of_an_earlier_version_is_accepted():
+    teacher = make("alp-gmm", SQUARE)
+    for _ in range(300):
+        teacher.update(teacher.sample(), 0.5)
+    state = teacher.state_dict()
+    del state["own"]["outcomes"]
+    copy = make("alp-gmm", SQUARE, seed=1)
+    copy.load_state_dict(state)
+    assert copy.state_dict() == teacher.state_dict()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gymnasium as gym
 import pytest
+from palaestra.errors import InputError
 from palaestra.teachers import Outcome, make
 
 LEVELS = gym.spaces.Discrete(6)
@@ -66,3 +67,43 @@ def test_the_hardest_level_is_the_last():
     teacher = make("rlve", LEVELS, start=5)
     observe(teacher, 1.0, 50)
     assert teacher.level == 5
+
+
+def test_the_variant_falls_where_easier_levels_are_lost_and_climbs_again():
+    teacher = make("rlve-down", LEVELS, start=4)
+    observe(teacher, 1.0, 20, level=2)
+    observe(teacher, 0.0, 7, level=4)
+    assert teacher.level == 4
+    for level in (3, 2, 1):
+        for _ in range(100):
+            if teacher.level > level:
+                observe(teacher, 0.0, 1)
+    assert teacher.level == 1
+    observe(teacher, 1.0, 300)
+    assert teacher.level == 5
+
+
+def test_the_variant_keeps_a_level_that_is_merely_hard():
+    teacher = make("rlve-down", LEVELS, start=4)
+    for _ in range(300):
+        p = teacher.propose(1)[0]
+        teacher.observe([Outcome(p.id, p.task, [float(p.task < 4)])])
+    assert teacher.level == 4
+
+
+def test_the_variant_goes_on_exactly_and_as_published_it_never_falls():
+    teacher, copy = make("rlve-down", LEVELS, start=4), make("rlve-down", LEVELS, start=4, seed=1)
+    observe(teacher, 0.0, 9)
+    copy.load_state_dict(teacher.state_dict())
+    for one in (teacher, copy):
+        observe(one, 0.0, 5)
+    assert copy.state_dict() == teacher.state_dict()
+    published = make("rlve", LEVELS, start=4)
+    observe(published, 0.0, 200)
+    assert published.level == 4
+
+
+@pytest.mark.parametrize("options", [{"window": 1}, {"threshold": 0.4}, {"lower_below": 1.5}])
+def test_a_fall_needs_easier_levels_and_a_threshold_below_that_of_the_rise(options):
+    with pytest.raises(InputError, match="lower_below"):
+        make("rlve-down", LEVELS, **options)

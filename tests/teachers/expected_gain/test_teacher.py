@@ -7,6 +7,8 @@ import json
 import gymnasium as gym
 import numpy as np
 import pytest
+from palaestra.envs.axes import IntAxis
+from palaestra.envs.param_space import ParamSpace
 from palaestra.errors import InputError
 from palaestra.teachers import FiniteTasks, Outcome, discretise, make
 from palaestra.teachers.students import HypercubeStudent
@@ -112,8 +114,8 @@ def test_a_long_list_costs_no_more_than_its_sums():
 
 def test_a_small_cube_is_mastered_where_uniform_choice_masters_little():
     student, other = HypercubeStudent(2, 4, seed=0), HypercubeStudent(2, 4, seed=0)
-    teach(palaestra(student.space), student, 3500)
-    teach(make("random", other.space), other, 3500)
+    teach(palaestra(student.space), student, 2200)
+    teach(make("random", other.space), other, 2200)
     assert student.mastered() == 1.0
     assert other.mastered() < 0.4
 
@@ -128,20 +130,20 @@ def test_noise_does_not_stop_it(noise):
 def test_irrelevant_axes_are_ignored():
     student = HypercubeStudent(1, 5, irrelevant=3, seed=1)
     teacher = palaestra(student.space)
-    teach(teacher, student, 1400)
+    teach(teacher, student, 1100)  # of which 380 are needed
     assert student.mastered() == 1.0
-    widths = np.array(teacher.state_dict()["own"]["places"]["high"]) - teacher.state_dict()["own"]["places"]["low"]
-    assert widths[:, 1:].mean() > 0.95 > 0.5 > widths[:, 0].mean()
+    matters = teacher.state_dict()["own"]["places"]["matters"]
+    assert matters[0] > 2 * max(matters[1:])
 
 
 def test_a_wiped_student_is_taught_again():
     student = HypercubeStudent(2, 3, seed=0)
     teacher = palaestra(student.space)
-    teach(teacher, student, 2300)
+    teach(teacher, student, 1800)
     assert student.mastered() == 1.0
     student.wipe()
     assert student.mastered() == 0.0
-    teach(teacher, student, 3000)
+    teach(teacher, student, 2000)
     assert student.mastered() > 0.8
 
 
@@ -151,9 +153,11 @@ def test_the_stated_density_integrates_to_one_never_falls_below_the_floor_and_is
     teach(teacher, student, 1200)
     proposals = teacher.propose(4000)
     prob = np.array([p.prob for p in proposals])
-    assert prob.min() >= 0.15
-    assert (1 / prob).mean() == pytest.approx(1.0, abs=0.1)  # E[1 / density] = volume of the cube
-    assert prob.max() > 3
+    single = np.isnan(prob)  # single tasks have no density
+    assert 0 < single.sum() < 4000
+    assert prob[~single].min() >= 0.15
+    assert (1 / prob[~single]).sum() / 4000 == pytest.approx(1.0, abs=0.1)  # E[1 / density] = volume of the cube
+    assert prob[~single].max() > 2 * prob[~single].min()
     assert np.mean([p.origin == "explore" for p in proposals]) == pytest.approx(0.15, abs=0.02)
 
 
@@ -166,7 +170,7 @@ def test_densities_of_a_large_batch_are_computed_in_parts(monkeypatch):
     monkeypatch.setattr(
         "palaestra.teachers.expected_gain.teacher.TABLE", 30 * int(whole.metrics()["places"])
     )  # 15 points of 2 axes
-    assert [p.prob for p in parts.propose(100)] == pytest.approx(expected, rel=1e-12)
+    assert [p.prob for p in parts.propose(100)] == pytest.approx(expected, rel=1e-12, nan_ok=True)
 
 
 def test_what_lies_next_to_progress_is_tried():
@@ -181,6 +185,80 @@ def test_what_lies_next_to_progress_is_tried():
         inside[margin] = (tasks < 0.51).mean()
     assert inside[0.0] > 0.95
     assert 0.5 < inside[0.5] < 0.9
+
+
+def test_windows_follow_the_number_of_outcomes_of_the_run():
+    box = gym.spaces.Box(0.0, 1.0, (2,), np.float64)
+    lengths = {}
+    for outcomes in (None, 40_000, 2_400):
+        teacher = palaestra(box)
+        if outcomes is not None:
+            teacher.expect(outcomes)
+        lengths[outcomes] = (len(teacher._places.returns), teacher._due)
+    assert lengths == {None: (1000, 75), 40_000: (2000, 150), 2_400: (120, 9)}
+
+
+def test_the_number_of_outcomes_comes_before_the_first():
+    teacher = palaestra(gym.spaces.Discrete(2))
+    with pytest.raises(InputError, match="outcomes must be"):
+        teacher.expect(0)
+    teacher.update(0, 1.0)
+    with pytest.raises(InputError, match="comes after 1 outcomes"):
+        teacher.expect(100)
+
+
+def test_a_saved_teacher_keeps_the_run_that_it_was_made_for():
+    student = HypercubeStudent(2, 4, seed=0)
+    teacher, copy = palaestra(student.space), palaestra(student.space, seed=1)
+    teacher.expect(3000)
+    teach(teacher, student, 500)
+    copy.expect(9000)  # the run was extended
+    copy.load_state_dict(json.loads(json.dumps(teacher.state_dict())))
+    assert copy.state_dict() == teacher.state_dict()
+    assert [p.task.tolist() for p in copy.propose(50)] == [p.task.tolist() for p in teacher.propose(50)]
+
+
+def test_a_short_run_over_many_rungs_climbs_far_above_uniform():
+    """Groups of 16 attempts at 40 rungs, each learned in some ten groups once the one below is."""
+    space = ParamSpace([IntAxis("rung", 1, 40)])
+
+    def climb(name):
+        teacher, rng = make(name, space), np.random.default_rng(0)
+        teacher.expect(1200)
+        chance = np.zeros(42)
+        chance[1] = 0.2
+        for _ in range(200):
+            outcomes = []
+            for p in teacher.propose(6):
+                rung = p.task["rung"]
+                returns = rng.random(16) < chance[rung]
+                if returns.any():
+                    chance[rung] = min(chance[rung] + 0.1, 1.0)
+                if chance[rung] > 0.5:
+                    chance[rung + 1] = max(chance[rung + 1], 0.2)
+                outcomes.append(Outcome(p.id, p.task, returns.astype(float).tolist()))
+            teacher.observe(outcomes)
+        return int((chance > 0.5).sum())
+
+    assert climb("palaestra") > 2 * climb("random")
+
+
+def test_points_of_one_value_of_a_counted_axis_are_one():
+    teacher = palaestra(ParamSpace([IntAxis("digits", 1, 3)]), floor=1.0)
+    for _ in range(60):
+        teacher.observe([Outcome(p.id, p.task, [0.3]) for p in teacher.propose(4)])
+    assert teacher.metrics()["points"] == 3
+
+
+def test_single_tasks_are_left_to_noiseless_returns():
+    reliability = {}
+    for noise in ("none", "bernoulli"):
+        student = HypercubeStudent(2, 4, noise=noise, seed=0)
+        teacher = palaestra(student.space)
+        teach(teacher, student, 1500)
+        reliability[noise] = teacher.metrics()["reliability"]
+    assert reliability["none"] > 0.95
+    assert reliability["bernoulli"] < 0.3
 
 
 def test_memory_does_not_grow():

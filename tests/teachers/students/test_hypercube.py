@@ -173,3 +173,31 @@ def test_the_frontier_is_what_can_be_learned_and_is_not_mastered():
 def test_arguments_out_of_range_are_refused(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         HypercubeStudent(**bad)
+
+
+def test_axes_may_have_their_own_numbers_of_cubes():
+    student = HypercubeStudent(2, (2, 5))
+    assert student.cube(np.array([0.6, 0.7])) == (1, 3)
+    assert student.competence.shape == (2, 5)
+    assert student.reachable == 10
+    for index in np.ndindex(2, 5):
+        practise(student, (np.array(index) + 0.5) / (2, 5), 76)
+    assert student.mastered() == 1.0
+
+
+def test_a_faster_student_masters_a_cube_in_fewer_tasks():
+    student = HypercubeStudent(1, 2, gain=10)
+    assert practise(student, (0.9,), 1) == [0.0]
+    assert practise(student, (0.1,), 7)[-1] == 0.7
+    assert practise(student, (0.9,), 1) == [0.0]
+    assert practise(student, (0.1,), 1) == [0.8]
+    assert practise(student, (0.9,), 1) == [0.1]
+    assert practise(student, (0.1,), 3) == [0.9, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "options", [{"cubes": (2, 3, 4)}, {"cubes": (2, 0)}, {"gain": 0}, {"start": (1, 4), "cubes": (2, 4)}]
+)
+def test_shapes_and_gains_that_make_no_sense_are_refused(options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        HypercubeStudent(2, **options)

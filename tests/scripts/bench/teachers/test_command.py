@@ -145,6 +145,16 @@ def test_more_seeds_and_teachers_add_to_what_is_there(done: Path, tmp_path: Path
     assert len(rows(tmp_path)) == len(rows(done)) + 1 + 3
 
 
+@pytest.mark.usefixtures("no_page")
+def test_several_settings_end_in_a_comparison_over_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    arguments = ["--tables", "T6", "--teachers", "random", "palaestra", "--seeds", "1", "--episodes", "12"]
+    assert bench(*arguments, "--settings", "space-06", "space-07", "--out", tmp_path, "--jobs", 1) == 0
+    shown = capsys.readouterr().out
+    assert "T6 over its settings" in shown
+    assert "worst rank" in shown
+    assert "of 2" in shown
+
+
 def test_a_damaged_line_is_named(tmp_path: Path):
     (tmp_path / "results.jsonl").write_text('{"table": 1}\n')
     with pytest.raises(InputError, match="line 1 "):

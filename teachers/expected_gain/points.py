@@ -1,0 +1,166 @@
+"""Tasks that are practised again, and varied: the finest places of a cube.
+
+A task practised twice shows by itself whether practice changes its return, which no comparison with its neighbours
+does, and it is one place whatever the number of axes, so that idle axes cost nothing. As long as it improves it is
+repeated; variations of it are tried in search of the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..protocol import restore_array
+from ..sampling import pick
+from .gains import add_return, fit_gains
+
+MOST = 32  # points kept; the one with the least value makes way
+SCALES = np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0])  # outcomes of a point over which its returns are weighted
+SMALLEST, LARGEST = 0.02, 0.5  # length of a variation along an axis, drawn evenly on a logarithmic scale
+MOVED = 0.5  # chance that a variation moves the axis that matters most; others by what they matter, at least one
+ALIKE = 0.05  # a variation whose return is that near to its origin's is taken for the same task
+SOLVED = 0.9  # returns from which on a task is no discovery
+MEMORY = 0.5  # least weight of the newest return in a point's level
+FEWEST = 3  # visits from which on the agreement of a point's returns is measured, and a gain may be proven
+KEPT = 0.9999  # of the largest gain, at each valuation
+NEWEST = 0.02  # weight of a valuation in the reliability
+IDLE = 0.1  # least share of the largest chance to be moved, for axes that do not matter
+CERTAIN = 3.0  # standard errors by which a gain is proven
+
+
+class Points:
+    """At most `MOST` points of the unit cube with what is known about each.
+
+    The value of a point with level l (recent mean return), gain g per visit (`fit_gains`) and n visits is
+
+        v = (max(g, 0)^2 + 4 l (1 - l) G^2 / n) (1 - l),
+
+    G the largest gain lately: points that improve, intermediate ones that were hardly tried, and little that is solved.
+    Points are repeated in proportion to v, and varied in proportion to the squared share of their variations that were
+    discoveries: neither failures, nor solved, nor like their origin.
+
+    Attributes:
+        moves: whether some point's gain was ever proven.
+        reliability: in [0, 1], the share of the possible variance of returns that is not chance when a task is repeated
+            (an intraclass correlation): 1 without noise, 0 where every return is 0 or 1 by chance.
+    """
+
+    def __init__(self, dimension: int):
+        self.tasks = np.zeros((MOST, dimension))
+        self._sums = np.zeros((len(SCALES), 6, MOST))
+        self._keep = np.exp(-1 / SCALES)
+        self._ids = np.full(MOST, -1)
+        self._visits, self._tries, self._hits = np.zeros(MOST), np.zeros(MOST), np.zeros(MOST)
+        self.level, self.value = np.zeros(MOST), np.zeros(MOST)
+        self.size = self._born = 0
+        self._record = 0.0
+        self.moves = False
+        self._chance = np.array([0.5, 1.0])  # variance by chance, and possible variance; forgotten slowly
+
+    @property
+    def reliability(self) -> float:
+        return float(min(max(1 - self._chance[0] / self._chance[1], 0.0), 1.0))
+
+    def draw(
+        self, k: int, share: float, matters: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Draw k tasks, a ``share`` of them variations; there must be a point.
+
+        ``matters``, float64[d] in [0, 1], is how much the return depends on each axis.
+
+        Returns:
+            (float64[k, d] tasks, int[k] ids of the points that they are or come from, bool[k] whether they vary).
+        """
+        m, d = self.size, self.tasks.shape[1]
+        varied = rng.random(k) < share
+        at = np.where(
+            varied, pick((self._hits[:m] / self._tries[:m]) ** 2, k, rng), pick(self.value[:m] + 1e-9, k, rng)
+        )
+        moved = rng.random((k, d)) < MOVED * np.maximum(matters / matters.max(initial=1e-9), IDLE)
+        moved[np.arange(k), rng.integers(d, size=k)] |= ~moved.any(1)
+        length = SMALLEST * (LARGEST / SMALLEST) ** rng.random((k, 1))
+        step = np.where(rng.random((k, d)) < 0.5, -length, length) * (moved & varied[:, None])
+        points = np.abs(self.tasks[at] + step)
+        return np.minimum(points, 2 - points), self._ids[at], varied
+
+    def add(self, point: Sequence[float], ret: float, origin: int, varied: bool) -> None:
+        """Add the outcome of a task that is the point ``origin`` or a variation of it (-1: neither)."""
+        at = int(np.argmax(self._ids == origin)) if origin >= 0 else -1
+        if at >= 0 and self._ids[at] != origin:
+            at = -1  # it made way in the meantime
+        if at >= 0 and not varied:
+            return self._visit(at, ret)
+        if at >= 0:
+            self._tries[at] += 1
+            if abs(ret - self.level[at]) < ALIKE:
+                return None
+            self._hits[at] += 0 < ret < SOLVED
+        if ret <= 0 or (origin >= 0 and not varied):
+            return None
+        same = np.flatnonzero((self.tasks[: self.size] == point).all(1))
+        if len(same):
+            return self._visit(int(same[0]), ret)
+        at = self.size if self.size < MOST else int((self.value + 1e-6 * self._hits / self._tries).argmin())
+        self.size = max(self.size, at + 1)
+        self.tasks[at], self._ids[at], self._born = point, self._born, self._born + 1
+        self._sums[:, :, at], self._visits[at], self._tries[at], self._hits[at] = 0.0, 0, 1, 1
+        self._visit(at, ret)
+        self.value[at] = 4 * ret * (1 - ret) ** 2 * self._record**2
+        return None
+
+    def _visit(self, at: int, ret: float) -> None:
+        add_return(self._sums, at, ret, self._keep)
+        self._visits[at] += 1
+        self.level[at] += (ret - self.level[at]) * (max(1 / self._visits[at], MEMORY))
+
+    def fit(self) -> None:
+        m = self.size
+        if not m:
+            return
+        sums, level, visits = self._sums[:, :, :m], self.level[:m], self._visits[:m]
+        known = fit_gains(sums)
+        gain = np.maximum(known.gain, 0.0)
+        self.moves |= bool(((known.gain > CERTAIN * np.sqrt(known.variance)) & (visits >= FEWEST)).any())
+        self._record = max(KEPT * self._record, float(gain.max()))
+        self.value[:m] = (gain**2 + 4 * level * (1 - level) * self._record**2 / visits) * (1 - level)
+        w, a, r, aa, ar, rr = sums[1]
+        spread = np.maximum(aa - a * a / w, 1e-9)
+        residual = np.maximum(rr - r * r / w - (a * r / w - ar) ** 2 / spread, 0.0) / np.maximum(w - 2, 0.5)
+        weight = self.value[:m] * (visits >= FEWEST)
+        if (total := weight.sum()) > 0:
+            possible = r / w * (1 - r / w)
+            self._chance += NEWEST * (np.array([weight @ np.minimum(residual, possible), weight @ possible]) / total)
+            self._chance *= 1 - NEWEST
+
+    def save(self) -> dict[str, Any]:
+        m = self.size
+        arrays = {"tasks": self.tasks, "ids": self._ids, "visits": self._visits, "tries": self._tries}
+        arrays |= {"hits": self._hits, "level": self.level, "value": self.value}
+        return {
+            **{name: array[:m].tolist() for name, array in arrays.items()},
+            "sums": self._sums[:, :, :m].tolist(),
+            "chance": self._chance.tolist(),
+            "record": self._record,
+            "born": self._born,
+            "moves": self.moves,
+        }
+
+    @classmethod
+    def restore(cls, saved: Mapping[str, Any], dimension: int) -> Points:
+        points = cls(dimension)
+        m = points.size = len(saved["ids"])
+        for name, array in (
+            ()
+            if not m
+            else (
+                *(("tasks", points.tasks), ("ids", points._ids), ("visits", points._visits), ("tries", points._tries)),
+                *(("hits", points._hits), ("level", points.level), ("value", points.value)),
+            )
+        ):
+            array[:m] = restore_array(saved[name], array[:m])
+            points._sums[:, :, :m] = restore_array(saved["sums"], points._sums[:, :, :m])
+        points._chance = restore_array(saved["chance"], points._chance)
+        points._record, points._born, points.moves = float(saved["record"]), int(saved["born"]), bool(saved["moves"])
+        return points
