@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import code, datasets, gameable, games, grids, induction, math, mixture, puzzles, transforms
+from . import code, datasets, gameable, games, grids, induction, ladders, math, mixture, puzzles, transforms
 from .game import Game, Transition
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from .question import Question, Task
@@ -29,6 +29,7 @@ __all__ = [
     "grids",
     "ids",
     "induction",
+    "ladders",
     "math",
     "mixture",
     "puzzles",
