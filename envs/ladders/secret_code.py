@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,17 @@ class SecretCode(Question):
 
     def criteria(self, task: Task) -> list[str]:
         return [f"It writes {len(task.content.split())} digits."]
+
+    def guess_action(self, episode: Task, known: Mapping[str, Any], rng: np.random.Generator) -> str:
+        """Return the right digits of the first ``known["symbols"]`` symbols and random digits of the others."""
+        guesses = rng.integers(1, DIGITS + 1, len(SYMBOLS)).tolist()
+        learned = SYMBOLS[: known["symbols"]]
+        symbols = episode.content.split()
+        return "".join(self._digits[s] if s in learned else str(guess) for s, guess in zip(symbols, guesses))
+
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str:
+        """Return a random digit for each symbol: the answer to another word would tell digits of this one."""
+        return self.guess_action(episode, {"symbols": 0}, rng)
 
     def solver_cost(self, episode: Task) -> float:
         """The number of symbols that must be known up to the newest one of the word."""
