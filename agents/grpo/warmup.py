@@ -214,17 +214,22 @@ def measure_variance(
     limits: TokenLimits,
     samples: int,
     temperature: float = 1.0,
+    groups: int | None = None,
 ) -> Variance:
-    """Play groups of ``samples`` episodes on tasks drawn uniformly from the run's whole space."""
+    """Play groups of ``samples`` episodes on tasks drawn uniformly from the environments' space.
+
+    Args:
+        groups: how many; by default so many that there are at least 256 episodes.
+    """
     rng = np.random.default_rng([seed, WARM_UP_STREAM])
     engine = language.engine(PROBE_EPISODES, limits.context)
     player = Player(environments, engine, language.renderer, limits, temperature, rng)
-    groups = _play_tasks(player, environments.param_space, max(PROBE_EPISODES // samples, 8), samples)
-    outcomes = np.array([[episode.success for episode in group.trajectories] for group in groups], dtype=float)
-    logps = [logp for group in groups for episode in group.trajectories for t in episode.turns for logp in t.logps]
+    played = _play_tasks(player, environments.param_space, groups or max(PROBE_EPISODES // samples, 8), samples)
+    outcomes = np.array([[episode.success for episode in group.trajectories] for group in played], dtype=float)
+    logps = [logp for group in played for episode in group.trajectories for t in episode.turns for logp in t.logps]
     rates = outcomes.mean(axis=1)
     return Variance(
-        groups=len(groups),
+        groups=len(played),
         samples=samples,
         mixed=int(((rates > 0) & (rates < 1)).sum()),
         success=float(rates.mean()),
