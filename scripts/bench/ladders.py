@@ -8,6 +8,7 @@ on the next rung, reinforcement learning cannot begin there; where it stays high
 examples:
   palaestra bench ladders
   palaestra bench ladders SecretCode GuessNumber --seeds 3 --json ladders.json
+  palaestra bench ladders SecretCode --explore 0
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ...errors import InputError, MissingExtra, unknown_name
 if TYPE_CHECKING:
     from ...agents.grpo.warmup import Variance
 
-GROUPS, SAMPLES = 40, 16
+SAMPLES = 16
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Ladder:
         )
 
 
+GUESSES = WarmUp(steps=600, target=0.9, batch=32, explore=0.3)
 LADDERS: dict[str, Ladder] = {
     "SecretCode": Ladder(
         "palaestra/SecretCode-v0",
@@ -82,13 +84,10 @@ LADDERS: dict[str, Ladder] = {
         (8, 8),
         (8, 9, 10, 11),
         {"length": 5, "newest": 0.8},
-        WarmUp(steps=600, target=0.9, batch=32, explore=0.3),
-    ),
-    "SecretCode, no guesses": Ladder(
-        "palaestra/SecretCode-v0", "symbols", (8, 8), (8, 9, 10, 11), {"length": 5, "newest": 0.8}
+        GUESSES,
     ),
     "CombinationLock": Ladder(
-        "palaestra/CombinationLock-v0", "floors", (4, 6), (4, 6, 7, 8, 9), {"doors": 4}, tokens=3, turns=9
+        "palaestra/CombinationLock-v0", "floors", (4, 6), (4, 6, 7, 8, 9), {"doors": 4}, GUESSES, tokens=3, turns=9
     ),
     "GuessNumber": Ladder(
         "palaestra/GuessNumber-v0", "bits", (1, 4), (3, 4, 5, 6, 7, 8), {"slack": 0}, tokens=4, turns=9
@@ -99,6 +98,7 @@ LADDERS: dict[str, Ladder] = {
         (3, 5),
         (4, 5, 6, 7, 9, 12, 20, 40),
         {"sides": ["one"], "solution": ["integer"]},
+        WarmUp(steps=600, target=0.7, batch=32),
         tokens=5,
     ),
     "Arithmetic": Ladder(
@@ -113,6 +113,10 @@ class LadderOptions:
     """Which ladders; all by default."""
     seeds: int = 1
     """Seeds 0 to N-1, of the model and of the tasks."""
+    explore: float | None = None
+    """Share of the warm-up that shows guesses at higher rungs; by default each ladder's own, mostly none."""
+    groups: int = 40
+    """Held-out tasks of each rung, with 16 answers each."""
     json: Path | None = None
     """Write the figures here as JSON."""
 
@@ -123,8 +127,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.table import Table
 
     config = tyro.cli(LadderOptions, args=argv, prog="palaestra bench ladders", description=__doc__)
-    if config.seeds < 1:
-        raise InputError(f"--seeds must be at least 1, not {config.seeds}.")
+    for option in ("seeds", "groups"):
+        if (value := getattr(config, option)) < 1:
+            raise InputError(f"--{option} must be at least 1, not {value}.")
     for name in config.ladder:
         if name not in LADDERS:
             raise unknown_name("ladder", name, LADDERS)
@@ -132,11 +137,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     figures: list[dict[str, Any]] = []
     for name in config.ladder or LADDERS:
         ladder = LADDERS[name]
-        table = Table(ladder.axis, "success", "mixed groups", "entropy, nats", title=f"{name}: {describe(ladder)}")
+        if config.explore is not None:
+            ladder = replace(ladder, warmup=replace(ladder.warmup, explore=config.explore))
+        table = Table(ladder.axis, "success", "mixed groups", "entropy, nats")
         found: dict[int, list[Variance]] = {}
         with Console(stderr=True).status("") as status:
             for seed in range(config.seeds):
-                for rung, variance in measure(ladder, seed, status.update):
+                for rung, variance in measure(ladder, seed, config.groups, status.update):
                     found.setdefault(rung, []).append(variance)
                     figures.append({"ladder": name, "rung": rung, "seed": seed, **asdict(variance)})
         for rung, variances in found.items():
@@ -144,6 +151,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             success, mixed, entropy = np.mean(shares, axis=0)
             mark = "" if ladder.shown[0] <= rung <= ladder.shown[1] else " *"
             table.add_row(f"{rung}{mark}", f"{success:.1%}", f"{mixed:.0%}", f"{entropy:.2f}")
+        console.print(f"{name}: {describe(ladder)}", soft_wrap=True)
         console.print(table)
     console.print("* not shown in the warm-up")
     if config.json is not None:
@@ -151,10 +159,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measure(ladder: Ladder, seed: int, watch: Callable[[str], None]) -> Iterator[tuple[int, Variance]]:
+def measure(ladder: Ladder, seed: int, groups: int, watch: Callable[[str], None]) -> Iterator[tuple[int, Variance]]:
     """Warm a tiny model up on the rungs that are shown; yield each rung with the policy's outcomes on held-out tasks.
 
     Args:
+        groups: held-out tasks of each rung.
         watch: called with what is being done.
 
     Raises:
@@ -179,7 +188,7 @@ def measure(ladder: Ladder, seed: int, watch: Callable[[str], None]) -> Iterator
     for rung in ladder.rungs:
         watch(f"{ladder.env}, seed {seed}: {ladder.axis} {rung}")
         held_out = Environments(ladder.env, split="test", axes={**ladder.fixed, ladder.axis: rung})
-        yield rung, measure_variance(learner.language, held_out, seed, token_limits(config), SAMPLES, groups=GROUPS)
+        yield rung, measure_variance(learner.language, held_out, seed, token_limits(config), SAMPLES, groups=groups)
 
 
 def describe(ladder: Ladder) -> str:
