@@ -13,6 +13,8 @@ from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.warmup import Syllabus, Variance, demonstrate
 from palaestra.errors import InputError
+from palaestra.scripts.cli import main
+from palaestra.scripts.train import read_config
 
 CODE = "palaestra/SecretCode-v0"
 
@@ -108,3 +110,16 @@ def test_a_warm_up_to_certainty_is_reported_by_the_run(small, tmp_path):
     assert any("The warm-up left little to learn from" in sentence for sentence in told)
     rows = [json.loads(line) for line in (tmp_path / "run" / "notices.jsonl").read_text().splitlines()]
     assert {"step": 0, "kind": "health"}.items() <= rows[-1].items()
+
+
+def test_the_part_and_the_guesses_are_typed_on_the_command_line_and_survive_a_resume(small, tmp_path):
+    small.save(tmp_path / "model")
+    line = f"""{CODE} --model {tmp_path / "model"} --axis newest=0.5 --env-option code=3 --steps 1 --prompts 2
+        --samples 2 --final-episodes 1 --max-new-tokens 6 --threads 1
+        --warmup.steps 2 --warmup.batch 4 --warmup.axis symbols=8:9 length=4 --warmup.explore 0.5"""
+    Learner.start(tmp_path / "run", read_config(line.split())).run()
+    assert main(["train", "--resume", str(tmp_path / "run"), "--steps", "2"]) == 0
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["warmup"]["axes"] == {"symbols": [8, 9], "length": 4}
+    assert config["warmup"]["explore"] == 0.5
+    assert config["steps"] == 2
