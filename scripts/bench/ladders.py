@@ -34,7 +34,7 @@ SAMPLES = 16
 
 
 @dataclass(frozen=True)
-class Ladder:
+class LadderCase:
     """A family with one axis to climb.
 
     Attributes:
@@ -77,8 +77,8 @@ class Ladder:
 
 
 GUESSES = WarmUp(steps=600, target=0.9, batch=32, explore=0.3)
-LADDERS: dict[str, Ladder] = {
-    "SecretCode": Ladder(
+LADDERS: dict[str, LadderCase] = {
+    "SecretCode": LadderCase(
         "palaestra/SecretCode-v0",
         "symbols",
         (8, 8),
@@ -86,13 +86,13 @@ LADDERS: dict[str, Ladder] = {
         {"length": 5, "newest": 0.8},
         GUESSES,
     ),
-    "CombinationLock": Ladder(
+    "CombinationLock": LadderCase(
         "palaestra/CombinationLock-v0", "floors", (4, 6), (4, 6, 7, 8, 9), {"doors": 4}, GUESSES, tokens=3, turns=9
     ),
-    "GuessNumber": Ladder(
+    "GuessNumber": LadderCase(
         "palaestra/GuessNumber-v0", "bits", (1, 4), (3, 4, 5, 6, 7, 8), {"slack": 0}, tokens=4, turns=9
     ),
-    "LinearEquation": Ladder(
+    "LinearEquation": LadderCase(
         "palaestra/LinearEquation-v0",
         "size",
         (3, 5),
@@ -101,7 +101,7 @@ LADDERS: dict[str, Ladder] = {
         WarmUp(steps=600, target=0.7, batch=32),
         tokens=5,
     ),
-    "Arithmetic": Ladder(
+    "Arithmetic": LadderCase(
         "palaestra/Arithmetic-v0", "terms", (2, 3), (2, 3, 4, 5), {"digits": 1, "operations": ["+"]}, tokens=4
     ),
 }
@@ -159,7 +159,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measure(ladder: Ladder, seed: int, groups: int, watch: Callable[[str], None]) -> Iterator[tuple[int, Variance]]:
+def measure(ladder: LadderCase, seed: int, groups: int, watch: Callable[[str], None]) -> Iterator[tuple[int, Variance]]:
     """Warm a tiny model up on the rungs that are shown; yield each rung with the policy's outcomes on held-out tasks.
 
     Args:
@@ -191,7 +191,7 @@ def measure(ladder: Ladder, seed: int, groups: int, watch: Callable[[str], None]
         yield rung, measure_variance(learner.language, held_out, seed, token_limits(config), SAMPLES, groups=groups)
 
 
-def describe(ladder: Ladder) -> str:
+def describe(ladder: LadderCase) -> str:
     """One line on what is shown and what is fixed."""
     low, high = ladder.shown
     fixed = "".join(f", {name}={value}" for name, value in ladder.fixed.items())

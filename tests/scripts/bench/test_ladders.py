@@ -9,7 +9,7 @@ from palaestra.agents.grpo.config import WarmUp
 from palaestra.scripts.bench import ladders
 from palaestra.scripts.cli import main
 
-QUICK = ladders.Ladder(
+QUICK = ladders.LadderCase(
     *("palaestra/GuessNumber-v0", "bits", (1, 1), (1, 2), {"slack": 0}, WarmUp(steps=2, batch=4)), tokens=2, turns=3
 )
 
