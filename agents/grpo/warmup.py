@@ -34,7 +34,7 @@ WARM_UP_STREAM = 1
 """Key of the warm-up's random stream; `collection` has the others."""
 PROBE_EVERY, PROBE_EPISODES = 25, 256
 RAMP_STEPS = 60
-CERTAIN, RARELY = 0.05, 0.05
+CERTAIN, RARELY = 0.2, 0.05
 """Nats a token below which a policy is certain, and share of groups below which mixed outcomes are rare."""
 _FORWARD = Forward(packer="plain")
 

@@ -44,7 +44,7 @@ class LadderCase:
         rungs: the rungs that are measured.
         fixed: the other axes.
         warmup: the warm-up's other settings.
-        tokens, turns: most tokens of an action, and most actions.
+        tokens, turns, context: most tokens of an action, most actions, and most tokens in all.
     """
 
     env: str
@@ -55,6 +55,7 @@ class LadderCase:
     warmup: WarmUp = field(default_factory=lambda: WarmUp(steps=600, target=0.9, batch=32))
     tokens: int = 6
     turns: int = 1
+    context: int = 128
 
     def config(self, seed: int) -> TrainConfig:
         """The run whose warm-up is measured."""
@@ -68,7 +69,7 @@ class LadderCase:
             final_episodes=1,
             max_new_tokens=self.tokens,
             max_episode_tokens=self.tokens * self.turns,
-            context=96 + 24 * self.turns,
+            context=self.context,
             track=(),
             seed=seed,
             device="cpu",
@@ -87,22 +88,40 @@ LADDERS: dict[str, LadderCase] = {
         GUESSES,
     ),
     "CombinationLock": LadderCase(
-        "palaestra/CombinationLock-v0", "floors", (4, 6), (4, 6, 7, 8, 9), {"doors": 4}, GUESSES, tokens=3, turns=9
+        "palaestra/CombinationLock-v0",
+        "floors",
+        (4, 6),
+        (4, 6, 7, 8, 9),
+        {"doors": 4},
+        GUESSES,
+        tokens=3,
+        turns=9,
+        context=320,
+    ),
+    "InterleavedAddition": LadderCase(
+        "palaestra/InterleavedAddition-v0",
+        "places",
+        (2, 4),
+        (3, 4, 5, 6, 7),
+        {"base": 10},
+        WarmUp(steps=1000, target=0.9, batch=32),
+        tokens=24,
+        context=192,
     ),
     "GuessNumber": LadderCase(
-        "palaestra/GuessNumber-v0", "bits", (1, 4), (3, 4, 5, 6, 7, 8), {"slack": 0}, tokens=4, turns=9
+        "palaestra/GuessNumber-v0", "bits", (1, 4), (3, 4, 5, 6, 7, 8), {"slack": 0}, tokens=4, turns=9, context=256
     ),
     "LinearEquation": LadderCase(
         "palaestra/LinearEquation-v0",
         "size",
-        (3, 5),
-        (4, 5, 6, 7, 9, 12, 20, 40),
-        {"sides": ["one"], "solution": ["integer"]},
-        WarmUp(steps=600, target=0.7, batch=32),
+        (3, 10),
+        (6, 10, 12, 14, 18, 25, 40),
+        {"sides": "one", "solution": "integer"},
+        WarmUp(steps=1000, target=0.7, batch=32),
         tokens=5,
     ),
     "Arithmetic": LadderCase(
-        "palaestra/Arithmetic-v0", "terms", (2, 3), (2, 3, 4, 5), {"digits": 1, "operations": ["+"]}, tokens=4
+        "palaestra/Arithmetic-v0", "terms", (2, 3), (2, 3, 4, 5), {"digits": 1, "operations": "+"}, tokens=4
     ),
 }
 
