@@ -36,7 +36,9 @@ class CombinationLock(Game):
         whole number, default 0), is the same in all episodes and never shown: it can only be learned from rewards or
         from solutions. So a player who knows k floors succeeds on k + 1 floors with probability 1/doors, on k + 2 with
         1/doors**2, and so on. Whether an episode belongs to the train or the test split depends on its sequence of
-        rooms alone, not on the code.
+        rooms alone, not on the code. The tiny model, warmed up on 4 to 6 floors and guesses above them, wins 94 % of 6
+        floors, 39 % of 7 (all groups of 16 mixed), 12 % of 8 and 3 % of 9; without guesses 0.2 % of 7 (``palaestra
+        bench ladders CombinationLock``, 4 doors).
 
     Parameters:
         floors (4 to 40; open from 4 to 60): how many floors there are, the rung of the ladder.

@@ -28,7 +28,7 @@ class InterleavedAddition(Question):
         base (4 to 10; open from 2 to 10): the base in which the numbers are written.
 
     Observation:
-        Text such as ``Add two numbers in base 10, ... lowest first; answer in digits and commas: 86 52 30 00``, that is
+        Text such as ``Add in base 10, by pairs of digits, lowest first; answer with commas: 86 52 30 00``, that is
         358 + 26 with one more place.
 
     Actions:
@@ -66,8 +66,7 @@ class InterleavedAddition(Question):
             carry, digit = divmod(a + b + carry, base)
             digits.append(digit)
         return Task(
-            f"Add two numbers in base {base}, written as pairs of digits, lowest first; answer in digits and commas: "
-            + text,
+            f"Add in base {base}, by pairs of digits, lowest first; answer with commas: {text}",
             digits,
             solution=", ".join(map(str, digits)),
             content=f"{text} base {base}",

@@ -31,6 +31,9 @@ class SecretCode(Question):
         once; the others are drawn from the older ones. So a player who knows the first k symbols answers right on
         rung k, with probability 1/8 on rung k + 1, 1/64 on rung k + 2, and so on while the newest symbols fill a word.
         Whether a word belongs to the train or the test split depends on the word alone, not on the code.
+        The tiny model, warmed up on rung 8 and guesses above it, is right in 96 % on rung 8, 8 % on rung 9 (60 % of
+        groups of 16 mixed), 0.9 % on rung 10 and never on rung 11; without guesses never above rung 8 (``palaestra
+        bench ladders SecretCode``, words of 5 symbols, newest 0.8).
 
     Parameters:
         symbols (8 to 74): how many symbols are in use, the rung of the ladder.

@@ -44,6 +44,7 @@ class LadderCase:
         rungs: the rungs that are measured.
         fixed: the other axes.
         warmup: the warm-up's other settings.
+        options: further arguments of the environment.
         tokens, turns, context: most tokens of an action, most actions, and most tokens in all.
     """
 
@@ -53,6 +54,7 @@ class LadderCase:
     rungs: tuple[int, ...]
     fixed: dict[str, Any] = field(default_factory=dict)
     warmup: WarmUp = field(default_factory=lambda: WarmUp(steps=600, target=0.9, batch=32))
+    options: dict[str, Any] = field(default_factory=dict)
     tokens: int = 6
     turns: int = 1
     context: int = 128
@@ -63,6 +65,7 @@ class LadderCase:
         return TrainConfig(
             env=self.env,
             axes={**self.fixed, self.axis: [low, high]},
+            env_options=dict(self.options),
             warmup=replace(self.warmup, axes={self.axis: list(self.shown)}),
             samples=SAMPLES,
             steps=0,
@@ -101,12 +104,12 @@ LADDERS: dict[str, LadderCase] = {
     "InterleavedAddition": LadderCase(
         "palaestra/InterleavedAddition-v0",
         "places",
-        (2, 4),
-        (3, 4, 5, 6, 7),
+        (2, 3),
+        (2, 3, 4, 5),
         {"base": 10},
-        WarmUp(steps=1000, target=0.9, batch=32),
-        tokens=24,
-        context=192,
+        WarmUp(steps=600, target=0.8, batch=32),
+        {"width": 6},
+        tokens=18,
     ),
     "GuessNumber": LadderCase(
         "palaestra/GuessNumber-v0", "bits", (1, 4), (3, 4, 5, 6, 7, 8), {"slack": 0}, tokens=4, turns=9, context=256
@@ -206,13 +209,13 @@ def measure(ladder: LadderCase, seed: int, groups: int, watch: Callable[[str], N
         )
     for rung in ladder.rungs:
         watch(f"{ladder.env}, seed {seed}: {ladder.axis} {rung}")
-        held_out = Environments(ladder.env, split="test", axes={**ladder.fixed, ladder.axis: rung})
+        held_out = Environments(ladder.env, split="test", axes={**ladder.fixed, ladder.axis: rung}, **ladder.options)
         yield rung, measure_variance(learner.language, held_out, seed, token_limits(config), SAMPLES, groups=groups)
 
 
 def describe(ladder: LadderCase) -> str:
     """One line on what is shown and what is fixed."""
     low, high = ladder.shown
-    fixed = "".join(f", {name}={value}" for name, value in ladder.fixed.items())
+    fixed = "".join(f", {name}={value}" for name, value in {**ladder.fixed, **ladder.options}.items())
     guesses = f" and guesses beyond (explore={ladder.warmup.explore:g})" if ladder.warmup.explore else ""
     return f"solutions of {ladder.axis}={low if low == high else f'{low}:{high}'}{guesses}{fixed}"
