@@ -26,8 +26,8 @@ class WarmUp:
         batch: episodes a step.
         lr: learning rate of AdamW, reached over the first 60 steps.
         axes: the part of the run's tasks that solutions are shown of, e.g. ``{"digits": 1}``; the target counts there.
-        explore: share of the episodes, from 0 to below 1, that show guesses at tasks outside that part, by a player
-            who knows only what lies in it, so that the policy is not certain of what it does not know.
+        explore: share of the episodes, from 0 to below 1, that show guesses at the tasks outside ``axes``, by a player
+            who knows only what solutions are shown of, so that the policy is not certain of what it does not know.
     """
 
     steps: int | None = None
