@@ -24,12 +24,12 @@ class InterleavedAddition(Question):
         whichever it is. What is learned on low places therefore helps a little on the next one.
 
     Parameters:
-        places (3 to 7; open from 2 to 40): digits of the larger number, the rung of the ladder.
+        places (3 to 7; open from 1 to 40): digits of the larger number, the rung of the ladder.
         base (4 to 10; open from 2 to 10): the base in which the numbers are written.
 
     Observation:
-        Text such as ``Add in base 10, by pairs of digits, lowest first; answer with commas: 86 52 30 00``, that is
-        358 + 26 with one more place.
+        Text such as ``Add in base 10, digit pairs lowest first, with commas: 86 52 30 00``, that is 358 + 26 with
+        one more place.
 
     Actions:
         Text with as many digits as there are pairs, ``4, 8, 3, 0`` (commas or spaces, with or without brackets), read
@@ -47,7 +47,7 @@ class InterleavedAddition(Question):
     """
 
     answer_form = "values"
-    param_space = ParamSpace([IntAxis("places", 3, 7, limits=(2, 40)), IntAxis("base", 4, 10, limits=(2, 10))])
+    param_space = ParamSpace([IntAxis("places", 3, 7, limits=(1, 40)), IntAxis("base", 4, 10, limits=(2, 10))])
     baselines: ClassVar = {}
 
     def __init__(self, *, width: int = 8, **kwargs: Any):
@@ -66,7 +66,7 @@ class InterleavedAddition(Question):
             carry, digit = divmod(a + b + carry, base)
             digits.append(digit)
         return Task(
-            f"Add in base {base}, by pairs of digits, lowest first; answer with commas: {text}",
+            f"Add in base {base}, digit pairs lowest first, with commas: {text}",
             digits,
             solution=", ".join(map(str, digits)),
             content=f"{text} base {base}",

@@ -104,10 +104,10 @@ LADDERS: dict[str, LadderCase] = {
     "InterleavedAddition": LadderCase(
         "palaestra/InterleavedAddition-v0",
         "places",
-        (2, 3),
+        (1, 3),
         (2, 3, 4, 5),
         {"base": 10},
-        WarmUp(steps=600, target=0.8, batch=32),
+        WarmUp(steps=420, target=0.7, batch=32),
         {"width": 6},
         tokens=18,
     ),
