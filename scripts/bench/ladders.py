@@ -107,7 +107,7 @@ LADDERS: dict[str, LadderCase] = {
         (1, 3),
         (2, 3, 4, 5),
         {"base": 10},
-        WarmUp(steps=420, target=0.7, batch=32),
+        WarmUp(steps=1500, target=0.7, batch=32),
         {"width": 6},
         tokens=18,
     ),
