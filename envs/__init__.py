@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..rewards.design.program_values import RUNNERS
-from . import code, datasets, gameable, games, grids, induction, math, mixture, puzzles, sql, transforms
+from . import code, datasets, gameable, games, grids, induction, ladders, math, mixture, puzzles, sql, transforms
 from .game import Game, Transition
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from .question import Question, Task
@@ -30,6 +30,7 @@ __all__ = [
     "grids",
     "ids",
     "induction",
+    "ladders",
     "math",
     "mixture",
     "puzzles",

@@ -283,6 +283,10 @@ class Mixture(TaskEnv):
     def random_action(self, episode: Any, rng: np.random.Generator) -> Any:
         return self.part.random_action(episode, rng)
 
+    def guess_action(self, episode: Any, known: Mapping[str, Any], rng: np.random.Generator) -> Any:
+        own = FamilySpace.own_params({**known, FAMILY: self._params[FAMILY]})
+        return self.part.guess_action(episode, own, rng)
+
     def heuristic_action(self, episode: Any) -> Any:
         return self.part.heuristic_action(episode)
 

@@ -169,6 +169,11 @@ class TaskEnv(gym.Env[Any, Any]):
         neither."""
         return None
 
+    def guess_action(self, episode: Any, known: Mapping[str, Any], rng: np.random.Generator) -> Any:
+        """Return the action of a player who has mastered tasks up to the parameters ``known`` and guesses the rest;
+        unless overridden, everything is guessed, as by `random_action`."""
+        return self.random_action(episode, rng)
+
     def heuristic_action(self, episode: Any) -> Any:
         """Return the action of a player that looks one step ahead; None where the family has no such player."""
         return None

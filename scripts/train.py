@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -57,6 +57,12 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "several environments, those of one bear its name: GSM8K.source=questions.jsonl.",
     ),
     "teacher_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the teacher: name=value."),
+    "warmup_axis": (
+        Annotated[tyro.conf.UseAppendAction[Texts], tyro.conf.arg(name="warmup.axis")],
+        (),
+        "The part of the tasks that the warm-up shows solutions of and counts its target on, given as for --axis; by "
+        "default all.",
+    ),
     "out": (Path | None, None, "Folder for the run, new or empty; by default runs/ENV-TEACHER-RECIPE-SEED."),
     "resume": (
         Path | None,
@@ -76,6 +82,7 @@ class TrainOptions:
     env_weight: tuple[str, ...]
     env_option: Texts
     teacher_option: Texts
+    warmup_axis: Texts
     out: Path | None
     resume: Path | None
     config: TrainConfig
@@ -238,21 +245,26 @@ def _build_config(options: TrainOptions) -> TrainConfig:
     if texts := [text for group in options.env_option for text in group]:
         config = dataclasses.replace(config, env_options=parse_options(texts, "an environment"))
     if texts := [text for group in options.axis for text in group]:
-        import gymnasium
-
-        from ..agents.grpo.run.blend import environment_of
-
-        env_id, arguments = environment_of(config)
-        arguments.pop("axes", None)
-        env = gymnasium.make(env_id, disable_env_checker=True, **arguments)
-        changes["axes"] = {
-            name: list(value) if isinstance(value, tuple | list) else value
-            for name, value in parse_axes(texts, env.unwrapped.param_space).items()  # type: ignore[attr-defined]
-        }
-        env.close()
+        config = dataclasses.replace(config, axes={})
+        config = dataclasses.replace(config, axes=_parse_axes(texts, config))
+    if texts := [text for group in options.warmup_axis for text in group]:
+        changes["warmup"] = dataclasses.replace(config.warmup, axes=_parse_axes(texts, config))
     if texts := [text for group in options.teacher_option for text in group]:
         changes["teacher_options"] = parse_options(texts, "a teacher")
     return dataclasses.replace(config, **changes)
+
+
+def _parse_axes(texts: Sequence[str], config: TrainConfig) -> dict[str, Any]:
+    """Parse ranges of the axes that the configuration's environment has; lists instead of tuples, as in JSON."""
+    import gymnasium
+
+    from ..agents.grpo.run.blend import environment_of
+
+    env_id, arguments = environment_of(config)
+    env = gymnasium.make(env_id, disable_env_checker=True, **arguments)
+    axes = parse_axes(texts, env.unwrapped.param_space)  # type: ignore[attr-defined]
+    env.close()
+    return {name: list(value) if isinstance(value, tuple | list) else value for name, value in axes.items()}
 
 
 def _parse_weight(text: str) -> Any:

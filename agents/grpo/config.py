@@ -25,17 +25,24 @@ class WarmUp:
         target: stop once this share of answers, sampled at temperature 1 on training tasks, is right.
         batch: episodes a step.
         lr: learning rate of AdamW, reached over the first 60 steps.
+        axes: the part of the run's tasks that solutions are shown of, e.g. ``{"digits": 1}``; the target counts there.
+        explore: share of the episodes, from 0 to below 1, that show guesses at the tasks outside ``axes``, by a player
+            who knows only what solutions are shown of, so that the policy is not certain of what it does not know.
     """
 
     steps: int | None = None
     target: float = 0.45
     batch: int = 64
     lr: float = 3e-3
+    axes: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
+    explore: float = 0.0
 
     def check(self) -> None:
         """Raise InputError for a value out of range. Not on construction: the command line would wrap the sentence."""
         if (self.steps or 0) < 0 or self.batch < 1 or not 0 < self.lr < float("inf") or not 0 < self.target <= 1:
             raise InputError(f"a warm-up needs steps >= 0, batch >= 1, 0 < target <= 1 and a positive lr, not {self}.")
+        if not 0 <= self.explore < 1:
+            raise InputError(f"warmup.explore must be a share of at least 0 and below 1, not {self.explore}.")
 
     def most_steps(self, model: str) -> int:
         """The bound on steps for a model named as in the training configuration."""

@@ -44,7 +44,7 @@ from .run.observers import Notices, TrainingProgress
 from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .run.validation import AT_ONCE, evaluate_policy
 from .update import Update
-from .warmup import warm_up
+from .warmup import Syllabus, measure_variance, warm_up
 
 
 class Learner:
@@ -71,6 +71,8 @@ class Learner:
         self.environments = self._split("train")
         supplies = self.environments.supplies
         dry_run(self.recipe, samples=config.samples, steps=config.steps, teacher_model=distils, extras=supplies)
+        if config.warmup.most_steps(config.model):
+            Syllabus(self.environments, config.warmup)
         if config.threads:
             torch.set_num_threads(config.threads)
         space = self.environments.param_space
@@ -200,6 +202,16 @@ class Learner:
                 watch(TrainingProgress("warmup", int(row["step"]), most, row))
                 if self._stop:
                     return False
+            if most and config.samples > 1:
+                variance = measure_variance(
+                    self.language,
+                    self.environments,
+                    config.seed,
+                    token_limits(config),
+                    config.samples,
+                    config.temperature,
+                )
+                self._notices.add(0, "health", *variance.describe(config.warmup))
             self.language = add_missing_adapters(config, self.language)
             self._prepare()
             self._evaluate(watch, config.final_episodes)

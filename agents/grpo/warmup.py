@@ -1,18 +1,23 @@
 """Warm-up: supervised steps on oracle solutions, until a model answers in the right form and sometimes succeeds.
 
 The data are episodes of the environment's oracle, recorded like rollouts: the same token ids, masks and packing as in
-training. Tasks are drawn uniformly from the parameter space and the training split.
+training. Tasks are drawn uniformly from the parameter space, or the part of it that the settings name, and the training
+split. A share of the episodes may show guesses at the other tasks. Whether the policy that comes out is too certain for
+reinforcement learning is measured at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
 
+from ...errors import InputError
 from ..language.model import LanguageModel
 from .batch.batch import collate
 from .batch.forward import Forward
@@ -29,19 +34,81 @@ WARM_UP_STREAM = 1
 """Key of the warm-up's random stream; `collection` has the others."""
 PROBE_EVERY, PROBE_EPISODES = 25, 256
 RAMP_STEPS = 60
+CERTAIN, RARELY = 0.2, 0.05
+"""Nats a token below which a policy is certain, and share of groups below which mixed outcomes are rare."""
 _FORWARD = Forward(packer="plain")
 
 
+class Syllabus:
+    """The tasks of a warm-up: those of which solutions are shown, and others with guesses.
+
+    Args:
+        environments: of the run.
+        settings: of the warm-up; ``axes`` and ``explore`` are read.
+
+    Raises:
+        InputError: an axis or range that does not exist, or guesses where no task is left for them or the environment
+            has none.
+    """
+
+    def __init__(self, environments: Environments, settings: WarmUp):
+        self.whole = environments.param_space
+        self.shown = self.whole.restrict(**settings.axes) if settings.axes else self.whole
+        self.explore = settings.explore
+        if self.explore:
+            rng = np.random.default_rng(0)
+            env = environments.take()
+            env.reset(seed=0, options={"params": self._draw_other(rng)})
+            self.guess(env, rng)
+            environments.give_back(env)
+
+    def draw(self, rng: np.random.Generator) -> tuple[dict[str, Any], bool]:
+        """Draw the parameters of a task, and whether a guess is to be shown instead of the solution."""
+        if self.explore and rng.random() < self.explore:
+            return self._draw_other(rng), True
+        return self.shown.sample(rng), False
+
+    def guess(self, env: gymnasium.Env[Any, Any], rng: np.random.Generator) -> Any:
+        """Draw the action of a player who knows the tasks that are shown and guesses the rest."""
+        inner: Any = env.unwrapped
+        known = self.shown.at(1.0)
+        action = inner.guess_action(inner.here(), known, rng) if hasattr(inner, "guess_action") else None
+        if action is None:
+            raise InputError(f"{type(inner).__name__} has no random answers to show; leave --warmup.explore out.")
+        return inner.write_action(action)
+
+    def _draw_other(self, rng: np.random.Generator) -> dict[str, Any]:
+        for _ in range(1000):
+            params = self.whole.sample(rng)
+            try:
+                self.shown.validate(params)
+            except InputError:
+                return params
+        raise InputError(
+            "warmup.explore shows guesses at tasks outside the part that --warmup.axis names, and there are hardly "
+            "any; narrow that part, such as --warmup.axis digits=1, or leave --warmup.explore out."
+        )
+
+
 def demonstrate(
-    env: gymnasium.Env[Any, Any], language: LanguageModel, seed: int, params: dict[str, Any], context: int
+    env: gymnasium.Env[Any, Any],
+    language: LanguageModel,
+    seed: int,
+    params: dict[str, Any],
+    context: int,
+    guess: Callable[[gymnasium.Env[Any, Any]], Any] | None = None,
 ) -> Trajectory:
-    """Record an episode of the environment's oracle as tokens, up to the last turn that fits ``context``."""
+    """Record an episode of the environment's oracle as tokens, up to the last turn that fits ``context``.
+
+    Args:
+        guess: makes the actions instead of the oracle.
+    """
     renderer = language.renderer
     observation, first = env.reset(seed=seed, options={"params": params})
     turns: list[Turn] = []
     done, used = False, 0
     while not done:
-        action = env.unwrapped.oracle()  # type: ignore[attr-defined]
+        action = env.unwrapped.oracle() if guess is None else guess(env)  # type: ignore[attr-defined]
         act_ids = renderer.action_ids(action)
         obs_ids = renderer.observation(observation, first=not turns)
         used += len(obs_ids) + len(act_ids)
@@ -59,8 +126,8 @@ def demonstrate(
         first["params"],
         first["difficulty"],
         tuple(turns),
-        success=True,
-        progress=1.0,
+        success=guess is None,
+        progress=float(guess is None),
         truncated=False,
         valid=True,
         max_tokens=tokens,
@@ -78,12 +145,17 @@ def warm_up(
     """
     optimizer = make_optimizer(language.model.parameters(), lr=settings.lr)
     env = environments.take()
-    space = environments.param_space
+    syllabus = Syllabus(environments, settings)
     engine = language.engine(PROBE_EPISODES, limits.context)
     for step in range(1, steps + 1):
         rng = np.random.default_rng([seed, WARM_UP_STREAM, step])
         seeds = rng.integers(0, 2**31, settings.batch).tolist()
-        episodes = [demonstrate(env, language, s, space.sample(rng), limits.context) for s in seeds]
+        guess = partial(syllabus.guess, rng=rng)
+        lessons = [(*syllabus.draw(rng), s) for s in seeds]
+        episodes = [
+            demonstrate(env, language, s, params, limits.context, guess if guessed else None)
+            for params, guessed, s in lessons
+        ]
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * min(1.0, step / RAMP_STEPS)
         row = {"step": step, **supervised_step(language.model, episodes).means()}
@@ -91,15 +163,86 @@ def warm_up(
         optimizer.step()
         optimizer.zero_grad()
         if step % PROBE_EVERY == 0:
-            tasks = [RolloutTask(space.sample(rng), int(rng.integers(2**31)), 1) for _ in range(PROBE_EPISODES)]
-            engine.seed(int(rng.integers(2**31)))
             player = Player(environments, engine, language.renderer, limits, 1.0, rng)
-            groups = Independent().play(tasks, player)
+            groups = _play_tasks(player, syllabus.shown, PROBE_EPISODES, 1)
             row["success"] = float(np.mean([group.trajectories[0].success for group in groups]))
         yield row
         if row.get("success", 0.0) >= settings.target:
             break
     environments.give_back(env)
+
+
+@dataclass(frozen=True)
+class Variance:
+    """How much a policy's outcomes differ within groups of episodes, on tasks drawn uniformly.
+
+    Attributes:
+        groups, samples: groups that were played, and episodes in each.
+        mixed: groups with both successes and failures.
+        success: share of all episodes that succeeded.
+        entropy: mean of the sampled tokens' negative log-probability, nats.
+    """
+
+    groups: int
+    samples: int
+    mixed: int
+    success: float
+    entropy: float
+
+    def describe(self, settings: WarmUp) -> list[str]:
+        """Return a sentence with the remedy if the warm-up left too little to learn from."""
+        certain = self.entropy < CERTAIN
+        if self.mixed > RARELY * self.groups or not (certain or self.success > 1 - RARELY):
+            return []
+        remedy = (
+            f"end the warm-up earlier with --warmup.target (now {settings.target:g}), or show solutions of a part of "
+            "the tasks with --warmup.axis and guesses at the others with --warmup.explore 0.3"
+            if certain
+            else "take harder tasks with --axis"
+        )
+        return [
+            f"The warm-up left little to learn from: of {self.groups} groups of {self.samples} episodes on tasks drawn "
+            f"uniformly, {self.mixed or 'none'} had both successes and failures ({self.success:.0%} succeeded, entropy "
+            f"{self.entropy:.3f} nats a token); {remedy}."
+        ]
+
+
+def measure_variance(
+    language: LanguageModel,
+    environments: Environments,
+    seed: int,
+    limits: TokenLimits,
+    samples: int,
+    temperature: float = 1.0,
+    groups: int | None = None,
+) -> Variance:
+    """Play groups of ``samples`` episodes on tasks drawn uniformly from the environments' space.
+
+    Args:
+        groups: how many; by default so many that there are at least 256 episodes.
+    """
+    rng = np.random.default_rng([seed, WARM_UP_STREAM])
+    engine = language.engine(PROBE_EPISODES, limits.context)
+    player = Player(environments, engine, language.renderer, limits, temperature, rng)
+    played = _play_tasks(player, environments.param_space, groups or max(PROBE_EPISODES // samples, 8), samples)
+    outcomes = np.array([[episode.success for episode in group.trajectories] for group in played], dtype=float)
+    logps = [logp for group in played for episode in group.trajectories for t in episode.turns for logp in t.logps]
+    rates = outcomes.mean(axis=1)
+    return Variance(
+        groups=len(played),
+        samples=samples,
+        mixed=int(((rates > 0) & (rates < 1)).sum()),
+        success=float(rates.mean()),
+        entropy=-float(np.mean(logps)) if logps else 0.0,
+    )
+
+
+def _play_tasks(player: Player, space: Any, count: int, samples: int) -> list[Group]:
+    """Play tasks drawn uniformly, with the random numbers of the player."""
+    rng: Any = player.rng
+    tasks = [RolloutTask(space.sample(rng), int(rng.integers(2**31)), samples) for _ in range(count)]
+    player.sampler.seed(int(rng.integers(2**31)))  # type: ignore[attr-defined]
+    return Independent().play(tasks, player)
 
 
 def supervised_step(model: Any, episodes: Sequence[Trajectory], forward: Forward = _FORWARD) -> Tally:

@@ -38,7 +38,9 @@ class GuessNumber(Game):
     Description:
         A number from 1 to 2**bits is hidden. Each guess is answered with "higher" or "lower" until it is met. There are
         just enough guesses for bisection, and ``slack`` more. Whether an episode belongs to the train or the test split
-        is decided by a salt drawn with it, not by the number: every number occurs in both.
+        is decided by a salt drawn with it, not by the number: every number occurs in both. As a ladder: the tiny model,
+        shown 1 to 4 bits without slack, wins 83 % at 4 bits, 15 % at 5 (35 % of groups of 16 mixed), 26 % at 6, none at
+        7 and 6 % at 8 (``palaestra bench ladders GuessNumber``); as many different blind guesses win 19, 11, 6 and 4 %.
 
     Parameters:
         bits (4 to 16, on request 1 to 60): the range is 1 to 2**bits.

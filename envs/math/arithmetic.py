@@ -17,7 +17,9 @@ class Arithmetic(NumberQuestion):
     """Compute an expression of whole numbers.
 
     Description:
-        Numbers joined by +, - and *, no parentheses; products bind first, the rest goes from left to right.
+        Numbers joined by +, - and *, no parentheses; products bind first, the rest goes from left to right. Longer
+        sums do not follow from shorter ones: the tiny model, shown sums of 2 and 3 digits, solves 76 % of those of 3
+        and none of 4 (``palaestra bench ladders Arithmetic``).
 
     Parameters:
         terms (2 to 6; open from 2 to 20): how many numbers.

@@ -18,7 +18,9 @@ class LinearEquation(NumberQuestion):
     """Solve a linear equation for x.
 
     Description:
-        ``a x + b = c``, or ``a x + b = c x + d`` with x on both sides; always exactly one solution.
+        ``a x + b = c``, or ``a x + b = c x + d`` with x on both sides; always exactly one solution. As a ladder: the
+        tiny model, shown sizes 3 to 10 (x on one side, integers), solves 45 % of size 10, 34 % of 12 (72 % of groups of
+        16 mixed), 23 % of 14, 12 % of 18 and hardly any from 25 (``palaestra bench ladders LinearEquation``).
 
     Parameters:
         size (5 to 50; open from 3 to 10000): largest absolute value of a coefficient of x, and of the constant b beside

@@ -1,0 +1,114 @@
+"""palaestra/SecretCode-v0: words in a code whose symbols can only be learned one after the other."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...checks import check_count
+from ...rewards import Verdict
+from ..param_space import FloatAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+
+SYMBOLS = string.ascii_letters + "!#$%&()*+-/:;=?@[]^_|~"
+DIGITS = 8
+# Digits written apart, as the symbols are in the word.
+_APART = re.compile(r"[1-8](?:[ ,;]+[1-8])+")
+
+
+class SecretCode(Question):
+    """Write a word of a secret code in digits.
+
+    Description:
+        Each of 74 symbols stands for a digit from 1 to 8, drawn at random from the seed ``code`` (constructor, a whole
+        number, default 0). The code is the same in all tasks and is never shown: it can only be learned from rewards
+        or from solutions. Symbols come into use in a fixed order. A share of each word are the newest ones in use, each
+        once; the others are drawn from the older ones. So a player who knows the first k symbols answers right on
+        rung k, with probability 1/8 on rung k + 1, 1/64 on rung k + 2, and so on while the newest symbols fill a word.
+        Whether a word belongs to the train or the test split depends on the word alone, not on the code.
+        The tiny model, warmed up on rung 8 and guesses above it, is right in 96 % on rung 8, 8 % on rung 9 (60 % of
+        groups of 16 mixed), 0.9 % on rung 10 and never on rung 11; without guesses never above rung 8 (``palaestra
+        bench ladders SecretCode``, words of 5 symbols, newest 0.8).
+
+    Parameters:
+        symbols (8 to 74): how many symbols are in use, the rung of the ladder.
+        length (4 to 8; open from 2 to 8): symbols in a word.
+        newest (0.0 to 0.8; open from 0.0 to 1.0): share of a word that are the newest symbols. At 0 the rungs differ
+            little; at 0.8 nothing is to be gained two rungs ahead of what is known.
+
+    Observation:
+        Text such as ``Secret code, a digit from 1 to 8 for each symbol: b f h a e``.
+
+    Actions:
+        Text with one digit for each symbol, ``31724`` (or apart, ``3 1 7 2 4``), read in ``answer_format``.
+
+    Reward:
+        1 if all digits are right, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Made for comparisons of teachers; generated here.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("symbols", 8, len(SYMBOLS)),
+            IntAxis("length", 4, 8, limits=(2, 8)),
+            FloatAxis("newest", 0.0, 0.8, limits=(0.0, 1.0)),
+        ]
+    )
+    verifier = "integer"
+
+    def __init__(self, *, code: int = 0, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.code = check_count("code", code)
+        drawn = np.random.default_rng(self.code).integers(1, DIGITS + 1, len(SYMBOLS)).tolist()
+        self._digits = dict(zip(SYMBOLS, map(str, drawn)))
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        used, length = params["symbols"], params["length"]
+        newest = round(params["newest"] * length)
+        older = rng.integers(0, max(used - newest, 1), length - newest).tolist()
+        places = rng.permutation([*range(used - newest, used), *older]).tolist()
+        word = " ".join(SYMBOLS[place] for place in places)
+        return Task(
+            f"Secret code, a digit from 1 to {DIGITS} for each symbol: {word}",
+            int("".join(self._digits[symbol] for symbol in word.split())),
+            content=word,
+        )
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        digits = re.sub(r"[ ,;]+", "", answer) if _APART.fullmatch(answer) else answer
+        return super().verify(task, digits)
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """What each symbol of the word stands for."""
+        return [*(f"{symbol} is {self._digits[symbol]}" for symbol in task.content.split()), self.oracle(task)]
+
+    def criteria(self, task: Task) -> list[str]:
+        return [f"It writes {len(task.content.split())} digits."]
+
+    def guess_action(self, episode: Task, known: Mapping[str, Any], rng: np.random.Generator) -> str:
+        """Return the right digits of the first ``known["symbols"]`` symbols and random digits of the others."""
+        guesses = rng.integers(1, DIGITS + 1, len(SYMBOLS)).tolist()
+        learned = SYMBOLS[: known["symbols"]]
+        symbols = episode.content.split()
+        return "".join(self._digits[s] if s in learned else str(guess) for s, guess in zip(symbols, guesses))
+
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str:
+        """Return a random digit for each symbol: the answer to another word would tell digits of this one."""
+        return self.guess_action(episode, {"symbols": 0}, rng)
+
+    def solver_cost(self, episode: Task) -> float:
+        """The number of symbols that must be known up to the newest one of the word."""
+        return 1.0 + max(map(SYMBOLS.index, episode.content.split()))
+
+
+register("palaestra/SecretCode-v0", f"{__name__}:SecretCode")

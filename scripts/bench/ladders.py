@@ -1,0 +1,221 @@
+"""``palaestra bench ladders``: whether being good at the rungs of a ladder gives some success on the next ones.
+
+A tiny model is warmed up on solutions of the lower rungs of a family, as `palaestra train --warmup.axis` does, and then
+answers held-out tasks of single rungs, in groups of 16. On a ladder that a teacher can climb, success is high up to the
+last rung shown, small but not zero on the next, where groups have mixed outcomes, and gone further up. Where it is zero
+on the next rung, reinforcement learning cannot begin there; where it stays high, there is nothing to climb.
+
+examples:
+  palaestra bench ladders
+  palaestra bench ladders SecretCode GuessNumber --seeds 3 --json ladders.json
+  palaestra bench ladders SecretCode --explore 0
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tyro
+
+from ...agents.atomic import write_atomically
+from ...agents.grpo.config import TrainConfig, WarmUp
+from ...errors import InputError, MissingExtra, unknown_name
+
+if TYPE_CHECKING:
+    from ...agents.grpo.warmup import Variance
+
+SAMPLES = 16
+
+
+@dataclass(frozen=True)
+class LadderCase:
+    """A family with one axis to climb.
+
+    Attributes:
+        env: id of the environment.
+        axis: the axis to climb.
+        shown: the lowest and the highest rung that the warm-up shows solutions of.
+        rungs: the rungs that are measured.
+        fixed: the other axes.
+        warmup: the warm-up's other settings.
+        options: further arguments of the environment.
+        tokens, turns, context: most tokens of an action, most actions, and most tokens in all.
+    """
+
+    env: str
+    axis: str
+    shown: tuple[int, int]
+    rungs: tuple[int, ...]
+    fixed: dict[str, Any] = field(default_factory=dict)
+    warmup: WarmUp = field(default_factory=lambda: WarmUp(steps=600, target=0.9, batch=32))
+    options: dict[str, Any] = field(default_factory=dict)
+    tokens: int = 6
+    turns: int = 1
+    context: int = 128
+
+    def config(self, seed: int) -> TrainConfig:
+        """The run whose warm-up is measured."""
+        low, high = min(self.shown[0], *self.rungs), max(self.rungs)
+        return TrainConfig(
+            env=self.env,
+            axes={**self.fixed, self.axis: [low, high]},
+            env_options=dict(self.options),
+            warmup=replace(self.warmup, axes={self.axis: list(self.shown)}),
+            samples=SAMPLES,
+            steps=0,
+            final_episodes=1,
+            max_new_tokens=self.tokens,
+            max_episode_tokens=self.tokens * self.turns,
+            context=self.context,
+            track=(),
+            seed=seed,
+            device="cpu",
+            threads=1,
+        )
+
+
+GUESSES = WarmUp(steps=600, target=0.9, batch=32, explore=0.3)
+LADDERS: dict[str, LadderCase] = {
+    "SecretCode": LadderCase(
+        "palaestra/SecretCode-v0",
+        "symbols",
+        (8, 8),
+        (8, 9, 10, 11),
+        {"length": 5, "newest": 0.8},
+        GUESSES,
+    ),
+    "CombinationLock": LadderCase(
+        "palaestra/CombinationLock-v0",
+        "floors",
+        (4, 6),
+        (4, 6, 7, 8, 9),
+        {"doors": 4},
+        GUESSES,
+        tokens=3,
+        turns=9,
+        context=320,
+    ),
+    "InterleavedAddition": LadderCase(
+        "palaestra/InterleavedAddition-v0",
+        "places",
+        (1, 3),
+        (2, 3, 4, 5),
+        {"base": 10},
+        WarmUp(steps=1500, target=0.7, batch=32),
+        {"width": 6},
+        tokens=18,
+    ),
+    "GuessNumber": LadderCase(
+        "palaestra/GuessNumber-v0", "bits", (1, 4), (3, 4, 5, 6, 7, 8), {"slack": 0}, tokens=4, turns=9, context=256
+    ),
+    "LinearEquation": LadderCase(
+        "palaestra/LinearEquation-v0",
+        "size",
+        (3, 10),
+        (6, 10, 12, 14, 18, 25, 40),
+        {"sides": "one", "solution": "integer"},
+        WarmUp(steps=1000, target=0.7, batch=32),
+        tokens=5,
+    ),
+    "Arithmetic": LadderCase(
+        "palaestra/Arithmetic-v0", "terms", (2, 3), (2, 3, 4, 5), {"digits": 1, "operations": "+"}, tokens=4
+    ),
+}
+
+
+@dataclass(frozen=True)
+class LadderOptions:
+    ladder: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Which ladders; all by default."""
+    seeds: int = 1
+    """Seeds 0 to N-1, of the model and of the tasks."""
+    explore: float | None = None
+    """Share of the warm-up that shows guesses at higher rungs; by default each ladder's own, mostly none."""
+    groups: int = 40
+    """Held-out tasks of each rung, with 16 answers each."""
+    json: Path | None = None
+    """Write the figures here as JSON."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    from rich.console import Console
+    from rich.table import Table
+
+    config = tyro.cli(LadderOptions, args=argv, prog="palaestra bench ladders", description=__doc__)
+    for option in ("seeds", "groups"):
+        if (value := getattr(config, option)) < 1:
+            raise InputError(f"--{option} must be at least 1, not {value}.")
+    for name in config.ladder:
+        if name not in LADDERS:
+            raise unknown_name("ladder", name, LADDERS)
+    console = Console()
+    figures: list[dict[str, Any]] = []
+    for name in config.ladder or LADDERS:
+        ladder = LADDERS[name]
+        if config.explore is not None:
+            ladder = replace(ladder, warmup=replace(ladder.warmup, explore=config.explore))
+        table = Table(ladder.axis, "success", "mixed groups", "entropy, nats")
+        found: dict[int, list[Variance]] = {}
+        with Console(stderr=True).status("") as status:
+            for seed in range(config.seeds):
+                for rung, variance in measure(ladder, seed, config.groups, status.update):
+                    found.setdefault(rung, []).append(variance)
+                    figures.append({"ladder": name, "rung": rung, "seed": seed, **asdict(variance)})
+        for rung, variances in found.items():
+            shares = [(v.success, v.mixed / v.groups, v.entropy) for v in variances]
+            success, mixed, entropy = np.mean(shares, axis=0)
+            mark = "" if ladder.shown[0] <= rung <= ladder.shown[1] else " *"
+            table.add_row(f"{rung}{mark}", f"{success:.1%}", f"{mixed:.0%}", f"{entropy:.2f}")
+        console.print(f"{name}: {describe(ladder)}", soft_wrap=True)
+        console.print(table)
+    console.print("* not shown in the warm-up")
+    if config.json is not None:
+        write_atomically(config.json, json.dumps(figures, indent=1) + "\n")
+    return 0
+
+
+def measure(ladder: LadderCase, seed: int, groups: int, watch: Callable[[str], None]) -> Iterator[tuple[int, Variance]]:
+    """Warm a tiny model up on the rungs that are shown; yield each rung with the policy's outcomes on held-out tasks.
+
+    Args:
+        groups: held-out tasks of each rung.
+        watch: called with what is being done.
+
+    Raises:
+        MissingExtra: torch or transformers is absent.
+    """
+    try:
+        from ...agents.grpo.collection import token_limits
+        from ...agents.grpo.learner import Learner
+        from ...agents.grpo.rollouts.environments import Environments
+        from ...agents.grpo.warmup import measure_variance
+    except ImportError as error:
+        if error.name in ("torch", "transformers", "safetensors"):
+            raise MissingExtra("bench ladders", "train") from None
+        raise
+    config = ladder.config(seed)
+    with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
+        learner = Learner.start(Path(folder) / "run", config)
+        learner.run(
+            lambda progress: watch(f"{ladder.env}, seed {seed}: {progress.phase} step {progress.step}"),
+            notify=lambda sentence: None,
+        )
+    for rung in ladder.rungs:
+        watch(f"{ladder.env}, seed {seed}: {ladder.axis} {rung}")
+        held_out = Environments(ladder.env, split="test", axes={**ladder.fixed, ladder.axis: rung}, **ladder.options)
+        yield rung, measure_variance(learner.language, held_out, seed, token_limits(config), SAMPLES, groups=groups)
+
+
+def describe(ladder: LadderCase) -> str:
+    """One line on what is shown and what is fixed."""
+    low, high = ladder.shown
+    fixed = "".join(f", {name}={value}" for name, value in {**ladder.fixed, **ladder.options}.items())
+    guesses = f" and guesses beyond (explore={ladder.warmup.explore:g})" if ladder.warmup.explore else ""
+    return f"solutions of {ladder.axis}={low if low == high else f'{low}:{high}'}{guesses}{fixed}"
