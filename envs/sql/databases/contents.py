@@ -65,10 +65,9 @@ def draw_rows(schema: Schema, seed: int, focus: Focus | None = None) -> Rows:
         size -= int(random() * 0.25 * size)
         makers = []
         for field in relation.fields[1:]:
-            often = focus.values.get((relation.name, field.name), ()) if focus else ()
+            often = focus.values.get((relation.name, field.name), []) if focus else []
             if focus and focus.flat == (relation.name, field.name):
-                flat, *_ = often
-                makers.append((lambda _, flat=flat: flat, 0.0, ()))
+                makers.append((lambda _, flat=often[0]: flat, 0.0, ()))
                 continue
             makers.append((_value_maker(field, random, found), nulls if field.nullable else 0.0, often))
         rows: list[tuple[Any, ...]] = []

@@ -225,7 +225,8 @@ def test_feedback_says_what_happened(program: str, test: Any, want: str, run: Ru
 
 
 def test_memory_is_named_in_feedback(run: Run) -> None:
-    program = "import os\nos.fork(); os.fork()\nhoard = []\nwhile True: hoard.append(bytearray(b'x') * (1 << 20))"
+    # Four processes, each of which stays under the limit.
+    program = "import os, time\nos.fork(); os.fork()\nhoard = bytearray(b'x') * (30 << 20)\ntime.sleep(20)"
     judgement = run(program, StdioTest("", "b", public=True), limits=Limits(seconds=20, memory_mb=64))
     assert "it failed: it used more than 64 MiB;" in judgement.feedback
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from palaestra.rewards import REWARDS, make
 
-MADE_OF_OTHERS = {
-    "clip", "gate", "geometric-mean", "implicit-process", "normalize", "reward-model", "saturate", "scheduled",
+WITH_ARGUMENTS = {
+    "clip", "gate", "geometric-mean", "implicit-process", "normalize", "program", "reward-model", "saturate", "scheduled",
     "shaped", "sum", "trust", "veto", "weighted",
 }  # fmt: skip
 NAMES = sorted(
     name
     for name, cls in REWARDS.items()
-    if cls.__module__.startswith("palaestra.rewards.") and name not in MADE_OF_OTHERS
+    if cls.__module__.startswith("palaestra.rewards.") and name not in WITH_ARGUMENTS
 )
 
 
