@@ -28,9 +28,9 @@ LINES: dict[str, tuple[str, str]] = {
 BY_SCHEDULE = {"annealed", "cumulative", "cyclical", "dapo", "format-stages", "horizon", "token-budget"}
 """Teachers that do not follow outcomes, but their number."""
 LATE = {
-    *("adarft", "adr", "history-variance", "look-back", "look-back-and-forward", "odm", "oracle-window", "palaestra"),
-    *("plr-entropy", "plr-least-confidence", "plr-min-margin", "pudf", "reasoning-gym", "rlve", "sequential", "sfl"),
-    *("spdl", "spdl-delta"),
+    *("adarft", "adr", "history-variance", "look-back", "look-back-and-forward", "odm", "oracle-window"),
+    *("plr-entropy", "plr-least-confidence", "plr-min-margin", "pudf", "reasoning-gym", "rlve", "rlve-down"),
+    *("sequential", "sfl", "spdl", "spdl-delta"),
 }
 """Teachers that follow outcomes after more of them than three steps have; tests/teachers/test_every_teacher_reacts.py
 gives them as many."""

@@ -154,6 +154,10 @@ class ALPGMM(MixtureTeacher):
         limit = None if self._history is None else self._tasks(self._history, 4 * max(self.components))
         self._memory = TaskMemory(self.cube.dimension, limit)
 
+    @property
+    def _follows_run(self) -> bool:
+        return super()._follows_run or (self._history is not None and self._history < 1)
+
     def _measure(self, points: np.ndarray, returns: np.ndarray) -> np.ndarray:
         before = self._memory.count + np.arange(len(points))
         nearest = self._memory.add(points, returns)

@@ -85,6 +85,11 @@ class MixtureTeacher(BoxTeacher):
         self.fit_rate = self._tasks(self._fit_rate, 4 * max(self.components))
         self._rows = np.zeros((self.fit_rate, self.cube.dimension + self.columns))  # row i is task i modulo fit_rate
 
+    @property
+    def _follows_run(self) -> bool:
+        """Whether some number of tasks is a share of the run."""
+        return self._fit_rate < 1
+
     def _tasks(self, number: float, least: int) -> int:
         """A number of tasks that may be given as a share of the run."""
         return max(least, round(number * self._outcomes)) if number < 1 else int(number)
@@ -152,14 +157,14 @@ class MixtureTeacher(BoxTeacher):
     def _save(self) -> dict[str, Any]:
         mixture = self._mixture
         return {
-            "outcomes": self._outcomes,
+            **({"outcomes": self._outcomes} if self._follows_run else {}),
             "count": self._count,
             "rows": self._rows.tolist(),
             "mixture": mixture and [a.tolist() for a in (mixture.weights, mixture.means, mixture.covariances)],
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self._expect(int(own.get("outcomes", OUTCOMES)))  # earlier versions saved none, and had no shares
+        self._expect(int(own.get("outcomes", OUTCOMES)))
         rows = np.array(own["rows"], dtype=np.float64)
         if rows.shape != self._rows.shape:
             raise ValueError(f"rows of shape {rows.shape}")
