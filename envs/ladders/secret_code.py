@@ -10,26 +10,27 @@ from typing import Any
 import numpy as np
 
 from ...checks import check_count
+from ...errors import InputError
 from ...rewards import Verdict
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 
 SYMBOLS = string.ascii_letters + "!#$%&()*+-/:;=?@[]^_|~"
-DIGITS = 8
 # Digits written apart, as the symbols are in the word.
-_APART = re.compile(r"[1-8](?:[ ,;]+[1-8])+")
+_APART = re.compile(r"[1-9](?:[ ,;]+[1-9])+")
 
 
 class SecretCode(Question):
     """Write a word of a secret code in digits.
 
     Description:
-        Each of 74 symbols stands for a digit from 1 to 8, drawn at random from the seed ``code`` (constructor, a whole
-        number, default 0). The code is the same in all tasks and is never shown: it can only be learned from rewards
-        or from solutions. Symbols come into use in a fixed order. A share of each word are the newest ones in use, each
-        once; the others are drawn from the older ones. So a player who knows the first k symbols answers right on
-        rung k, with probability 1/8 on rung k + 1, 1/64 on rung k + 2, and so on while the newest symbols fill a word.
+        Each of 74 symbols stands for a digit from 1 to ``digits`` (constructor, 2 to 9, default 8), drawn at random
+        from the seed ``code`` (constructor, a whole number, default 0). The code is the same in all tasks and is never
+        shown: it can only be learned from rewards or from solutions. Symbols come into use in a fixed order. A share of
+        each word are the newest ones in use, each once; the others are drawn from the older ones. So a player who knows
+        the first k symbols answers right on rung k, with probability 1/8 on rung k + 1, 1/64 on rung k + 2, and so on
+        while the newest symbols fill a word (with fewer digits more often).
         Whether a word belongs to the train or the test split depends on the word alone, not on the code.
         The tiny model, warmed up on rung 8 and guesses above it, is right in 96 % on rung 8, 8 % on rung 9 (60 % of
         groups of 16 mixed), 0.9 % on rung 10 and never on rung 11; without guesses never above rung 8 (``palaestra
@@ -42,7 +43,7 @@ class SecretCode(Question):
             little; at 0.8 nothing is to be gained two rungs ahead of what is known.
 
     Observation:
-        Text such as ``Secret code, a digit from 1 to 8 for each symbol: b f h a e``.
+        Text such as ``Secret code, digits 1 to 8: b f h a e``.
 
     Actions:
         Text with one digit for each symbol, ``31724`` (or apart, ``3 1 7 2 4``), read in ``answer_format``.
@@ -66,10 +67,13 @@ class SecretCode(Question):
     )
     verifier = "integer"
 
-    def __init__(self, *, code: int = 0, **kwargs: Any):
+    def __init__(self, *, code: int = 0, digits: int = 8, **kwargs: Any):
         super().__init__(**kwargs)
         self.code = check_count("code", code)
-        drawn = np.random.default_rng(self.code).integers(1, DIGITS + 1, len(SYMBOLS)).tolist()
+        self.digits = check_count("digits", digits, 2)
+        if self.digits > 9:
+            raise InputError(f"digits must be a whole number from 2 to 9, not {digits}.")
+        drawn = np.random.default_rng(self.code).integers(1, self.digits + 1, len(SYMBOLS)).tolist()
         self._digits = dict(zip(SYMBOLS, map(str, drawn)))
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
@@ -79,7 +83,7 @@ class SecretCode(Question):
         places = rng.permutation([*range(used - newest, used), *older]).tolist()
         word = " ".join(SYMBOLS[place] for place in places)
         return Task(
-            f"Secret code, a digit from 1 to {DIGITS} for each symbol: {word}",
+            f"Secret code, digits 1 to {self.digits}: {word}",
             int("".join(self._digits[symbol] for symbol in word.split())),
             content=word,
         )
@@ -97,7 +101,7 @@ class SecretCode(Question):
 
     def guess_action(self, episode: Task, known: Mapping[str, Any], rng: np.random.Generator) -> str:
         """Return the right digits of the first ``known["symbols"]`` symbols and random digits of the others."""
-        guesses = rng.integers(1, DIGITS + 1, len(SYMBOLS)).tolist()
+        guesses = rng.integers(1, self.digits + 1, len(SYMBOLS)).tolist()
         learned = SYMBOLS[: known["symbols"]]
         symbols = episode.content.split()
         return "".join(self._digits[s] if s in learned else str(guess) for s, guess in zip(symbols, guesses))

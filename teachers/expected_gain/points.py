@@ -23,21 +23,25 @@ MOVED = 0.5  # chance that a variation moves the axis that matters most; others 
 ALIKE = 0.05  # a variation whose return is that near to its origin's is taken for the same task
 SOLVED = 0.9  # returns from which on a task is no discovery
 MEMORY = 0.5  # least weight of the newest return in a point's level
+RECENT = 0.2  # least weight of the newest outcome in a point's share of mixed groups
 FEWEST = 3  # visits from which on the agreement of a point's returns is measured, and a gain may be proven
 KEPT = 0.9999  # of the largest gain, at each valuation
 NEWEST = 0.02  # weight of a valuation in the reliability
 IDLE = 0.1  # least share of the largest chance to be moved, for axes that do not matter
 CERTAIN = 3.0  # standard errors by which a gain is proven
+LIKELY = 2.0  # standard errors taken off a gain before it counts as the largest
 
 
 class Points:
     """At most `MOST` points of the unit cube with what is known about each.
 
-    The value of a point with level l (recent mean return), gain g per visit (`fit_gains`) and n visits is
+    The value of a point with level l (recent mean return), gain g per visit (`fit_gains`), n visits and a share m of
+    recent groups with mixed returns is
 
-        v = (max(g, 0)^2 + 4 l (1 - l) G^2 / n) (1 - l),
+        v = (max(g, 0)^2 + 4 l (1 - l) G^2 / n) (1 - l) m^2,
 
-    G the largest gain lately: points that improve, intermediate ones that were hardly tried, and little that is solved.
+    G the largest likely gain lately: points that improve, intermediate ones that were hardly tried, little
+    that is solved, and nothing whose groups do not tell their episodes apart. A single return counts as mixed.
     Points are repeated in proportion to v, and varied in proportion to the squared share of their variations that were
     discoveries: neither failures, nor solved, nor like their origin.
 
@@ -53,7 +57,7 @@ class Points:
         self._keep = np.exp(-1 / SCALES)
         self._ids = np.full(MOST, -1)
         self._visits, self._tries, self._hits = np.zeros(MOST), np.zeros(MOST), np.zeros(MOST)
-        self.level, self.value = np.zeros(MOST), np.zeros(MOST)
+        self.level, self.value, self._mixed = np.zeros(MOST), np.zeros(MOST), np.ones(MOST)
         self.size = self._born = 0
         self._record = 0.0
         self.moves = False
@@ -85,13 +89,17 @@ class Points:
         points = np.abs(self.tasks[at] + step)
         return np.minimum(points, 2 - points), self._ids[at], varied
 
-    def add(self, point: Sequence[float], ret: float, origin: int, varied: bool) -> None:
-        """Add the outcome of a task that is the point ``origin`` or a variation of it (-1: neither)."""
+    def add(self, point: Sequence[float], ret: float, origin: int, varied: bool, mixed: bool = True) -> None:
+        """Add the outcome of a task that is the point ``origin`` or a variation of it (-1: neither).
+
+        Args:
+            mixed: whether the returns of its group differ, or it is a single one.
+        """
         at = int(np.argmax(self._ids == origin)) if origin >= 0 else -1
         if at >= 0 and self._ids[at] != origin:
             at = -1  # it made way in the meantime
         if at >= 0 and not varied:
-            return self._visit(at, ret)
+            return self._visit(at, ret, mixed)
         if at >= 0:
             self._tries[at] += 1
             if abs(ret - self.level[at]) < ALIKE:
@@ -101,18 +109,19 @@ class Points:
             return None
         same = np.flatnonzero((self.tasks[: self.size] == point).all(1))
         if len(same):
-            return self._visit(int(same[0]), ret)
+            return self._visit(int(same[0]), ret, mixed)
         at = self.size if self.size < MOST else int((self.value + 1e-6 * self._hits / self._tries).argmin())
         self.size = max(self.size, at + 1)
         self.tasks[at], self._ids[at], self._born = point, self._born, self._born + 1
         self._sums[:, :, at], self._visits[at], self._tries[at], self._hits[at] = 0.0, 0, 1, 1
-        self._visit(at, ret)
+        self._visit(at, ret, mixed)
         self.value[at] = 4 * ret * (1 - ret) ** 2 * self._record**2
         return None
 
-    def _visit(self, at: int, ret: float) -> None:
+    def _visit(self, at: int, ret: float, mixed: bool) -> None:
         add_return(self._sums, at, ret, self._keep)
         self._visits[at] += 1
+        self._mixed[at] += (mixed - self._mixed[at]) * max(1 / self._visits[at], RECENT)
         self.level[at] += (ret - self.level[at]) * (max(1 / self._visits[at], MEMORY))
 
     def fit(self) -> None:
@@ -122,9 +131,11 @@ class Points:
         sums, level, visits = self._sums[:, :, :m], self.level[:m], self._visits[:m]
         known = fit_gains(sums)
         gain = np.maximum(known.gain, 0.0)
-        self.moves |= bool(((known.gain > CERTAIN * np.sqrt(known.variance)) & (visits >= FEWEST)).any())
-        self._record = max(KEPT * self._record, float(gain.max()))
-        self.value[:m] = (gain**2 + 4 * level * (1 - level) * self._record**2 / visits) * (1 - level)
+        error = np.sqrt(known.variance)
+        self.moves |= bool(((known.gain > CERTAIN * error) & (visits >= FEWEST)).any())
+        self._record = max(KEPT * self._record, float((gain - LIKELY * error).max()))
+        untried = 4 * level * (1 - level) * self._record**2 / visits
+        self.value[:m] = (gain**2 + untried) * (1 - level) * self._mixed[:m] ** 2
         w, a, r, aa, ar, rr = sums[1]
         spread = np.maximum(aa - a * a / w, 1e-9)
         residual = np.maximum(rr - r * r / w - (a * r / w - ar) ** 2 / spread, 0.0) / np.maximum(w - 2, 0.5)
@@ -137,7 +148,7 @@ class Points:
     def save(self) -> dict[str, Any]:
         m = self.size
         arrays = {"tasks": self.tasks, "ids": self._ids, "visits": self._visits, "tries": self._tries}
-        arrays |= {"hits": self._hits, "level": self.level, "value": self.value}
+        arrays |= {"hits": self._hits, "level": self.level, "value": self.value, "mixed": self._mixed}
         return {
             **{name: array[:m].tolist() for name, array in arrays.items()},
             "sums": self._sums[:, :, :m].tolist(),
@@ -156,7 +167,7 @@ class Points:
             if not m
             else (
                 *(("tasks", points.tasks), ("ids", points._ids), ("visits", points._visits), ("tries", points._tries)),
-                *(("hits", points._hits), ("level", points.level), ("value", points.value)),
+                *(("hits", points._hits), ("level", points.level), ("value", points.value), ("mixed", points._mixed)),
             )
         ):
             array[:m] = restore_array(saved[name], array[:m])

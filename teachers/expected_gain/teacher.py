@@ -71,23 +71,27 @@ class _CellPlaces:
 
     def __init__(self, dimension: int, window: int, scales: np.ndarray):
         self.points, self.returns = np.zeros((window, dimension)), np.zeros(window)
+        self.mixed = np.zeros(window)  # whether the returns of an outcome's group differ
         self.scales, self.count = scales, 0
         self.matters = np.ones(dimension)  # how far each axis is cut
         self._set_cells(np.zeros((0, dimension)), np.zeros((0, dimension)), np.zeros(0))
 
-    def add(self, records: Sequence[Sequence[float]], returns: Sequence[float]) -> None:
+    def add(self, records: Sequence[Sequence[float]], returns: Sequence[float], mixed: Sequence[bool]) -> None:
         at = np.arange(self.count, self.count + len(returns)) % len(self.returns)
-        self.points[at], self.returns[at] = records, returns  # where a place comes twice, the later stays
+        # Where a place comes twice, the later stays.
+        self.points[at], self.returns[at], self.mixed[at] = records, returns, mixed
         self.count += len(returns)
 
     def fit(self, focus: _Focus, outcomes: int, margin: float) -> None:
         seen, at = min(self.count, len(self.returns)), self.count % len(self.returns)
         oldest_first = np.arange(seen) if seen < len(self.returns) else np.roll(np.arange(seen), -at)
-        points, returns = self.points[oldest_first], self.returns[oldest_first]
+        points, returns, mixed = self.points[oldest_first], self.returns[oldest_first], self.mixed[oldest_first]
         cells = cut_cells(points, returns)
         n = len(cells.low)
         found = fit_gains(sum_moments(ages_within(cells.index, n), returns, cells.index, n, self.scales))
-        chances = focus.weigh(found, found.value, found.level, cells.volume, outcomes)
+        # With one imagined mixed group, so that a cell of few outcomes is not given up.
+        share = (np.bincount(cells.index, mixed, n) + 1) / (np.bincount(cells.index, minlength=n) + 1)
+        chances = focus.weigh(found, found.value, found.level, cells.volume * share**2, outcomes)
         self.matters = 1 - (cells.high - cells.low).mean(0)
         widening = margin * (cells.high - cells.low)
         self._set_cells(np.maximum(cells.low - widening, 0.0), np.minimum(cells.high + widening, 1.0), chances)
@@ -111,6 +115,7 @@ class _CellPlaces:
     def save(self) -> dict[str, Any]:
         n = min(self.count, len(self.returns))
         arrays = {"points": self.points[:n], "returns": self.returns[:n], "low": self.low, "high": self.high}
+        arrays["mixed"] = self.mixed[:n]
         arrays["matters"] = self.matters
         lists = {name: array.tolist() for name, array in {**arrays, "chances": self.chances}.items()}
         return {"count": self.count, **lists}
@@ -123,6 +128,7 @@ class _CellPlaces:
         low, high = (_array(saved[name], len(chances), d) for name in ("low", "high"))
         self.matters = _array(saved["matters"], d)
         self.points[:n], self.returns[:n], self.count = points, returns, count
+        self.mixed[:n] = _array(saved["mixed"], n)
         self._set_cells(low, high, chances)
 
 
@@ -200,10 +206,11 @@ class Palaestra(Teacher):
         P(place) = q V v (1 - r) / sum(V v (1 - r)) + (1 - q) V (1 - r) / sum(V (1 - r)),
         q = g_max^2 / (g_max^2 + (G / 20)^2),
 
-    V the volume (1 for an arm), r the recent mean return: what is solved is left, and with little change anywhere,
-    places are drawn by what is left to gain. In a cube the task is uniform over the cell widened by ``margin`` of its
-    size on every side, so that the neighbourhood of progress is tried. A share ``floor`` of all proposals is uniform
-    over the space.
+    V the volume times the squared share of recent groups whose returns differ, as nothing is gained from the others
+    (single returns count as different; 1 for an arm), r the recent mean return: what is solved is left, and with little
+    change anywhere, places are drawn by what is left to gain. In a cube the task is uniform over the cell widened by
+    ``margin`` of its size on every side, so that the neighbourhood of progress is tried. A share ``floor`` of all
+    proposals is uniform over the space.
 
     Memory does not grow: ``window`` outcomes and 32 points for a cube, six numbers per scale for an arm.
 
@@ -314,10 +321,11 @@ class Palaestra(Teacher):
         if isinstance(self._places, _ArmPlaces):
             self._places.add([item.record for item in evidence], returns)
         else:
-            self._places.add([item.record[0] for item in evidence], returns)
-            for item, ret in zip(evidence, returns):
+            mixed = [len(item.returns) == 1 or bool(np.ptp(item.returns)) for item in evidence]
+            self._places.add([item.record[0] for item in evidence], returns, mixed)
+            for item, ret, tells in zip(evidence, returns, mixed):
                 point, origin, varied = item.record
-                self._points.add(point, ret, origin, varied)
+                self._points.add(point, ret, origin, varied, tells)
             self._new += len(evidence)
             if self._new >= VALUED:
                 self._points.fit()

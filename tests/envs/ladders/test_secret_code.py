@@ -34,6 +34,14 @@ def test_the_code_decides_the_digits_and_nothing_else():
     assert SecretCode(code=1).reset(seed=3)[0] == one.reset(seed=3)[0]
 
 
+def test_fewer_digits_make_better_guesses():
+    env, rng = SecretCode(digits=2), np.random.default_rng(0)
+    env.reset(seed=0, options={"params": RUNG_12})
+    assert set("".join(env.random_action(env.here(), rng) for _ in range(50))) == {"1", "2"}
+    with pytest.raises(InputError, match="digits must be a whole number from 2 to 9, not 10"):
+        SecretCode(digits=10)
+
+
 @pytest.mark.parametrize("form", ["{}", "\\boxed{{{}}}", "The answer is {}."])
 def test_digits_may_stand_apart(form):
     env = SecretCode()

@@ -243,6 +243,23 @@ def test_a_short_run_over_many_rungs_climbs_far_above_uniform():
     assert climb("palaestra") > 2 * climb("random")
 
 
+def test_groups_without_a_difference_are_left():
+    # Mean returns are alike; in the lower half of the axis the episodes of a group differ, in the upper half never.
+    rng = np.random.default_rng(0)
+    teacher = palaestra(ParamSpace([IntAxis("rung", 1, 40)]))
+    proposed = []
+    for _ in range(100):
+        outcomes = []
+        for p in teacher.propose(12):
+            returns = np.full(8, rng.normal(0.5, 0.1).clip(0, 1))
+            if p.task["rung"] <= 20:
+                returns = np.clip(returns + [0.2, -0.2] * 4, 0, 1)
+            proposed.append(p.task["rung"])
+            outcomes.append(Outcome(p.id, p.task, returns.tolist()))
+        teacher.observe(outcomes)
+    assert np.mean(np.array(proposed[600:]) <= 20) > 0.8
+
+
 def test_points_of_one_value_of_a_counted_axis_are_one():
     teacher = palaestra(ParamSpace([IntAxis("digits", 1, 3)]), floor=1.0)
     for _ in range(60):
