@@ -251,9 +251,9 @@ def test_groups_without_a_difference_are_left():
     for _ in range(100):
         outcomes = []
         for p in teacher.propose(12):
-            returns = np.full(8, rng.normal(0.5, 0.1).clip(0, 1))
+            returns = np.full(8, rng.uniform(0.3, 0.7))
             if p.task["rung"] <= 20:
-                returns = np.clip(returns + [0.2, -0.2] * 4, 0, 1)
+                returns += [0.2, -0.2] * 4
             proposed.append(p.task["rung"])
             outcomes.append(Outcome(p.id, p.task, returns.tolist()))
         teacher.observe(outcomes)
