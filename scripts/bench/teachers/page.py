@@ -134,7 +134,8 @@ def _curves(table: Table, rows: Sequence[Record], settings: Sequence[str], order
     panels = []
     for setting in settings:
         of = {name: [r for r in rows if r["setting"] == setting and r["teacher"] == name] for name in order}
-        curves = {name: curve for name, group in of.items() if group and (curve := mean_curve(group)) is not None}
+        found = {name: mean_curve(group, table.statistic) for name, group in of.items() if group}
+        curves = {name: curve for name, curve in found.items() if curve is not None}
         if curves:
             panels.append((setting, curves))
     if not panels:
