@@ -221,7 +221,7 @@ def _print(
         grid = Grid(box=box.SIMPLE_HEAD, title=f"{name}: {table.title} ({unit})", title_justify="left")
         grid.add_column("setting", overflow="fold")
         grid.add_column("teacher", overflow="fold")
-        head = "mean ± 95 %" if table.statistic == "mean" else f"{table.statistic} [95 %]"
+        head = "mean ± 95 %" if table.statistic == "mean" else "IQM [95 %]"
         for column in (head, "minus uniform", *table.columns):
             grid.add_column(column, justify="right", no_wrap=not table.columns)
         for line in sorted(lines[name], key=lambda line: list(table.settings).index(line.setting)):
@@ -237,7 +237,7 @@ def _print(
             grid.add_column("teacher", overflow="fold")
             both = [f"{table.score}, {' + '.join(table.joint)}"] if joint[name] else []
             for column in ("worst rank", "mean rank", "first or level", *both):
-                grid.add_column(column, justify="right", no_wrap=column not in both)
+                grid.add_column(column, justify="right", no_wrap=not both)
             for each in standings[:BEST_SHOWN]:
                 places = f"{each.worst:g}", f"{each.mean:.1f}", f"{each.level} of {each.settings}"
                 found = joint[name].get(each.teacher)
