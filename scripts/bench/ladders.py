@@ -13,8 +13,8 @@ examples:
 
 from __future__ import annotations
 
+import copy
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from ...agents.grpo.config import Patience, TrainConfig, WarmUp
 from ...errors import InputError, MissingExtra, unknown_name
 
 if TYPE_CHECKING:
+    from ...agents.grpo.rollouts.environments import Environments
     from ...agents.grpo.run.observers import TrainingProgress
     from ...agents.grpo.warmup import Variance
     from ...agents.language.model import LanguageModel
@@ -217,39 +218,60 @@ def measure(ladder: LadderCase, seed: int, groups: int, watch: Callable[[str], N
     language = warm_up_tiny(
         config, lambda progress: watch(f"{ladder.env}, seed {seed}: {progress.phase} step {progress.step}")
     )
+    held_out = make_environments(config, "test")
     for rung in ladder.rungs:
         watch(f"{ladder.env}, seed {seed}: {ladder.axis} {rung}")
-        yield rung, measure_rung(language, config, ladder.axis, rung, groups)
+        yield rung, measure_rung(language, config, held_out, ladder.axis, rung, groups)
 
 
 def warm_up_tiny(config: TrainConfig, watch: Callable[[TrainingProgress], None]) -> LanguageModel:
-    """Make the tiny model of a run and warm it up.
+    """Make the tiny model of a run and warm it up as the learner does.
 
     Raises:
         MissingExtra: torch or transformers is absent.
     """
     try:
-        from ...agents.grpo.learner import Learner
+        import torch
+
+        from ...agents.grpo.collection import token_limits
+        from ...agents.grpo.run.models import load_policy
+        from ...agents.grpo.run.observers import TrainingProgress
+        from ...agents.grpo.warmup import warm_up
     except ImportError as error:
         if error.name in ("torch", "transformers", "safetensors"):
             raise MissingExtra("a language model on a ladder", "train") from None
         raise
-    with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
-        learner = Learner.start(Path(folder) / "run", replace(config, steps=0))
-        learner.run(watch, notify=lambda sentence: None)
-    return learner.language
+    torch.set_num_threads(config.threads)
+    language, most = load_policy(config), config.warmup.most_steps(config.model)
+    environments = make_environments(config, "train")
+    for row in warm_up(language, environments, config.warmup, most, config.seed, token_limits(config)):
+        watch(TrainingProgress("warmup", int(row["step"]), most, row))
+    return language
+
+
+def make_environments(config: TrainConfig, split: str) -> Environments:
+    """Make the environments of a run, for its own tasks ("train") or held-out ones ("test")."""
+    from ...agents.grpo.rollouts.environments import Environments
+
+    return Environments(config.envs[0], split=split, axes=config.axes, **config.env_options)
 
 
 def measure_rung(
-    language: LanguageModel, config: TrainConfig, axis: str, rung: int, groups: int, samples: int = SAMPLES
+    language: LanguageModel,
+    config: TrainConfig,
+    held_out: Environments,
+    axis: str,
+    rung: int,
+    groups: int,
+    samples: int = SAMPLES,
 ) -> Variance:
     """Play groups of ``samples`` episodes on held-out tasks of one rung, the same whenever they are asked for."""
     from ...agents.grpo.collection import token_limits
-    from ...agents.grpo.rollouts.environments import Environments
     from ...agents.grpo.warmup import measure_variance
 
-    held_out = Environments(config.env, split="test", axes={**config.axes, axis: rung}, **config.env_options)  # type: ignore[arg-type]
-    return measure_variance(language, held_out, config.seed, token_limits(config), samples, groups=groups)
+    alone = copy.copy(held_out)  # with the same environments, as to make them takes longer than to play
+    alone.param_space = held_out.param_space.restrict(**{axis: rung})
+    return measure_variance(language, alone, config.seed, token_limits(config), samples, groups=groups)
 
 
 def describe(ladder: LadderCase) -> str:

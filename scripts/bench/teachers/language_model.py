@@ -23,7 +23,7 @@ from ....agents.grpo.run.observers import TrainingProgress
 from ....errors import MissingExtra
 from ....teachers.benchmarks.table import Table, TableResult, find_factory, parse_teacher
 from ....teachers.registration import TEACHERS, register
-from ..ladders import LADDERS, measure_rung, warm_up_tiny
+from ..ladders import LADDERS, make_environments, measure_rung, warm_up_tiny
 
 CHECKPOINTS = 8
 TASKS_ON_THE_WAY, TASKS_AT_THE_END, SAMPLES = 8, 32, 4  # held-out tasks of a rung, and answers to each
@@ -108,16 +108,17 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int, folde
     )
     axis, shown = options["axis"], options["shown"]
     low, high = config.axes[axis]
+    held_out = make_environments(config, "test")
+
+    def success(rung: int, tasks: int) -> float:
+        return measure_rung(learner.language, config, held_out, axis, rung, tasks, SAMPLES).success
 
     def measure(tasks: int, before: float) -> float:
         """Rungs climbed, or the share solved where there is none to climb."""
-
-        def success(rung: int) -> float:
-            return measure_rung(learner.language, config, axis, rung, tasks, SAMPLES).success
-
         if shown == high:
-            return float(np.mean([success(rung) for rung in range(low, high + 1)]))
-        return float(find_rung(success, shown + max(int(before), 1), shown, high) - shown)
+            return float(np.mean([success(rung, tasks) for rung in range(low, high + 1)]))
+        start = shown + max(int(before), 1)
+        return float(find_rung(lambda rung: success(rung, tasks), start, shown, high) - shown)
 
     def watch(progress: TrainingProgress) -> None:
         nonlocal attempts
@@ -145,9 +146,7 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int, folde
         measures={
             "over the run": float(np.trapezoid(y, x) / attempts),
             "mixed groups": float(np.mean(mixed)),
-            "success where shown": measure_rung(
-                learner.language, config, axis, shown, TASKS_AT_THE_END, SAMPLES
-            ).success,
+            "success where shown": success(shown, TASKS_AT_THE_END),
         },
         hyperparameters=teacher_options,
     )
