@@ -29,7 +29,7 @@ SHELL = [pytest.param(block, id=name) for name, language, block in BLOCKS[1:] if
 # A line that says how many minutes it takes is run with these; of an option given twice the last one counts.
 SMALL = ["--steps", "2", "--prompts", "2", "--samples", "2", "--warmup.steps", "2", "--eval-every", "0"]
 SMALL += ["--eval-episodes", "4", "--final-episodes", "4"]
-SMALL_BENCH = ["--teachers", "random", "--episodes", "10", "--jobs", "1"]
+SMALL_BENCH = ["--settings", "level", "--teachers", "random", "--episodes", "10", "--jobs", "1"]
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:

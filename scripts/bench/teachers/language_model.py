@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ CHECKPOINTS = 8
 TASKS_ON_THE_WAY, TASKS_AT_THE_END, SAMPLES = 8, 32, 4  # held-out tasks of a rung, and answers to each
 CLIMBED, GONE = 0.5, 0.05  # success on a rung that counts as climbed, and below which the ladder ends
 POOL = 2000  # fixed tasks for teachers that choose among given ones
-PATIENCE = 10  # warm-up steps, at most, for a step of the run, so that a short trial is short
+PATIENCE = 5  # warm-up steps, at most, for a step of the run, so that a short trial is short
 
 
 def _setting(ladder: str, length: int, highest: int | None = None) -> dict[str, Any]:
@@ -69,12 +69,16 @@ def find_rung(success: Callable[[int], float], start: int, lowest: int, highest:
     return next((rung for rung in range(start - 1, lowest, -1) if success(rung) >= CLIMBED), lowest)
 
 
+def _name(config: TrainConfig) -> str:
+    key = hashlib.blake2b(json.dumps(config.to_json(), sort_keys=True).encode(), digest_size=5).hexdigest()
+    return f"{config.envs[0].rpartition('/')[2]}-{config.seed}-{key}"
+
+
 def find_warm_model(config: TrainConfig, folder: Path) -> Path:
     """Return the folder of the model that a run begins with; the first process to ask makes it, others wait."""
     from filelock import FileLock
 
-    key = hashlib.blake2b(json.dumps(config.to_json(), sort_keys=True).encode(), digest_size=5).hexdigest()
-    place = folder / f"{config.envs[0].rpartition('/')[2]}-{config.seed}-{key}"
+    place = folder / _name(config)
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(place.with_suffix(".lock")):
         if not place.is_dir():
@@ -134,10 +138,14 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int, folde
             y.append(measure(TASKS_ON_THE_WAY, y[-1]))
 
     budget, attempts, mixed = length * config.prompts * config.samples, 0, []
-    with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as place:
-        learner = Learner.start(Path(place) / "run", config)
+    place = folder / "running" / _name(config)
+    shutil.rmtree(place, ignore_errors=True)  # of a benchmark that was killed
+    try:
+        learner = Learner.start(place, config)
         x, y = [0.0], [measure(TASKS_ON_THE_WAY, 0)]
         learner.run(watch, notify=lambda sentence: None)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
     x.append(float(attempts))
     y.append(measure(TASKS_AT_THE_END, y[-1]))
     return TableResult(
