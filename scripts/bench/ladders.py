@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -221,7 +221,7 @@ def measure(ladder: LadderCase, seed: int, groups: int, watch: Callable[[str], N
     held_out = make_environments(config, "test")
     for rung in ladder.rungs:
         watch(f"{ladder.env}, seed {seed}: {ladder.axis} {rung}")
-        yield rung, measure_rung(language, config, held_out, ladder.axis, rung, groups)
+        yield rung, measure_held_out(language, config, held_out, {ladder.axis: rung}, groups)
 
 
 def warm_up_tiny(config: TrainConfig, watch: Callable[[TrainingProgress], None]) -> LanguageModel:
@@ -256,22 +256,25 @@ def make_environments(config: TrainConfig, split: str) -> Environments:
     return Environments(config.envs[0], split=split, axes=config.axes, **config.env_options)
 
 
-def measure_rung(
+def measure_held_out(
     language: LanguageModel,
     config: TrainConfig,
     held_out: Environments,
-    axis: str,
-    rung: int,
+    part: Mapping[str, Any],
     groups: int,
     samples: int = SAMPLES,
 ) -> Variance:
-    """Play groups of ``samples`` episodes on held-out tasks of one rung, the same whenever they are asked for."""
+    """Play groups of ``samples`` episodes on held-out tasks, the same whenever they are asked for.
+
+    Args:
+        part: axes and their values or ranges, such as those of one rung.
+    """
     from ...agents.grpo.collection import token_limits
     from ...agents.grpo.warmup import measure_variance
 
-    alone = copy.copy(held_out)  # with the same environments, as to make them takes longer than to play
-    alone.param_space = held_out.param_space.restrict(**{axis: rung})
-    return measure_variance(language, alone, config.seed, token_limits(config), samples, groups=groups)
+    tasks = copy.copy(held_out)  # with the same environments, as to make them takes longer than to play
+    tasks.param_space = held_out.param_space.restrict(**part)
+    return measure_variance(language, tasks, config.seed, token_limits(config), samples, groups=groups)
 
 
 def describe(ladder: LadderCase) -> str:

@@ -23,7 +23,7 @@ from ....agents.grpo.run.observers import TrainingProgress
 from ....errors import MissingExtra
 from ....teachers.benchmarks.table import Table, TableResult, find_factory, parse_teacher
 from ....teachers.registration import TEACHERS, register
-from ..ladders import LADDERS, make_environments, measure_rung, warm_up_tiny
+from ..ladders import LADDERS, make_environments, measure_held_out, warm_up_tiny
 
 CHECKPOINTS = 8
 TASKS_ON_THE_WAY, TASKS_AT_THE_END, SAMPLES = 8, 32, 4  # held-out tasks of a rung, and answers to each
@@ -32,20 +32,30 @@ POOL = 2000  # fixed tasks for teachers that choose among given ones
 PATIENCE = 5  # warm-up steps, at most, for a step of the run, so that a short trial is short
 
 
-def _setting(ladder: str, length: int, highest: int | None = None) -> dict[str, Any]:
-    """The run on a ladder as data: what its configuration has beside the defaults."""
-    case = LADDERS[ladder]
-    config = replace(case, highest=case.highest if highest is None else highest).climb(0).to_json()
+def _setting(config: TrainConfig, length: int, axis: str = "", shown: int = 0) -> dict[str, Any]:
+    """A setting as data: what its configuration has beside the defaults, and the axis to climb, if any, from the
+    highest rung shown."""
     usual = TrainConfig().to_json()
-    own = {name: value for name, value in config.items() if value != usual[name]}
-    return {"length": length, "axis": case.axis, "shown": case.shown[1], "config": own}
+    own = {name: value for name, value in config.to_json().items() if value != usual[name]}
+    return {"length": length, "axis": axis, "shown": shown, "config": own}
 
 
+def _ladder(name: str, length: int) -> dict[str, Any]:
+    case = LADDERS[name]
+    return _setting(case.climb(0), length, case.axis, case.shown[1])
+
+
+# Words of the eight symbols that the warm-up shows, whatever the share of the newest ones.
+LEVEL = replace(
+    LADDERS["SecretCode"].climb(0),
+    axes={"symbols": 8, "length": 5, "newest": [0.0, 0.8]},
+    warmup=WarmUp(steps=600, target=0.4, batch=32),
+)
 SETTINGS: dict[str, dict[str, Any]] = {
-    "SecretCode": _setting("SecretCode", 300),
-    "CombinationLock": _setting("CombinationLock", 300),
-    "LinearEquation": _setting("LinearEquation", 200),
-    "level": _setting("Arithmetic", 100, highest=LADDERS["Arithmetic"].shown[1]),
+    "SecretCode": _ladder("SecretCode", 300),
+    "CombinationLock": _ladder("CombinationLock", 300),
+    "GuessNumber": _ladder("GuessNumber", 200),
+    "level": _setting(LEVEL, 100),
 }
 
 
@@ -111,18 +121,17 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int, folde
         steps=length,
     )
     axis, shown = options["axis"], options["shown"]
-    low, high = config.axes[axis]
     held_out = make_environments(config, "test")
 
-    def success(rung: int, tasks: int) -> float:
-        return measure_rung(learner.language, config, held_out, axis, rung, tasks, SAMPLES).success
+    def success(tasks: int, **part: int) -> float:
+        return measure_held_out(learner.language, config, held_out, part, tasks, SAMPLES).success
 
     def measure(tasks: int, before: float) -> float:
         """Rungs climbed, or the share solved where there is none to climb."""
-        if shown == high:
-            return float(np.mean([success(rung, tasks) for rung in range(low, high + 1)]))
-        start = shown + max(int(before), 1)
-        return float(find_rung(lambda rung: success(rung, tasks), start, shown, high) - shown)
+        if not axis:
+            return success(4 * tasks)
+        start, highest = shown + max(int(before), 1), config.axes[axis][1]
+        return float(find_rung(lambda rung: success(tasks, **{axis: rung}), start, shown, highest) - shown)
 
     def watch(progress: TrainingProgress) -> None:
         nonlocal attempts
@@ -154,7 +163,7 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int, folde
         measures={
             "over the run": float(np.trapezoid(y, x) / attempts),
             "mixed groups": float(np.mean(mixed)),
-            "success where shown": success(shown, TASKS_AT_THE_END),
+            "success where shown": success(TASKS_AT_THE_END, **({axis: shown} if axis else {})),
         },
         hyperparameters=teacher_options,
     )
@@ -174,8 +183,8 @@ TABLE = Table(
     notes={
         "SecretCode": "words in a code whose symbols can only be learned one after the other; a rung is a symbol",
         "CombinationLock": "a tower of floors with one right door of four in each of two rooms; a rung is a floor",
-        "LinearEquation": "equations with one unknown on one side; a rung is one more of the largest number in them",
-        "level": "sums of two and three digits, all shown in the warm-up; share of held-out sums solved",
+        "GuessNumber": "a hidden number to be found by bisection; a rung doubles the range",
+        "level": "words of symbols that the warm-up shows, all alike, in the secret code; share of words right",
     },
     run=_run,
     teachers=lambda: [
@@ -202,7 +211,7 @@ TABLE = Table(
     keeps=True,
     statistic="interquartile mean",
     columns=("over the run", "mixed groups"),
-    joint=("SecretCode", "CombinationLock", "LinearEquation"),
+    joint=("SecretCode", "CombinationLock", "GuessNumber"),
     further=(
         "Over the run: the score averaged over the attempts (area under its curve). Mixed groups: share of the groups "
         "with both successes and failures, from which GRPO learns. Success where shown: share solved, at the end, of "

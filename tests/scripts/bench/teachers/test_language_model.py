@@ -23,7 +23,7 @@ QUICK = LadderCase(
 @pytest.fixture
 def setting(monkeypatch: pytest.MonkeyPatch) -> dict:
     monkeypatch.setitem(language_model.LADDERS, "Quick", QUICK)
-    found = language_model._setting("Quick", 2)
+    found = language_model._ladder("Quick", 2)
     found["config"] |= {"prompts": 2, "samples": 2}
     monkeypatch.setattr(language_model, "TASKS_AT_THE_END", 2)
     monkeypatch.setattr(language_model, "TASKS_ON_THE_WAY", 1)
@@ -102,10 +102,11 @@ def test_ones_own_teacher_takes_part(setting, tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize("name", language_model.SETTINGS)
 def test_a_setting_holds_all_of_its_configuration(name):
     options = language_model.SETTINGS[name]
-    config = TrainConfig.from_json(options["config"])
-    case = next(case for case in LADDERS.values() if case.env == config.env)
-    assert config == replace(case, highest=config.axes[case.axis][1]).climb(0)
-    assert (config.axes[case.axis][1] > options["shown"]) == (name in language_model.TABLE.joint)
+    config = language_model.LEVEL if name == "level" else LADDERS[name].climb(0)
+    assert TrainConfig.from_json(options["config"]) == config
+    assert bool(options["axis"]) == (name in language_model.TABLE.joint)
+    if options["axis"]:
+        assert config.warmup.axes[options["axis"]][1] == options["shown"] < config.axes[options["axis"]][1]
 
 
 def test_all_teachers_that_can_take_part_with_fewer_seeds(monkeypatch: pytest.MonkeyPatch):
