@@ -27,7 +27,8 @@ from ..ladders import LADDERS, make_environments, measure_held_out, warm_up_tiny
 
 CHECKPOINTS = 8
 TASKS_ON_THE_WAY, TASKS_AT_THE_END, SAMPLES = 8, 32, 4  # held-out tasks of a rung, and answers to each
-CLIMBED, GONE = 0.5, 0.05  # success on a rung that counts as climbed, and below which the ladder ends
+CLIMBED, GONE = 0.5, 0.05  # success on a rung that counts as climbed, and on one that does not count as begun
+GAP = 4  # such rungs in a row end the search: those below the highest may be forgotten
 POOL = 2000  # fixed tasks for teachers that choose among given ones
 PATIENCE = 5  # warm-up steps, at most, for a step of the run, so that a short trial is short
 
@@ -64,7 +65,7 @@ def find_rung(success: Callable[[int], float], start: int, lowest: int, highest:
 
     Args:
         success: measures the share that is solved of a rung.
-        start: where to begin: upward until success is gone on two rungs in a row, and downward if none was found.
+        start: where to begin: upward until success is gone on `GAP` rungs in a row, and downward if none was found.
         lowest: is returned where no rung above it is solved.
     """
     found, gone = lowest, 0
@@ -72,7 +73,7 @@ def find_rung(success: Callable[[int], float], start: int, lowest: int, highest:
         share = success(rung)
         found = rung if share >= CLIMBED else found
         gone = gone + 1 if share < GONE else 0
-        if gone == 2:
+        if gone == GAP:
             break
     if found > lowest:
         return found

@@ -47,14 +47,14 @@ def warmed(monkeypatch: pytest.MonkeyPatch) -> list[TrainConfig]:
     ("solved", "start", "found"),
     [
         ({5: 0.9, 6: 0.5, 7: 0.4, 8: 0.1, 9: 0.0}, 5, 6),
-        ({5: 0.0, 6: 0.7, 7: 0.0, 8: 0.7, 9: 0.0, 10: 0.0, 11: 1.0}, 5, 8),  # one rung without success is passed over
+        ({5: 0.7, 9: 0.7, 14: 1.0}, 5, 9),  # three rungs without success are passed over, not four
         ({5: 0.6, 6: 0.2, 7: 0.2, 8: 0.0, 9: 0.0}, 7, 5),  # downward, where what was climbed is lost
         ({5: 0.2, 6: 0.2}, 5, 4),
-        (dict.fromkeys(range(5, 13), 1.0), 5, 12),
+        (dict.fromkeys(range(5, 21), 1.0), 5, 20),
     ],
 )
 def test_the_highest_rung_solved_by_half_is_found(solved, start, found):
-    assert language_model.find_rung(lambda rung: solved.get(rung, 0.0), start, 4, 12) == found
+    assert language_model.find_rung(lambda rung: solved.get(rung, 0.0), start, 4, 20) == found
 
 
 def test_teachers_share_a_warm_up_and_have_equal_attempts(setting, warmed, tmp_path: Path):
