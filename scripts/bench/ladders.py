@@ -25,6 +25,7 @@ import tyro
 
 from ...agents.atomic import write_atomically
 from ...agents.grpo.config import Patience, TrainConfig, WarmUp
+from ...agents.grpo.recipes import Stages
 from ...errors import InputError, MissingExtra, unknown_name
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ class LadderCase:
 
 
 CLIMB: dict[str, Any] = {
-    **{"recipe": "grpo", "kl": 0.02, "prompts": 6, "samples": 16, "lr": 3e-4, "max_grad_norm": 0.5},
+    **{"recipe": "grpo", "stages": Stages(regularisers="kl_full(coefficient=0.1)")},
+    **{"prompts": 12, "samples": 8, "lr": 5e-4, "max_grad_norm": 0.5},
     **{"eval_every": 0, "checkpoint_every": 100_000, "keep_trajectories": 0},
     # A run in which nothing is learned is a result.
     "patience": Patience(0, 0, 0, 0),
@@ -115,12 +117,12 @@ LADDERS: dict[str, LadderCase] = {
         "floors",
         (4, 6),
         (4, 6, 7, 8, 9),
-        30,
+        16,
         {"doors": 4},
         GUESSES,
         tokens=3,
-        turns=30,
-        context=640,
+        turns=16,
+        context=448,
     ),
     "InterleavedAddition": LadderCase(
         "palaestra/InterleavedAddition-v0",

@@ -43,18 +43,11 @@ def warmed(monkeypatch: pytest.MonkeyPatch) -> list[TrainConfig]:
     return made
 
 
-@pytest.mark.parametrize(
-    ("solved", "start", "found"),
-    [
-        ({5: 0.9, 6: 0.5, 7: 0.4, 8: 0.1, 9: 0.0}, 5, 6),
-        ({5: 0.7, 9: 0.7, 14: 1.0}, 5, 9),  # three rungs without success are passed over, not four
-        ({5: 0.6, 6: 0.2, 7: 0.2, 8: 0.0, 9: 0.0}, 7, 5),  # downward, where what was climbed is lost
-        ({5: 0.2, 6: 0.2}, 5, 4),
-        (dict.fromkeys(range(5, 21), 1.0), 5, 20),
-    ],
-)
-def test_the_highest_rung_solved_by_half_is_found(solved, start, found):
-    assert language_model.find_rung(lambda rung: solved.get(rung, 0.0), start, 4, 20) == found
+def test_rungs_are_measured_up_to_a_gap():
+    solved = {5: 0.9, 6: 0.5, 9: 0.7, 16: 1.0}  # five rungs without success are passed over, six are not
+    assert language_model.scan_rungs(lambda rung: solved.get(rung, 0.0), 5, 20) == [0.9, 0.5, 0, 0, 0.7, *[0.0] * 6]
+    assert language_model.scan_rungs(lambda rung: solved.get(rung, 0.0), 10, 20)[-1] == 0.0
+    assert len(language_model.scan_rungs(lambda rung: 1.0, 5, 20)) == 16
 
 
 def test_teachers_share_a_warm_up_and_have_equal_attempts(setting, warmed, tmp_path: Path):
