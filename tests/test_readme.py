@@ -29,6 +29,7 @@ SHELL = [pytest.param(block, id=name) for name, language, block in BLOCKS[1:] if
 # A line that says how many minutes it takes is run with these; of an option given twice the last one counts.
 SMALL = ["--steps", "2", "--prompts", "2", "--samples", "2", "--warmup.steps", "2", "--eval-every", "0"]
 SMALL += ["--eval-episodes", "4", "--final-episodes", "4"]
+SMALL_BENCH = ["--settings", "level", "--teachers", "random", "--episodes", "10", "--jobs", "1"]
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -42,7 +43,7 @@ def commands(block: str) -> list[list[str]]:
     for line in block.splitlines():
         words = shlex.split(line, comments=True)
         if "minutes" in line.partition("#")[2]:
-            words += ["--steps", "3"] if "--resume" in words else SMALL
+            words += SMALL_BENCH if "bench" in words else ["--steps", "3"] if "--resume" in words else SMALL
         found.append(words)
     return found
 

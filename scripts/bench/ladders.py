@@ -13,9 +13,9 @@ examples:
 
 from __future__ import annotations
 
+import copy
 import json
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +24,15 @@ import numpy as np
 import tyro
 
 from ...agents.atomic import write_atomically
-from ...agents.grpo.config import TrainConfig, WarmUp
+from ...agents.grpo.config import Patience, TrainConfig, WarmUp
+from ...agents.grpo.recipes import Stages
 from ...errors import InputError, MissingExtra, unknown_name
 
 if TYPE_CHECKING:
+    from ...agents.grpo.rollouts.environments import Environments
+    from ...agents.grpo.run.observers import TrainingProgress
     from ...agents.grpo.warmup import Variance
+    from ...agents.language.model import LanguageModel
 
 SAMPLES = 16
 
@@ -42,6 +46,7 @@ class LadderCase:
         axis: the axis to climb.
         shown: the lowest and the highest rung that the warm-up shows solutions of.
         rungs: the rungs that are measured.
+        highest: the highest rung of the runs that climb.
         fixed: the other axes.
         warmup: the warm-up's other settings.
         options: further arguments of the environment.
@@ -52,6 +57,7 @@ class LadderCase:
     axis: str
     shown: tuple[int, int]
     rungs: tuple[int, ...]
+    highest: int
     fixed: dict[str, Any] = field(default_factory=dict)
     warmup: WarmUp = field(default_factory=lambda: WarmUp(steps=600, target=0.9, batch=32))
     options: dict[str, Any] = field(default_factory=dict)
@@ -59,12 +65,16 @@ class LadderCase:
     turns: int = 1
     context: int = 128
 
-    def config(self, seed: int) -> TrainConfig:
-        """The run whose warm-up is measured."""
-        low, high = min(self.shown[0], *self.rungs), max(self.rungs)
+    def config(self, seed: int, highest: int | None = None) -> TrainConfig:
+        """The run whose warm-up is measured.
+
+        Args:
+            highest: the highest rung of the run, and of the guesses in its warm-up; by default the highest measured.
+        """
+        low = min(self.shown[0], *self.rungs)
         return TrainConfig(
             env=self.env,
-            axes={**self.fixed, self.axis: [low, high]},
+            axes={**self.fixed, self.axis: [low, highest or max(self.rungs)]},
             env_options=dict(self.options),
             warmup=replace(self.warmup, axes={self.axis: list(self.shown)}),
             samples=SAMPLES,
@@ -79,7 +89,18 @@ class LadderCase:
             threads=1,
         )
 
+    def climb(self, seed: int) -> TrainConfig:
+        """A run of no steps yet that goes on from the warm-up by `CLIMB`, on all rungs to the highest."""
+        return replace(self.config(seed, self.highest), **CLIMB)
 
+
+CLIMB: dict[str, Any] = {
+    **{"recipe": "grpo", "stages": Stages(regularisers="kl_full(coefficient=0.1)")},
+    **{"prompts": 12, "samples": 8, "lr": 5e-4, "max_grad_norm": 0.5},
+    **{"eval_every": 0, "checkpoint_every": 100_000, "keep_trajectories": 0},
+    # A run in which nothing is learned is a result.
+    "patience": Patience(0, 0, 0, 0),
+}
 GUESSES = WarmUp(steps=600, target=0.9, batch=32, explore=0.3)
 LADDERS: dict[str, LadderCase] = {
     "SecretCode": LadderCase(
@@ -87,6 +108,7 @@ LADDERS: dict[str, LadderCase] = {
         "symbols",
         (8, 8),
         (8, 9, 10, 11),
+        74,
         {"length": 5, "newest": 0.8},
         GUESSES,
     ),
@@ -95,36 +117,39 @@ LADDERS: dict[str, LadderCase] = {
         "floors",
         (4, 6),
         (4, 6, 7, 8, 9),
+        16,
         {"doors": 4},
         GUESSES,
         tokens=3,
-        turns=9,
-        context=320,
+        turns=16,
+        context=448,
     ),
     "InterleavedAddition": LadderCase(
         "palaestra/InterleavedAddition-v0",
         "places",
         (1, 3),
         (2, 3, 4, 5),
+        7,
         {"base": 10},
         WarmUp(steps=1500, target=0.7, batch=32),
         {"width": 6},
         tokens=18,
     ),
     "GuessNumber": LadderCase(
-        "palaestra/GuessNumber-v0", "bits", (1, 4), (3, 4, 5, 6, 7, 8), {"slack": 0}, tokens=4, turns=9, context=256
+        "palaestra/GuessNumber-v0", "bits", (1, 4), (3, 4, 5, 6, 7, 8), 12, {"slack": 0}, tokens=4, turns=9, context=256
     ),
     "LinearEquation": LadderCase(
         "palaestra/LinearEquation-v0",
         "size",
         (3, 10),
         (6, 10, 12, 14, 18, 25, 40),
+        40,
         {"sides": "one", "solution": "integer"},
         WarmUp(steps=1000, target=0.7, batch=32),
         tokens=5,
     ),
     "Arithmetic": LadderCase(
-        "palaestra/Arithmetic-v0", "terms", (2, 3), (2, 3, 4, 5), {"digits": 1, "operations": "+"}, tokens=4
+        "palaestra/Arithmetic-v0", "terms", (2, 3), (2, 3, 4, 5), 5, {"digits": 1, "operations": "+"}, tokens=4
     ),
 }
 
@@ -191,26 +216,67 @@ def measure(ladder: LadderCase, seed: int, groups: int, watch: Callable[[str], N
     Raises:
         MissingExtra: torch or transformers is absent.
     """
-    try:
-        from ...agents.grpo.collection import token_limits
-        from ...agents.grpo.learner import Learner
-        from ...agents.grpo.rollouts.environments import Environments
-        from ...agents.grpo.warmup import measure_variance
-    except ImportError as error:
-        if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("bench ladders", "train") from None
-        raise
     config = ladder.config(seed)
-    with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
-        learner = Learner.start(Path(folder) / "run", config)
-        learner.run(
-            lambda progress: watch(f"{ladder.env}, seed {seed}: {progress.phase} step {progress.step}"),
-            notify=lambda sentence: None,
-        )
+    language = warm_up_tiny(
+        config, lambda progress: watch(f"{ladder.env}, seed {seed}: {progress.phase} step {progress.step}")
+    )
+    held_out = make_environments(config, "test")
     for rung in ladder.rungs:
         watch(f"{ladder.env}, seed {seed}: {ladder.axis} {rung}")
-        held_out = Environments(ladder.env, split="test", axes={**ladder.fixed, ladder.axis: rung}, **ladder.options)
-        yield rung, measure_variance(learner.language, held_out, seed, token_limits(config), SAMPLES, groups=groups)
+        yield rung, measure_held_out(language, config, held_out, {ladder.axis: rung}, groups)
+
+
+def warm_up_tiny(config: TrainConfig, watch: Callable[[TrainingProgress], None]) -> LanguageModel:
+    """Make the tiny model of a run and warm it up as the learner does.
+
+    Raises:
+        MissingExtra: torch or transformers is absent.
+    """
+    try:
+        import torch
+
+        from ...agents.grpo.collection import token_limits
+        from ...agents.grpo.run.models import load_policy
+        from ...agents.grpo.run.observers import TrainingProgress
+        from ...agents.grpo.warmup import warm_up
+    except ImportError as error:
+        if error.name in ("torch", "transformers", "safetensors"):
+            raise MissingExtra("a language model on a ladder", "train") from None
+        raise
+    torch.set_num_threads(config.threads)
+    language, most = load_policy(config), config.warmup.most_steps(config.model)
+    environments = make_environments(config, "train")
+    for row in warm_up(language, environments, config.warmup, most, config.seed, token_limits(config)):
+        watch(TrainingProgress("warmup", int(row["step"]), most, row))
+    return language
+
+
+def make_environments(config: TrainConfig, split: str) -> Environments:
+    """Make the environments of a run, for its own tasks ("train") or held-out ones ("test")."""
+    from ...agents.grpo.rollouts.environments import Environments
+
+    return Environments(config.envs[0], split=split, axes=config.axes, **config.env_options)
+
+
+def measure_held_out(
+    language: LanguageModel,
+    config: TrainConfig,
+    held_out: Environments,
+    part: Mapping[str, Any],
+    groups: int,
+    samples: int = SAMPLES,
+) -> Variance:
+    """Play groups of ``samples`` episodes on held-out tasks, the same whenever they are asked for.
+
+    Args:
+        part: axes and their values or ranges, such as those of one rung.
+    """
+    from ...agents.grpo.collection import token_limits
+    from ...agents.grpo.warmup import measure_variance
+
+    tasks = copy.copy(held_out)  # with the same environments, as to make them takes longer than to play
+    tasks.param_space = held_out.param_space.restrict(**part)
+    return measure_variance(language, tasks, config.seed, token_limits(config), samples, groups=groups)
 
 
 def describe(ladder: LadderCase) -> str:

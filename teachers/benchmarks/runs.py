@@ -12,7 +12,7 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -29,13 +29,19 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @dataclass(frozen=True)
 class BenchmarkRun:
-    """One run to be made; ``table`` is where the table is found, as "module:attribute"."""
+    """One run to be made.
+
+    Attributes:
+        table: where the table is found, as "module:attribute".
+        folder: where runs keep what they share, for tables that do.
+    """
 
     table: str
     setting: str
     teacher: str
     seed: int
     length: int
+    folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,22 +59,38 @@ def load_table(table: str) -> Table:
 
 
 def plan_runs(
-    tables: Mapping[str, str], teachers: Mapping[str, Sequence[str]], seeds: int | None, length: int | None
+    tables: Mapping[str, str],
+    teachers: Mapping[str, Sequence[str]],
+    seeds: int | None,
+    length: int | None,
+    folder: str = "",
+    few: Collection[str] = (),
 ) -> list[BenchmarkRun]:
-    """All runs of some tables (name -> where it is) with the teachers of each, by table, setting and seed, so that
-    teachers alternate and a busy machine slows them alike."""
+    """All runs of some tables with the teachers of each, by table, setting and seed, so that teachers alternate and a
+    busy machine slows them alike. Where runs share something, those that come first of their setting and seed come
+    first of all: they make it, and no process waits for another.
+
+    Args:
+        tables: name -> where it is.
+        teachers: name of the table -> its teachers.
+        seeds, length: of each run; by default those of the table and the setting.
+        folder: for what runs of a table share.
+        few: teachers that get the table's smaller number of seeds by default.
+    """
     runs = []
     for name, place in tables.items():
         table = load_table(place)
         for setting, options in table.settings.items():
+            steps = int(options["length"] if length is None else length)
             for seed in range(table.seeds if seeds is None else seeds):
                 for teacher in teachers[name]:
-                    runs.append(
-                        BenchmarkRun(
-                            place, setting, teacher, seed, int(options["length"] if length is None else length)
-                        )
-                    )
-    return runs
+                    if seeds is None and teacher in few and table.few is not None and seed >= table.few:
+                        continue
+                    runs.append(BenchmarkRun(place, setting, teacher, seed, steps, folder if table.keeps else ""))
+    makers: dict[tuple[str, str, int], str] = {}
+    for run in runs:
+        makers.setdefault((run.table, run.setting, run.seed), run.teacher)
+    return sorted(runs, key=lambda run: bool(run.folder) and makers[run.table, run.setting, run.seed] != run.teacher)
 
 
 def record_inputs(run: BenchmarkRun) -> dict[str, Any]:
@@ -86,7 +108,8 @@ def record_key(run: BenchmarkRun) -> Key:
 def play_run(run: BenchmarkRun) -> dict[str, Any]:
     """Make one run and return its record, JSON-able."""
     table = load_table(run.table)
-    result = table.run(table.settings[run.setting], run.teacher, run.seed, run.length)
+    shared = (Path(run.folder),) if table.keeps else ()
+    result = table.run(table.settings[run.setting], run.teacher, run.seed, run.length, *shared)
     name, setting, teacher, seed = record_key(run)
     row = {"table": name, "setting": setting, "teacher": teacher, "seed": seed, "made": record_inputs(run)}
     return json.loads(json.dumps({**row, **dataclasses.asdict(result)}, allow_nan=False))

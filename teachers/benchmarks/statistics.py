@@ -1,16 +1,21 @@
-"""Means over seeds with 95 % intervals, alone and paired with the uniform teacher's runs of the same seeds."""
+"""Means over seeds with 95 % intervals, alone and paired with the uniform teacher's runs of the same seeds.
+
+Interquartile means and their stratified bootstrap are those of Agarwal et al. 2021 (arXiv 2108.13264, section 4.3), as
+in their library rliable.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .table import UNIFORM
 
+RESAMPLES = 2000
 # 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom.
 T = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
@@ -21,7 +26,7 @@ T = (
 
 @dataclass(frozen=True)
 class MeanEstimate:
-    """A mean over n seeds and its 95 % interval by Student's t; the bounds are NaN for a single seed."""
+    """A mean of n runs, or their interquartile mean, and its 95 % interval; the bounds are NaN for a single run."""
 
     mean: float
     low: float
@@ -32,7 +37,8 @@ class MeanEstimate:
 @dataclass(frozen=True)
 class Line:
     """One teacher in one setting: ``gain`` is the paired difference to the uniform teacher, None for itself or where
-    they share no seed; ``measures`` are means over seeds."""
+    they share no seed; ``measures`` are means over seeds, ``columns`` those of them that the table shows beside the
+    score, with intervals."""
 
     setting: str
     teacher: str
@@ -40,6 +46,7 @@ class Line:
     gain: MeanEstimate | None
     measures: Mapping[str, float]
     calls: Mapping[str, float]
+    columns: Mapping[str, MeanEstimate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,12 +111,78 @@ def t_quantile(freedom: int) -> float:
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
-def summarise_records(records: Iterable[Mapping[str, Any]]) -> list[Line]:
-    """A line for each setting and teacher of one table's records, in the order in which they first occur."""
+def interquartile_mean(values: Any) -> np.ndarray:
+    """Mean of the middle half along the last axis: a quarter of the values, rounded down, goes from either end."""
+    ordered = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
+    cut = ordered.shape[-1] // 4
+    return ordered[..., cut : ordered.shape[-1] - cut].mean(axis=-1)
+
+
+def estimate_interquartile_mean(values: Sequence[float], *others: Sequence[float]) -> MeanEstimate:
+    """Of the interquartile mean of all runs together, with the interval between the 2.5 and 97.5 % quantiles of
+    `RESAMPLES` stratified bootstrap samples: the runs of each setting are drawn anew among themselves.
+
+    Args:
+        values, others: scores of the runs of each setting, one or more each, all finite.
+    """
+    strata = [np.asarray(group, dtype=np.float64) for group in (values, *others)]
+    mean, n = float(interquartile_mean(np.concatenate(strata))), sum(map(len, strata))
+    if n < 2:
+        return MeanEstimate(mean, math.nan, math.nan, n)
+    rng = np.random.default_rng(0)
+    drawn = [group[rng.integers(len(group), size=(RESAMPLES, len(group)))] for group in strata]
+    low, high = np.quantile(interquartile_mean(np.concatenate(drawn, axis=1)), (0.025, 0.975))
+    return MeanEstimate(mean, float(low), float(high), n)
+
+
+STATISTICS: dict[str, Callable[[Sequence[float]], MeanEstimate]] = {
+    "mean": estimate_mean,
+    "interquartile mean": estimate_interquartile_mean,
+}
+
+
+def summarise_records(
+    records: Iterable[Mapping[str, Any]], statistic: str = "mean", columns: Sequence[str] = ()
+) -> list[Line]:
+    """A line for each setting and teacher of one table's records, in the order in which they first occur.
+
+    Args:
+        statistic: key of `STATISTICS`.
+        columns: measures to be summed up as the score is.
+    """
     groups: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
     for record in records:
         groups.setdefault((record["setting"], record["teacher"]), {})[record["seed"]] = record
-    return [_line(setting, teacher, group, groups) for (setting, teacher), group in groups.items()]
+    lines = []
+    for (setting, teacher), group in groups.items():
+        estimate, uniform = STATISTICS[statistic], groups.get((setting, UNIFORM), {})
+        paired = [group[seed]["score"] - uniform[seed]["score"] for seed in sorted(group.keys() & uniform.keys())]
+        rows = [group[seed] for seed in sorted(group)]
+        found = {name: [row["measures"][name] for row in rows if name in row["measures"]] for name in columns}
+        lines.append(
+            Line(
+                setting,
+                teacher,
+                estimate([row["score"] for row in rows]),
+                estimate(paired) if paired and teacher != UNIFORM else None,
+                _means(rows, "measures"),
+                _means(rows, "calls"),
+                {name: estimate(values) for name, values in found.items() if values},
+            )
+        )
+    return lines
+
+
+def summarise_settings(records: Iterable[Mapping[str, Any]], settings: Collection[str]) -> dict[str, MeanEstimate]:
+    """Each teacher's interquartile mean over the runs of several settings; of those teachers that ran in all."""
+    groups: dict[str, dict[str, list[float]]] = {}
+    for record in records:
+        if record["setting"] in settings:
+            groups.setdefault(record["teacher"], {}).setdefault(record["setting"], []).append(record["score"])
+    most = max(map(len, groups.values()), default=0)
+    return {
+        teacher: estimate_interquartile_mean(*group.values()) for teacher, group in groups.items() if len(group) == most
+    }
 
 
 def expand_records(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -122,19 +195,6 @@ def expand_records(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, An
     return found
 
 
-def _line(
-    setting: str,
-    teacher: str,
-    group: Mapping[int, Mapping[str, Any]],
-    groups: Mapping[tuple[str, str], Mapping[int, Mapping[str, Any]]],
-) -> Line:
-    uniform = groups.get((setting, UNIFORM), {})
-    paired = [group[seed]["score"] - uniform[seed]["score"] for seed in sorted(group.keys() & uniform.keys())]
-    gain = estimate_mean(paired) if paired and teacher != UNIFORM else None
-    score = estimate_mean([group[seed]["score"] for seed in sorted(group)])
-    return Line(setting, teacher, score, gain, _means(group.values(), "measures"), _means(group.values(), "calls"))
-
-
 def _means(records: Iterable[Mapping[str, Any]], field: str) -> dict[str, float]:
     found: dict[str, list[float]] = {}
     for record in records:
@@ -144,12 +204,15 @@ def _means(records: Iterable[Mapping[str, Any]], field: str) -> dict[str, float]
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
-def mean_curve(records: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+def mean_curve(
+    records: Sequence[Mapping[str, Any]], statistic: str = "mean"
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
     """(x, mean, low, high) of the curves of several seeds, on the first one's x; None where there is none."""
     curves = [record["curve"] for record in records if len(record["curve"][0]) > 1]
     if not curves:
         return None
     x = np.array(curves[0][0])
-    estimates = [estimate_mean(column.tolist()) for column in np.array([np.interp(x, *curve) for curve in curves]).T]
+    estimate = STATISTICS[statistic]
+    estimates = [estimate(column.tolist()) for column in np.array([np.interp(x, *curve) for curve in curves]).T]
     means = np.array([[e.mean, e.low, e.high] for e in estimates])
     return x, means[:, 0], means[:, 1], means[:, 2]

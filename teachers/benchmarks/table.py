@@ -53,7 +53,8 @@ class Table:
         about: two sentences for a newcomer: what is measured, and what a good number is.
         settings: name -> JSON-able options of the run.
         notes: name -> what is special about a setting, in a few words.
-        run: (options of the setting, name of the teacher, seed, length) -> `Result`.
+        run: (options of the setting, name of the teacher, seed, length) -> `TableResult`, and with ``keeps`` a fifth
+            argument, the folder in which runs of one benchmark keep what they share.
         teachers: the default ones.
         kinds: of teachers that fit the table; none where it does not compare teachers.
         length: what ``--episodes`` counts here, with the default of each setting under "length" in its options.
@@ -63,6 +64,12 @@ class Table:
         logarithmic: whether the curve spans powers of ten, so that both axes are drawn in these.
         x, curve: what the curve's horizontal and vertical axis are.
         seeds: by default.
+        few: seeds by default of the teachers that only the word "all" brings in; None for as many.
+        keeps: whether runs of one setting and seed share something in a folder; see ``run``.
+        without: teachers that do not fit although their kind does.
+        statistic: how scores of several seeds are summed up; see `statistics.STATISTICS`.
+        columns: the further numbers of a run that are summed up likewise, and shown beside the score.
+        joint: settings whose scores have one unit, which are summed up together.
         own: teachers of this table only; see `Own`. Only their names matter here.
         rows: a sentence for each row that no registered teacher stands for.
         row: what a row is.
@@ -74,7 +81,7 @@ class Table:
     about: str
     settings: Mapping[str, Mapping[str, Any]]
     notes: Mapping[str, str]
-    run: Callable[[Mapping[str, Any], str, int, int], TableResult]
+    run: Callable[..., TableResult]
     teachers: Callable[[], list[str]]
     kinds: frozenset[str]
     length: str
@@ -90,6 +97,12 @@ class Table:
     rows: Mapping[str, str] = field(default_factory=dict)
     row: str = "teacher"
     further: str = ""
+    few: int | None = None
+    keeps: bool = False
+    without: frozenset[str] = frozenset()
+    statistic: str = "mean"
+    columns: tuple[str, ...] = ()
+    joint: tuple[str, ...] = ()
 
     def fits(self, teacher: str) -> bool:
         """Return True if this table takes the teacher. Raise InputError for a name that is not registered anywhere."""
@@ -98,7 +111,7 @@ class Table:
             return name == UNIFORM
         if name in self.own or ":" in name:
             return True
-        return TEACHERS[name].kind in (*self.kinds, "any")  # type: ignore[attr-defined]
+        return name not in self.without and TEACHERS[name].kind in (*self.kinds, "any")  # type: ignore[attr-defined]
 
 
 def parse_teacher(teacher: str) -> tuple[str, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 T1 a student whose tasks open up one after the other; T2 what a teacher costs; T3 bandits over categories; T4 choosing
 prompts and sharing out attempts; T5 scores of levels against exact regret; T6 as T1 on irregular spaces, and T7 a tiny
-language model (both slow, not among the defaults).
+language model on ladders of tasks (both slow, not among the defaults).
 
 Every run is a record in OUT/results.jsonl as soon as it is done: a benchmark that was stopped goes on where it was when
 the same command is given again. OUT/summary.json and OUT/report.html are written at the end, and after Ctrl-C. A
@@ -14,7 +14,8 @@ examples:
   palaestra bench teachers --tables T1 T3 --teacher my_module:MyTeacher --out runs/mine --jobs 4
   palaestra bench teachers --tables T1 --settings 2d 3d --teachers riac covar-gmm
   palaestra bench teachers --tables T6 --teachers palaestra alp-gmm rlve-down
-  palaestra bench teachers --tables T7 --seeds 5
+  palaestra bench teachers --tables T7
+  palaestra bench teachers --tables T7 --settings SecretCode --teachers all --seeds 1
 """
 
 from __future__ import annotations
@@ -34,7 +35,14 @@ from ....agents.atomic import write_atomically
 from ....errors import InputError, MissingExtra, unknown_name
 from ....teachers.benchmarks import table as named
 from ....teachers.benchmarks.runs import BenchmarkRun, Failure, Records, load_table, plan_runs, play_all, record_key
-from ....teachers.benchmarks.statistics import Line, compare_over_settings, expand_records, summarise_records
+from ....teachers.benchmarks.statistics import (
+    Line,
+    MeanEstimate,
+    compare_over_settings,
+    expand_records,
+    summarise_records,
+    summarise_settings,
+)
 from ....teachers.benchmarks.table import ORACLE, UNIFORM, Table
 from ....teachers.registration import TEACHERS
 from .figures import SEEDS_TO_JUDGE, compare_to_uniform, format_estimate
@@ -50,6 +58,7 @@ TABLES = {
     "T7": "palaestra.scripts.bench.teachers.language_model:TABLE",
 }
 SLOW = ("T6", "T7")
+ALL = "all"
 BEST_SHOWN = 12  # teachers in the comparison over settings
 
 
@@ -60,7 +69,8 @@ class TeacherBenchOptions:
     settings: tuple[str, ...] = ()
     """Which settings; all by default. Tables without any of these are left out."""
     teachers: tuple[str, ...] = ()
-    """Which teachers, in the tables that they fit; by default each table's own list."""
+    """Which teachers, in the tables that they fit; by default each table's own list; "all" for all that are registered,
+    in table T7 with fewer seeds."""
     teacher: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """One more teacher; may be given several times."""
     seeds: int | None = None
@@ -94,7 +104,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"palaestra: {', '.join(without)} left out: no such setting there.", file=sys.stderr)
         tables = {name: table for name, table in tables.items() if name not in without}
         places = {name: places[name] for name in tables}
-    runs = plan_runs(places, choose_teachers(config, tables), config.seeds, config.episodes)
+    chosen = choose_teachers(config, tables)
+    named_ones = {*config.teachers, *config.teacher, *(t for table in tables.values() for t in table.teachers())}
+    few = set(TEACHERS) - named_ones
+    runs = plan_runs(places, chosen, config.seeds, config.episodes, str(config.out), few)
     runs = [run for run in runs if not config.settings or run.setting in config.settings]
     records = Records(config.out / "results.jsonl")
     failures, stopped = _play(runs, records, config.jobs)
@@ -103,8 +116,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if (found := records.rows.get(record_key(run))) is not None:
             rows[found["table"]].append(found)
     rows = {name: expand_records(found) for name, found in rows.items()}
-    lines = {name: summarise_records(rows[name]) for name in tables}
-    _print(tables, lines, failures)
+    lines = {name: summarise_records(rows[name], table.statistic, table.columns) for name, table in tables.items()}
+    joint = {name: summarise_settings(rows[name], table.joint) for name, table in tables.items()}
+    _print(tables, lines, joint, failures)
     summary = {name: [asdict(line) for line in lines[name]] for name in tables}
     write_atomically(config.out / "summary.json", json.dumps(_plain(summary), indent=2) + "\n")
     _report(config.out, tables, rows, lines, failures)
@@ -122,7 +136,7 @@ def choose_teachers(config: TeacherBenchOptions, tables: Mapping[str, Table]) ->
     """
     found: dict[str, list[str]] = {}
     own = frozenset().union(*(table.own for table in tables.values()))
-    asked = list(dict.fromkeys((*config.teachers, *config.teacher)))
+    asked = [each for each in dict.fromkeys((*config.teachers, *config.teacher)) if each != ALL]
     for teacher in asked:
         # A module that cannot be imported is the command's error, not that of every run.
         name, options = named.parse_teacher(teacher)
@@ -131,7 +145,9 @@ def choose_teachers(config: TeacherBenchOptions, tables: Mapping[str, Table]) ->
             if ":" not in name:
                 TEACHERS.check_options(name, options)
     for name, table in tables.items():
-        chosen = config.teachers if config.teachers else table.teachers()
+        chosen = [t for t in config.teachers if t != ALL] or table.teachers()
+        if ALL in config.teachers:
+            chosen = [*dict.fromkeys((*chosen, *table.teachers(), *(t for t in TEACHERS if table.fits(t))))]
         # An oracle of one table is no name in another.
         fitting = [
             t for t in (*chosen, *config.teacher) if named.parse_teacher(t)[0] not in own - table.own and table.fits(t)
@@ -186,7 +202,12 @@ def summarise_failures(failures: Sequence[Failure]) -> list[str]:
     ]
 
 
-def _print(tables: Mapping[str, Table], lines: Mapping[str, Sequence[Line]], failures: Sequence[Failure]) -> None:
+def _print(
+    tables: Mapping[str, Table],
+    lines: Mapping[str, Sequence[Line]],
+    joint: Mapping[str, Mapping[str, MeanEstimate]],
+    failures: Sequence[Failure],
+) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table as Grid
@@ -200,11 +221,13 @@ def _print(tables: Mapping[str, Table], lines: Mapping[str, Sequence[Line]], fai
         grid = Grid(box=box.SIMPLE_HEAD, title=f"{name}: {table.title} ({unit})", title_justify="left")
         grid.add_column("setting", overflow="fold")
         grid.add_column("teacher", overflow="fold")
-        for column in ("mean ± 95 %", "minus uniform"):
-            grid.add_column(column, justify="right", no_wrap=True)
+        head = "mean ± 95 %" if table.statistic == "mean" else "IQM [95 %]"
+        for column in (head, "minus uniform", *table.columns):
+            grid.add_column(column, justify="right", no_wrap=not table.columns)
         for line in sorted(lines[name], key=lambda line: list(table.settings).index(line.setting)):
             gain = "" if line.gain is None else f"{format_estimate(line.gain, table)} {compare_to_uniform(line, table)}"
-            grid.add_row(line.setting, line.teacher, format_estimate(line.score, table), gain)
+            further = (format_estimate(line.columns[name], table) for name in table.columns)
+            grid.add_row(line.setting, line.teacher, format_estimate(line.score, table), gain, *further)
         console.print(grid)
         # The oracle looks into the student: nobody ranks behind it.
         ranked = [line for line in lines[name] if line.teacher != ORACLE]
@@ -212,10 +235,13 @@ def _print(tables: Mapping[str, Table], lines: Mapping[str, Sequence[Line]], fai
         if len({line.setting for line in ranked}) > 1 and len(standings) > 1:
             grid = Grid(box=box.SIMPLE_HEAD, title=f"{name} over its settings", title_justify="left")
             grid.add_column("teacher", overflow="fold")
-            for column in ("worst rank", "mean rank", "first or level"):
-                grid.add_column(column, justify="right", no_wrap=True)
+            both = [f"{table.score}, {' + '.join(table.joint)}"] if joint[name] else []
+            for column in ("worst rank", "mean rank", "first or level", *both):
+                grid.add_column(column, justify="right", no_wrap=not both)
             for each in standings[:BEST_SHOWN]:
-                grid.add_row(each.teacher, f"{each.worst:g}", f"{each.mean:.1f}", f"{each.level} of {each.settings}")
+                places = f"{each.worst:g}", f"{each.mean:.1f}", f"{each.level} of {each.settings}"
+                found = joint[name].get(each.teacher)
+                grid.add_row(each.teacher, *places, *([format_estimate(found, table)] if found else []))
             console.print(grid)
     for sentence in summarise_failures(failures):
         print(f"palaestra: {sentence}", file=sys.stderr)

@@ -23,11 +23,14 @@ def format_score(value: float, table: Table, precision_of: float | None = None) 
 
 
 def format_estimate(value: MeanEstimate, table: Table) -> str:
-    """Format a mean and half of its 95 % interval: ``34.3 ± 1.8``."""
-    half = (value.high - value.low) / 2
-    return format_score(value.mean, table) + (
-        f" ± {format_score(half, table, value.mean)}" if math.isfinite(half) else ""
-    )
+    """Format a mean and half of its 95 % interval, ``34.3 ± 1.8``; or an interquartile mean and both ends of its
+    interval, as it need not lie in the middle: ``5.3 [4.0, 6.1]``."""
+    mean, whole = format_score(value.mean, table), math.isfinite(value.low)
+    if table.statistic == "mean":
+        half = (value.high - value.low) / 2
+        return f"{mean} ± {format_score(half, table, value.mean)}" if whole else mean
+    low, high = (format_score(bound, table, value.mean) for bound in (value.low, value.high))
+    return f"{mean} [{low}, {high}]" if whole else mean
 
 
 def compare_to_uniform(line: Line, table: Table) -> Literal["better", "worse", ""]:

@@ -1,96 +1,216 @@
-"""T7 of ``palaestra bench teachers``: a tiny language model learns sums of two to five digits under each teacher."""
+"""T7 of ``palaestra bench teachers``: a tiny language model climbs ladders of tasks by GRPO under each teacher.
+
+A model is warmed up once for each setting and seed, on solutions of the lowest rungs, and kept in the folder of the
+benchmark; every teacher goes on from there, with the same number of attempts. In one setting all tasks are shown in the
+warm-up, so that no teacher can gain anything.
+"""
 
 from __future__ import annotations
 
-import importlib
+import hashlib
 import json
-import tempfile
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ....agents.grpo.config import Patience, TrainConfig, WarmUp
-from ....errors import InputError, MissingExtra
-from ....teachers.benchmarks.table import Table, TableResult, parse_teacher
+import numpy as np
 
+from ....agents.grpo.config import TrainConfig, WarmUp
+from ....agents.grpo.run.folder import write_folder
+from ....agents.grpo.run.observers import TrainingProgress
+from ....errors import MissingExtra
+from ....teachers.benchmarks.table import Table, TableResult, find_factory, parse_teacher
+from ....teachers.registration import TEACHERS, register
+from ..ladders import LADDERS, make_environments, measure_held_out, warm_up_tiny
+
+CHECKPOINTS = 5
+TASKS_ON_THE_WAY, TASKS_AT_THE_END, SAMPLES = 8, 32, 4  # held-out tasks of a rung, and answers to each
+CLIMBED, GONE = 0.5, 0.05  # success on a rung that counts as climbed, and on one that does not count as begun
+GAP = 6  # such rungs in a row end the search: rungs may be learned out of order, and forgotten
+POOL = 2000  # fixed tasks for teachers that choose among given ones
+PATIENCE = 5  # warm-up steps, at most, for a step of the run, so that a short trial is short
+
+
+def _setting(config: TrainConfig, length: int, axis: str = "", shown: int = 0) -> dict[str, Any]:
+    """A setting as data: what its configuration has beside the defaults, and the axis to climb, if any, from the
+    highest rung shown."""
+    usual = TrainConfig().to_json()
+    own = {name: value for name, value in config.to_json().items() if value != usual[name]}
+    return {"length": length, "axis": axis, "shown": shown, "config": own}
+
+
+def _ladder(name: str, length: int) -> dict[str, Any]:
+    case = LADDERS[name]
+    return _setting(case.climb(0), length, case.axis, case.shown[1])
+
+
+# Words of the eight symbols that the warm-up shows, whatever the share of the newest ones.
+LEVEL = replace(
+    LADDERS["SecretCode"].climb(0),
+    axes={"symbols": 8, "length": 5, "newest": [0.0, 0.8]},
+    warmup=WarmUp(steps=600, target=0.4, batch=32),
+)
 SETTINGS: dict[str, dict[str, Any]] = {
-    "arithmetic": {
-        "length": 150,
-        "axes": {"terms": [2, 5], "digits": 1, "operations": ["+"]},
-        "warmup": {"steps": 800, "target": 0.35},
-        "prompts": 16,
-        "samples": 8,
-        "episodes": 500,
-    }
+    "SecretCode": _ladder("SecretCode", 500),
+    "CombinationLock": _ladder("CombinationLock", 300),
+    "GuessNumber": _ladder("GuessNumber", 200),
+    "level": _setting(LEVEL, 100),
 }
 
 
-def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> TableResult:
-    name, teacher_options = parse_teacher(teacher)
-    if ":" in name:
-        raise InputError(f"teacher {name!r} must be registered to train a language model: decorate it with register().")
+def scan_rungs(success: Callable[[int], float], first: int, highest: int) -> list[float]:
+    """Measure the share solved of each rung, from the first one up until `GAP` in a row are below `GONE`."""
+    found: list[float] = []
+    for rung in range(first, highest + 1):
+        found.append(success(rung))
+        if len(found) >= GAP and max(found[-GAP:]) < GONE:
+            break
+    return found
+
+
+def _name(config: TrainConfig) -> str:
+    key = hashlib.blake2b(json.dumps(config.to_json(), sort_keys=True).encode(), digest_size=5).hexdigest()
+    return f"{config.envs[0].rpartition('/')[2]}-{config.seed}-{key}"
+
+
+def find_warm_model(config: TrainConfig, folder: Path) -> Path:
+    """Return the folder of the model that a run begins with; the first process to ask makes it, others wait."""
+    from filelock import FileLock
+
+    place = folder / _name(config)
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(place.with_suffix(".lock")):
+        if not place.is_dir():
+            language = warm_up_tiny(config, lambda progress: None)
+            with write_folder(place) as partial:
+                language.save(partial)
+    return place
+
+
+def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int, folder: Path) -> TableResult:
     try:
-        learner = importlib.import_module("....agents.grpo.learner", __package__).Learner
+        from ....agents.grpo.learner import Learner
     except ImportError as error:
         if error.name in ("torch", "transformers", "safetensors"):
             raise MissingExtra("table T7", "train") from None
         raise
-    config = TrainConfig(
-        env="palaestra/Arithmetic-v0",
-        axes=dict(options["axes"]),
+    name, teacher_options = parse_teacher(teacher)
+    if ":" in name and name not in TEACHERS:
+        register(name)(find_factory(name))  # type: ignore[type-var]
+    config = TrainConfig.from_json({**options["config"], "seed": seed})
+    steps = min(config.warmup.most_steps(config.model), PATIENCE * length)
+    warm = find_warm_model(replace(config, warmup=replace(config.warmup, steps=steps)), folder / "warm-ups")
+    config = replace(
+        config,
+        model=str(warm),
+        warmup=WarmUp(0),
         teacher=name,
         teacher_options=teacher_options,
-        recipe="grpo",
-        kl=0.0,
-        seed=seed,
+        pool=POOL if TEACHERS[name].kind == "prompts" else 0,  # type: ignore[attr-defined]
         steps=length,
-        prompts=options["prompts"],
-        samples=options["samples"],
-        lr=3e-4,
-        max_new_tokens=8,
-        max_episode_tokens=8,
-        context=64,
-        eval_every=max(length // 5, 1),
-        eval_episodes=options["episodes"],
-        final_episodes=options["episodes"],
-        checkpoint_every=length,
-        warmup=WarmUp(**options["warmup"]),
-        # A teacher under which nothing is learned is a result.
-        patience=Patience(0, 0, 0, 0),
-        device="cpu",
-        threads=1,
     )
-    with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
-        run = Path(folder) / "run"
-        learner.start(run, config).run(notify=lambda sentence: None)
-        rows = [json.loads(line) for line in (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()]
-    episodes = options["prompts"] * options["samples"]
+    axis, shown = options["axis"], options["shown"]
+    held_out = make_environments(config, "test")
+
+    def success(tasks: int, **part: int) -> float:
+        return measure_held_out(learner.language, config, held_out, part, tasks, SAMPLES).success
+
+    def measure(tasks: int) -> list[float]:
+        """The share solved of each rung above those shown, or of all tasks where there is nothing to climb."""
+        if not axis:
+            return [success(4 * tasks)]
+        return scan_rungs(lambda rung: success(tasks, **{axis: rung}), shown + 1, config.axes[axis][1])
+
+    def score(rates: list[float]) -> float:
+        return float(sum(rate >= CLIMBED for rate in rates)) if axis else rates[0]
+
+    def watch(progress: TrainingProgress) -> None:
+        nonlocal attempts
+        if progress.phase != "train":
+            return
+        attempts += int(progress.values["episodes"])
+        mixed.append(1 - progress.values.get("zero_variance_share", 1.0))
+        # Teachers that screen tasks use up their attempts in fewer steps.
+        if attempts >= budget:
+            learner.stop()
+        elif attempts >= budget * len(x) / CHECKPOINTS:
+            x.append(float(attempts))
+            y.append(score(measure(TASKS_ON_THE_WAY)))
+
+    budget, attempts, mixed = length * config.prompts * config.samples, 0, []
+    place = folder / "running" / _name(config)
+    shutil.rmtree(place, ignore_errors=True)  # of a benchmark that was killed
+    try:
+        learner = Learner.start(place, config)
+        x, y = [0.0], [score(measure(TASKS_ON_THE_WAY))]
+        learner.run(watch, notify=lambda sentence: None)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    x.append(float(attempts))
+    rates = measure(TASKS_AT_THE_END)
+    y.append(score(rates))
     return TableResult(
-        score=rows[-1]["success"],
-        curve=([float(row["step"] * episodes) for row in rows], [row["success"] for row in rows]),
-        measures={"success before": rows[0]["success"]},
+        score=y[-1],
+        curve=(x, y),
+        measures={
+            "over the run": float(np.trapezoid(y, x) / attempts),
+            "sum of success": float(sum(rates)),
+            "mixed groups": float(np.mean(mixed)),
+            "success where shown": success(TASKS_AT_THE_END, **({axis: shown} if axis else {})),
+        },
         hyperparameters=teacher_options,
     )
 
 
 TABLE = Table(
     name="T7",
-    title="A tiny language model that learns to add",
+    title="A tiny language model on ladders of tasks",
     about=(
-        "A language model of about a million parameters, warmed up on a few solutions, is trained by reinforcement "
-        "learning on sums of two to five numbers that the teacher chooses. The score is the share of held-out sums "
-        "that it gets right at the end; on a ladder as short as this one, uniform practice is hard to beat, and "
-        "differences of a few percent are noise."
+        "A language model of about a million parameters, warmed up on solutions of the lowest rungs of a ladder, goes "
+        "on by reinforcement learning (GRPO) on tasks that the teacher chooses from all rungs. The score is the number "
+        "of rungs climbed: those above the ones shown of which at least half of the held-out tasks are solved. On "
+        "“level”, where all tasks are within reach from the beginning, it is the share of held-out tasks solved, and "
+        "no teacher can gain much."
     ),
     settings=SETTINGS,
-    notes={"arithmetic": "sums of 2 to 5 numbers of one digit"},
+    notes={
+        "SecretCode": "words in a code whose symbols can only be learned one after the other; a rung is a symbol",
+        "CombinationLock": "a tower of floors with one right door of four in each of two rooms; a rung is a floor",
+        "GuessNumber": "a hidden number to be found by bisection; a rung doubles the range",
+        "level": "words of symbols that the warm-up shows, all alike, in the secret code; share of words right",
+    },
     run=_run,
-    teachers=lambda: ["random", "sec", "alp-gmm"],
+    teachers=lambda: [
+        "random",
+        "palaestra",
+        "rlve window=2 threshold=0.7",
+        "rlve",
+        "rlve-down",
+        "alp-gmm",
+        "alp-gmm fit_rate=0.0125 history=0.0125",
+        "sec",
+        'sec tau="arms"',
+    ],
     kinds=frozenset({"box", "arms", "prompts", "levels"}),
+    without=frozenset({"format-ladder", "format-stages"}),  # no axis is one of formats
     length="training steps",
-    score="sums solved",
+    score="rungs climbed",
     x="attempts",
-    curve="held-out sums solved",
-    seeds=3,
-    further="Share of the held-out sums solved before training.",
+    curve="rungs climbed",
+    seeds=10,
+    few=1,
+    percent=False,
+    curve_percent=False,
+    keeps=True,
+    statistic="interquartile mean",
+    columns=("over the run", "sum of success", "mixed groups"),
+    joint=("SecretCode", "CombinationLock", "GuessNumber"),
+    further=(
+        "Over the run: the score averaged over the attempts (area under its curve). Sum of success: of the shares "
+        "solved of all rungs above those shown. Mixed groups: share of the groups with both successes and failures, "
+        "from which GRPO learns. Success where shown: share solved, at the end, of the highest rung that the warm-up "
+        "showed."
+    ),
 )

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from ....teachers.benchmarks.statistics import Line, mean_curve, rank_lines
+from ....teachers.benchmarks.statistics import Line, MeanEstimate, mean_curve, rank_lines, summarise_settings
 from ....teachers.benchmarks.table import ORACLE, UNIFORM, Table, find_factory, parse_teacher
 from ...docstrings import paper, summary
 from ...report_plots import FAINT, INK, MISSING, as_svg
@@ -51,6 +51,14 @@ def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dic
         for teacher in order
     ]
     measures = list(dict.fromkeys(itertools.chain.from_iterable(line.measures for line in lines)))
+    further = []
+    for name in table.columns:
+        estimates = {place: line.columns[name] for place, line in found.items() if name in line.columns}
+        texts = [(t, [_estimate(table, estimates.get((t, setting))) for setting in settings]) for t in order]
+        further.append((name, settings, texts))
+    if joint := summarise_settings(rows, table.joint):
+        both = [(t, [_estimate(table, joint[t])]) for t in sorted(joint, key=lambda t: -joint[t].mean)]
+        further.insert(0, (f"{table.score} of all runs together", [" + ".join(table.joint)], both))
     return {
         "table": table,
         "settings": settings,
@@ -60,7 +68,8 @@ def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dic
         "glossary": [(name, *describe_row(table, name)) for name in order],
         "seeds": max((line.score.n for line in lines), default=0),
         "lengths": ", ".join(sorted({f"{row['made']['length']:,}" for row in rows})),
-        "measured": _measured(order, settings, found, measures),
+        "further": further,
+        "measured": _measured(order, settings, found, [name for name in measures if name not in table.columns]),
         "curves": _curves(table, rows, settings, order),
         "maps": [(name, svg) for name in settings if (svg := _maps(rows, name, order))],
         "costs": _costs(order, lines),
@@ -96,6 +105,10 @@ def _cell(table: Table, line: Line | None) -> dict[str, str]:
         "gain": sign + gain,
         "verdict": compare_to_uniform(line, table),
     }
+
+
+def _estimate(table: Table, estimate: MeanEstimate | None) -> str:
+    return "–" if estimate is None else format_estimate(estimate, table)
 
 
 def _measured(
@@ -134,7 +147,8 @@ def _curves(table: Table, rows: Sequence[Record], settings: Sequence[str], order
     panels = []
     for setting in settings:
         of = {name: [r for r in rows if r["setting"] == setting and r["teacher"] == name] for name in order}
-        curves = {name: curve for name, group in of.items() if group and (curve := mean_curve(group)) is not None}
+        found = {name: mean_curve(group, table.statistic) for name, group in of.items() if group}
+        curves = {name: curve for name, curve in found.items() if curve is not None}
         if curves:
             panels.append((setting, curves))
     if not panels:

@@ -10,7 +10,7 @@ from palaestra.scripts.bench import ladders
 from palaestra.scripts.cli import main
 
 QUICK = ladders.LadderCase(
-    *("palaestra/GuessNumber-v0", "bits", (1, 1), (1, 2), {"slack": 0}, WarmUp(steps=2, batch=4)), tokens=2, turns=3
+    *("palaestra/GuessNumber-v0", "bits", (1, 1), (1, 2), 2, {"slack": 0}, WarmUp(steps=2, batch=4)), tokens=2, turns=3
 )
 
 

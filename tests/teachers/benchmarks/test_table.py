@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 from palaestra.errors import InputError
 from palaestra.teachers import TEACHERS, make
 from palaestra.teachers.benchmarks import categories, cost, hypercube, irregular, regret, selection, statistics, table
@@ -65,6 +66,38 @@ def test_the_interval_is_students():
     assert e.high - e.mean == pytest.approx(4.303 / math.sqrt(3))  # t of 2 degrees, standard deviation 1
     assert math.isnan(statistics.estimate_mean([1.0]).low)
     assert statistics.t_quantile(31) == pytest.approx(2.0395, abs=2e-4)
+
+
+def test_interquartile_means_are_those_of_the_field():
+    scores = [9.0, 0.0, 1.0, 2.0, 100.0, 3.0, 4.0, 5.0, 7.0, 6.0]
+    assert statistics.interquartile_mean(scores) == pytest.approx(4.5)  # of 2 to 7: floor(10 / 4) go from either end
+    assert statistics.interquartile_mean(scores) == pytest.approx(scipy.stats.trim_mean(scores, 0.25))
+    e = statistics.estimate_interquartile_mean(scores)
+    assert (e.mean, e.n) == (4.5, 10)
+    assert 1 < e.low < 4.5 < e.high < 40
+    assert math.isnan(statistics.estimate_interquartile_mean([1.0]).low)
+
+
+def test_the_bootstrap_draws_each_setting_by_itself():
+    # Within the settings nothing varies; across them, it would.
+    e = statistics.estimate_interquartile_mean([1.0] * 4, [5.0] * 4)
+    assert (e.mean, e.low, e.high, e.n) == (3.0, 3.0, 3.0, 8)
+
+
+def test_settings_are_joined_for_teachers_that_ran_in_all_of_them():
+    rows = [{**record("a", s, s), "setting": place} for s in range(4) for place in ("x", "y", "other")]
+    found = statistics.summarise_settings([*rows, {**record("b", 0, 9.0), "setting": "x"}], ("x", "y"))
+    assert set(found) == {"a"}
+    assert found["a"].mean == 1.5
+    assert found["a"].n == 8
+
+
+def test_columns_are_summed_up_as_the_score_is():
+    rows = [record("random", s, score) for s, score in enumerate((0.0, 1.0, 2.0, 90.0))]
+    (line,) = statistics.summarise_records(rows, "interquartile mean", ["m"])
+    assert line.columns == {"m": line.score}
+    assert line.score.mean == 1.5
+    assert line.measures == {"m": 23.25}
 
 
 def record(teacher, seed, score):
