@@ -11,10 +11,10 @@ from palaestra.teachers.expected_gain.points import MOST, Points
 MATTERS = np.ones(2)
 
 
-def repeat(points, origin, returns):
+def repeat(points, origin, returns, mixed=True):
     """Report outcomes of the point with the id ``origin``."""
     for ret in returns:
-        points.add(points.tasks[np.flatnonzero(points._ids == origin)[0]], ret, origin, False)
+        points.add(points.tasks[np.flatnonzero(points._ids == origin)[0]], ret, origin, False, mixed)
 
 
 def test_what_improves_is_repeated_rather_than_what_stays_or_is_solved():
@@ -30,6 +30,17 @@ def test_what_improves_is_repeated_rather_than_what_stays_or_is_solved():
     assert (ids == 0).mean() > 0.6
     assert (ids == 2).mean() < 0.05
     assert tasks[ids == 0].tolist() == [[0.2, 0.2]] * int((ids == 0).sum())
+
+
+def test_a_task_is_left_whose_groups_do_not_tell_their_episodes_apart():
+    points = Points(2)
+    for x in (0.2, 0.8):
+        points.add([x, x], 0.1, -1, False)
+    for origin, mixed in ((0, True), (1, False)):
+        repeat(points, origin, [0.1 + 0.02 * i for i in range(1, 20)], mixed)
+    points.fit()
+    _, ids, _ = points.draw(1000, 0.0, MATTERS, np.random.default_rng(0))
+    assert (ids == 0).mean() > 0.95
 
 
 def test_variations_stay_in_the_cube_and_move_the_axes_that_matter():

@@ -243,22 +243,6 @@ def test_a_short_run_over_many_rungs_climbs_far_above_uniform():
     assert climb("palaestra") > 2 * climb("random")
 
 
-def test_groups_without_a_difference_are_left():
-    # Neither half of the axis improves; in the lower one the episodes of a group differ, in the upper one never.
-    rng = np.random.default_rng(0)
-    teacher = palaestra(ParamSpace([IntAxis("rung", 1, 40)]))
-    proposed = []
-    for _ in range(100):
-        outcomes = []
-        for p in teacher.propose(12):
-            low = p.task["rung"] <= 20
-            returns = (rng.random(8) < 0.5) * 1.0 if low else np.full(8, 0.1)
-            proposed.append(p.task["rung"])
-            outcomes.append(Outcome(p.id, p.task, returns.tolist()))
-        teacher.observe(outcomes)
-    assert np.mean(np.array(proposed[600:]) <= 20) > 0.8
-
-
 def test_points_of_one_value_of_a_counted_axis_are_one():
     teacher = palaestra(ParamSpace([IntAxis("digits", 1, 3)]), floor=1.0)
     for _ in range(60):
