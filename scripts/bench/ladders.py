@@ -109,8 +109,11 @@ LADDERS: dict[str, LadderCase] = {
         (8, 8),
         (8, 9, 10, 11),
         74,
-        {"length": 5, "newest": 0.8},
+        {"length": 4, "newest": 0.75},
         GUESSES,
+        {"digits": 4},
+        tokens=5,
+        context=64,
     ),
     "CombinationLock": LadderCase(
         "palaestra/CombinationLock-v0",

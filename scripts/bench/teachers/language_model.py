@@ -49,7 +49,7 @@ def _ladder(name: str, length: int) -> dict[str, Any]:
 # Words of the eight symbols that the warm-up shows, whatever the share of the newest ones.
 LEVEL = replace(
     LADDERS["SecretCode"].climb(0),
-    axes={"symbols": 8, "length": 5, "newest": [0.0, 0.8]},
+    axes={"symbols": 8, "length": 4, "newest": [0.0, 0.75]},
     warmup=WarmUp(steps=600, target=0.4, batch=32),
 )
 SETTINGS: dict[str, dict[str, Any]] = {
