@@ -1,11 +1,15 @@
-"""The main job in a few minutes on two cores: a tiny language model learns arithmetic under a teacher.
+"""The main job in a few minutes on two cores: a tiny language model climbs a ladder of tasks under a teacher.
 
-The model is warmed up on oracle solutions once. From there GRPO trains it twice with the same budget, side by side,
-one core each: under ALP-GMM and under a uniform teacher. The table shows success on held-out tasks before and after.
+The model is warmed up once on solutions of the lowest rung, and on guesses at the others. From there GRPO trains it
+twice with the same number of attempts, side by side, one core each: on tasks from a teacher that looks where practice
+helps, and on tasks drawn uniformly. The ladder is made for this: nothing is to be gained far above what the model
+knows, and a uniform choice is mostly there. On arithmetic (--task arithmetic), where every task is within reach,
+teachers are level.
 
 examples:
   python -m palaestra.scripts.demo
   python -m palaestra.scripts.demo --seed 3 --out runs/demo-3
+  python -m palaestra.scripts.demo --task arithmetic
 """
 
 from __future__ import annotations
@@ -15,22 +19,29 @@ import multiprocessing
 import queue
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 
+from ..agents.atomic import write_atomically
 from ..agents.grpo.config import TrainConfig, WarmUp
+from ..agents.grpo.run.observers import TrainingProgress
 from ..errors import InputError
+from .bench.ladders import LADDERS
+from .bench.teachers.language_model import SETTINGS, Climb, climb, find_warm_model
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
+LADDER = "SecretCode"
+CLIMBERS = {"palaestra": "teacher", "random": "uniform"}
 TEACHERS = {"alp-gmm": "GRPO, ALP-GMM teacher", "random": "GRPO, uniform teacher"}
 
-BASE = TrainConfig(
+ARITHMETIC = TrainConfig(
     env="palaestra/Arithmetic-v0",
     axes={"terms": [2, 5], "digits": 1, "operations": ["+"]},
     recipe="grpo",
@@ -52,12 +63,14 @@ BASE = TrainConfig(
 
 @dataclass(frozen=True)
 class DemoOptions:
+    task: Literal["ladder", "arithmetic"] = "ladder"
+    """What is learned: a ladder that is made for teachers, or sums of 2 to 5 digits."""
     seed: int = 0
     """Root of all randomness."""
     out: Path = Path("runs/demo")
-    """Folder for the three runs; new or empty."""
-    steps: int = BASE.steps
-    """GRPO steps of each training run."""
+    """Folder for the runs; new or empty."""
+    steps: int | None = None
+    """GRPO steps of each training run; by default 500 on the ladder and 400 on arithmetic."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,47 +80,80 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = tyro.cli(DemoOptions, args=argv, prog="demo", description=__doc__)
     if options.out.exists() and any(options.out.iterdir()):
         raise InputError(f"the folder {str(options.out)!r} is not empty; choose another --out or remove it.")
-    console = Console()
-    begun = time.monotonic()
-    warm = options.out / "warm-up"
-    _follow({"warm-up": (warm, replace(BASE, seed=options.seed, steps=0, threads=2))})
-    runs = {
-        title: (
-            options.out / teacher,
-            replace(
-                BASE,
-                seed=options.seed,
-                teacher=teacher,
-                model=str(warm),
-                warmup=WarmUp(0),
-                steps=options.steps,
-                threads=1,
-            ),
-        )
-        for teacher, title in TEACHERS.items()
-    }
-    _follow(runs)
-    columns = {"warmed up": _last_evaluation(warm)} | {title: _last_evaluation(run) for title, (run, _) in runs.items()}
-    console.print(_table(columns, options.seed))
-    lift = columns[TEACHERS["alp-gmm"]]["success"] - columns["warmed up"]["success"]
-    console.print(f"GRPO added {100 * lift:+.0f} points in {time.monotonic() - begun:.0f} s, warm-up included.")
-    for title, (run, _) in runs.items():
-        console.print(f"{title}: {run / 'report.html'}")
+    if options.steps is not None and options.steps < 1:
+        raise InputError(f"--steps must be at least 1, not {options.steps}.")
+    show = show_ladder if options.task == "ladder" else show_arithmetic
+    show(options, Console())
     return 0
 
 
-def _follow(runs: dict[str, tuple[Path, TrainConfig]]) -> None:
-    """Run each configuration in a process of its own, all at once, and draw their progress."""
+def show_ladder(options: DemoOptions, console: Console) -> None:
+    """Warm up, let two policies climb the ladder, and print how far they came."""
+    begun = time.monotonic()
+    steps = SETTINGS[LADDER]["length"] if options.steps is None else options.steps
+    config = replace(LADDERS[LADDER].climb(options.seed), steps=steps, keep_trajectories=2)
+    warm = Path(follow({"warm-up": (_warm_up, (config, options.out / "warm-up"))})["warm-up"])
+    runs = {
+        name: (_climb, (replace(config, model=str(warm), warmup=WarmUp(0), teacher=teacher), options.out / teacher))
+        for teacher, name in CLIMBERS.items()
+    }
+    climbs: dict[str, Climb] = follow(runs)
+    for teacher, name in CLIMBERS.items():
+        _write_climb(options.out / teacher, climbs[name], steps)
+    pages = [
+        _write_report(options.out / teacher, {other: options.out / other for other in CLIMBERS if other != teacher})
+        for teacher in CLIMBERS
+    ]
+    console.print(_climb_table(climbs, options.seed))
+    console.print(_climb_plot(climbs))
+    console.print(
+        "A rung counts as climbed when half of its held-out tasks are solved. The ladder is made to show what a "
+        "teacher does; where all tasks are within reach, none helps: --task arithmetic."
+    )
+    console.print(f"{time.monotonic() - begun:.0f} s, warm-up included.")
+    for name, page in zip(CLIMBERS.values(), pages):
+        console.print(f"{name}: {page}", soft_wrap=True)
+
+
+def show_arithmetic(options: DemoOptions, console: Console) -> None:
+    """Warm up, train on sums under two teachers, and print success by difficulty."""
+    begun = time.monotonic()
+    warm, steps = options.out / "warm-up", ARITHMETIC.steps if options.steps is None else options.steps
+    base = replace(ARITHMETIC, seed=options.seed)
+    follow({"warm-up": (_train, (replace(base, steps=0, threads=2), warm))})
+    trained = replace(base, model=str(warm), warmup=WarmUp(0), steps=steps, threads=1)
+    follow(
+        {
+            name: (_train, (replace(trained, teacher=teacher), options.out / teacher))
+            for teacher, name in TEACHERS.items()
+        }
+    )
+    columns = {"warmed up": _last_evaluation(warm)}
+    columns |= {name: _last_evaluation(options.out / teacher) for teacher, name in TEACHERS.items()}
+    console.print(_table(columns, options.seed))
+    lift = columns[TEACHERS["alp-gmm"]]["success"] - columns["warmed up"]["success"]
+    console.print(f"GRPO added {100 * lift:+.0f} points in {time.monotonic() - begun:.0f} s, warm-up included.")
+    for teacher, name in TEACHERS.items():
+        console.print(f"{name}: {options.out / teacher / 'report.html'}", soft_wrap=True)
+
+
+def follow(work: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]) -> dict[str, Any]:
+    """Call each function in a process of its own, all at once, draw their progress, and return what they return.
+
+    Args:
+        work: by name, a function and its arguments, before which it gets a callback for `TrainingProgress`.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     context = multiprocessing.get_context("spawn")
     messages = context.Queue()
     processes = {
-        title: context.Process(target=_train, args=(title, folder, config, messages), daemon=True)
-        for title, (folder, config) in runs.items()
+        name: context.Process(target=_work, args=(name, function, arguments, messages), daemon=True)
+        for name, (function, arguments) in work.items()
     }
     for process in processes.values():
         process.start()
+    results: dict[str, Any] = {}
     columns = (
         TextColumn("{task.description:21}"),
         BarColumn(20),
@@ -131,6 +177,7 @@ def _follow(runs: dict[str, tuple[Path, TrainConfig]]) -> None:
                 continue
             title, phase, *rest = message
             if phase == "done":
+                results[title] = rest[0]
                 # The warm-up ends when its target is met, before its bound on steps.
                 bars.update(tasks[title], total=bars.tasks[tasks[title]].completed)
                 running.discard(title)
@@ -151,27 +198,88 @@ def _follow(runs: dict[str, tuple[Path, TrainConfig]]) -> None:
             bars.update(tasks[title], total=steps, completed=step, note=note)
     for process in processes.values():
         process.join()
+    return results
 
 
-def _train(title: str, folder: Path, config: TrainConfig, messages: Any) -> None:
-    """One run, in a process of its own; tells the parent what happens."""
-    from ..agents.grpo.learner import Learner, TrainingProgress
+def _work(name: str, function: Callable[..., Any], arguments: tuple[Any, ...], messages: Any) -> None:
+    """Call a function in this process; tell the parent what happens."""
 
     def tell(progress: TrainingProgress) -> None:
-        messages.put((title, progress.phase, progress.step, progress.steps, progress.values))
+        messages.put((name, progress.phase, progress.step, progress.steps, progress.values))
 
     try:
-        learner = Learner.start(folder, config)
-        # The terminal is the parent's; what a person should know is in the report.
-        learner.run(tell, lambda sentence: None)
-        if config.steps:
-            from .report import write_report
-
-            write_report(folder)
-        messages.put((title, "done"))
+        messages.put((name, "done", function(tell, *arguments)))
     except Exception as error:
-        messages.put((title, "failed", f"{type(error).__name__}: {error}"))
+        messages.put((name, "failed", f"{type(error).__name__}: {error}"))
         raise
+
+
+def _train(tell: Callable[[TrainingProgress], None], config: TrainConfig, folder: Path) -> None:
+    from ..agents.grpo.learner import Learner
+
+    # The terminal is the parent's; what a person should know is in the report.
+    Learner.start(folder, config).run(tell, lambda sentence: None)
+    if config.steps:
+        _write_report(folder)
+
+
+def _warm_up(tell: Callable[[TrainingProgress], None], config: TrainConfig, folder: Path) -> str:
+    return str(find_warm_model(config, folder, tell))
+
+
+def _climb(tell: Callable[[TrainingProgress], None], config: TrainConfig, folder: Path) -> Climb:
+    case = SETTINGS[LADDER]
+    return climb(config, folder, case["axis"], case["shown"], tell)
+
+
+def _write_climb(run: Path, found: Climb, steps: int) -> None:
+    """Keep the rungs climbed beside the run's other figures, where the report finds them."""
+    rows = [
+        {"step": round(steps * attempts / found.attempts[-1]), "attempts": attempts, "rungs": rungs}
+        for attempts, rungs in zip(found.attempts, found.rungs)
+    ]
+    write_atomically(run / "rungs.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def _write_report(run: Path, beside: Mapping[str, Path] | None = None) -> Path:
+    from .report import write_report
+
+    return write_report(run, beside or {})
+
+
+def _climb_table(climbs: Mapping[str, Climb], seed: int) -> Table:
+    from rich.table import Table
+
+    first = SETTINGS[LADDER]["shown"]
+    table = Table(title=f"{LADDER}, seed {seed}: {climbs['uniform'].attempts[-1]:,.0f} attempts under each teacher")
+    for title in ("", *climbs):
+        table.add_column(title, justify="right" if title else "left")
+    rows = {
+        "rungs climbed": [f"{c.rungs[-1]:.0f}" for c in climbs.values()],
+        "sum of success on these and higher rungs": [f"{sum(c.rates):.1f}" for c in climbs.values()],
+        f"success on rung {first}, the last one shown": [f"{c.shown:.0%}" for c in climbs.values()],
+        "groups with mixed outcomes, from which GRPO learns": [f"{c.mixed:.0%}" for c in climbs.values()],
+    }
+    for name, cells in rows.items():
+        table.add_row(name, *cells)
+    return table
+
+
+def _climb_plot(climbs: Mapping[str, Climb]) -> Table:
+    """The climbs as bars, one line for each time that rungs were counted."""
+    from rich.bar import Bar
+    from rich.table import Table
+
+    highest = max(1.0, *(max(c.rungs) for c in climbs.values()))
+    plot = Table(title="rungs climbed", box=None, padding=(0, 2, 0, 0))
+    plot.add_column("attempts", justify="right")
+    for name, color in zip(climbs, ("green", "blue")):
+        plot.add_column("", justify="right")
+        plot.add_column(name, style=color, width=24)
+    for attempts, *rungs in zip(next(iter(climbs.values())).attempts, *(c.rungs for c in climbs.values())):
+        cells = [(f"{r:.0f}", Bar(highest, 0, r, width=24)) for r in rungs]
+        plot.add_row(f"{attempts:,.0f}", *(cell for pair in cells for cell in pair))
+    return plot
 
 
 def _last_evaluation(run: Path) -> dict[str, Any]:

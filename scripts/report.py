@@ -2,6 +2,7 @@
 
 examples:
   palaestra report runs/first
+  palaestra report runs/demo/palaestra --beside runs/demo/random    # with the rungs that both climbed
 """
 
 from __future__ import annotations
@@ -30,19 +31,24 @@ TABLE_ROWS = 12
 class ReportOptions:
     run: tyro.conf.Positional[Path]
     """The run's folder."""
+    beside: tuple[Path, ...] = ()
+    """Other runs on the same ladder, whose climbs are drawn beside this one's."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     config = tyro.cli(ReportOptions, args=argv, prog="palaestra report", description=__doc__)
-    print(write_report(config.run))
+    print(write_report(config.run, {path.name: path for path in config.beside}))
     return 0
 
 
-def write_report(run: Path) -> Path:
+def write_report(run: Path, beside: Mapping[str, Path] | None = None) -> Path:
     """Write ``run``/report.html from the files that the run has written so far, and return its path.
 
     The run may still be going, may have been killed in the middle of a line, and may have no evaluation yet.
+
+    Args:
+        beside: by name, other runs on the same ladder; their rungs.jsonl is drawn beside this run's, if that has one.
 
     Raises:
         InputError: the folder has no run, or one of its files is malformed.
@@ -63,6 +69,7 @@ def write_report(run: Path) -> Path:
     proposals = read_rows(run / "proposals.jsonl")
     timings = by_step(read_rows(run / "timings.jsonl"))
     notices = read_rows(run / "notices.jsonl")
+    climbers = {run.resolve().name: run, **(beside or {})}
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"number": format_number, "percent": format_percent}
     page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
@@ -76,6 +83,7 @@ def write_report(run: Path) -> Path:
         sampled_heats=plots.sampled_heats(proposals),
         pass_at_k_lines=plots.pass_at_k_lines(metrics),
         curves=plots.curves(metrics, timings),
+        climb=plots.climb_lines({name: by_step(read_rows(path / "rungs.jsonl")) for name, path in climbers.items()}),
         table=evaluation_table(evaluations),
         episodes=[format_episode(row) for row in sample_episodes(read_rows(run / "trajectories.jsonl"))],
     )

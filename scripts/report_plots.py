@@ -7,7 +7,7 @@ from __future__ import annotations
 import io
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -189,6 +189,23 @@ def pass_at_k_lines(metrics: Sequence[Row]) -> str:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
         axes.grid(axis="y", color=MISSING)
         axes.legend(*(part[::-1] for part in axes.get_legend_handles_labels()), **LEGEND_AT_RIGHT)
+
+    return as_svg(draw, (9.5, 3.0))
+
+
+def climb_lines(climbs: Mapping[str, Sequence[Row]]) -> str:
+    """Rungs climbed over the attempts, a line for each run that counted them."""
+    found = {name: [row for row in rows if _is_finite(row.get("rungs"))] for name, rows in climbs.items()}
+    if not any(found.values()):
+        return ""
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        for name, rows in found.items():
+            axes.plot([r["attempts"] for r in rows], [r["rungs"] for r in rows], marker="o", markersize=4, label=name)
+        axes.set(ylim=(0, None), xlabel="attempts", ylabel="rungs climbed")
+        axes.grid(axis="y", color=MISSING)
+        axes.legend(**LEGEND_AT_RIGHT)
 
     return as_svg(draw, (9.5, 3.0))
 

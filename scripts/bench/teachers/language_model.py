@@ -8,10 +8,11 @@ warm-up, so that no teacher can gain anything.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,9 @@ def _name(config: TrainConfig) -> str:
     return f"{config.envs[0].rpartition('/')[2]}-{config.seed}-{key}"
 
 
-def find_warm_model(config: TrainConfig, folder: Path) -> Path:
+def find_warm_model(
+    config: TrainConfig, folder: Path, watch: Callable[[TrainingProgress], None] = lambda progress: None
+) -> Path:
     """Return the folder of the model that a run begins with; the first process to ask makes it, others wait."""
     from filelock import FileLock
 
@@ -83,15 +86,84 @@ def find_warm_model(config: TrainConfig, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(place.with_suffix(".lock")):
         if not place.is_dir():
-            language = warm_up_tiny(config, lambda progress: None)
+            language = warm_up_tiny(config, watch)
             with write_folder(place) as partial:
                 language.save(partial)
     return place
 
 
+@dataclass(frozen=True)
+class Climb:
+    """What a run reached.
+
+    Attributes:
+        attempts, rungs: the score on the way, from before the first attempt to the end.
+        rates: share solved of each rung above those shown, at the end; of all tasks where there is nothing to climb.
+        shown: share solved of the highest rung shown, at the end.
+        mixed: share of the groups with both successes and failures.
+    """
+
+    attempts: list[float]
+    rungs: list[float]
+    rates: list[float]
+    shown: float
+    mixed: float
+
+
+def climb(
+    config: TrainConfig,
+    place: Path,
+    axis: str,
+    shown: int,
+    watch: Callable[[TrainingProgress], None] = lambda progress: None,
+) -> Climb:
+    """Train in a new folder, and count the rungs climbed now and then.
+
+    Args:
+        axis: to climb; "" where there is none, and success on all tasks is the score.
+        shown: the highest rung that the warm-up showed.
+        watch: called after each step.
+    """
+    from ....agents.grpo.learner import Learner
+
+    held_out = make_environments(config, "test")
+
+    def success(tasks: int, **part: int) -> float:
+        return measure_held_out(learner.language, config, held_out, part, tasks, SAMPLES).success
+
+    def measure(tasks: int) -> list[float]:
+        if not axis:
+            return [success(4 * tasks)]
+        return scan_rungs(lambda rung: success(tasks, **{axis: rung}), shown + 1, config.axes[axis][1])
+
+    def score(rates: list[float]) -> float:
+        return float(sum(rate >= CLIMBED for rate in rates)) if axis else rates[0]
+
+    def follow(progress: TrainingProgress) -> None:
+        nonlocal attempts
+        if progress.phase == "train":
+            attempts += int(progress.values["episodes"])
+            mixed.append(1 - progress.values.get("zero_variance_share", 1.0))
+            # Teachers that screen tasks use up their attempts in fewer steps.
+            if attempts >= budget:
+                learner.stop()
+            elif attempts >= budget * len(x) / CHECKPOINTS:
+                x.append(float(attempts))
+                y.append(score(measure(TASKS_ON_THE_WAY)))
+        watch(progress)
+
+    budget, attempts, mixed = config.steps * config.prompts * config.samples, 0, []
+    learner = Learner.start(place, config)
+    x, y = [0.0], [score(measure(TASKS_ON_THE_WAY))]
+    learner.run(follow, notify=lambda sentence: None)
+    rates = measure(TASKS_AT_THE_END)
+    last = success(TASKS_AT_THE_END, **({axis: shown} if axis else {}))
+    return Climb([*x, float(attempts)], [*y, score(rates)], rates, last, float(np.mean(mixed)))
+
+
 def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int, folder: Path) -> TableResult:
     try:
-        from ....agents.grpo.learner import Learner
+        importlib.import_module("....agents.grpo.learner", __package__)
     except ImportError as error:
         if error.name in ("torch", "transformers", "safetensors"):
             raise MissingExtra("table T7", "train") from None
@@ -111,54 +183,20 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int, folde
         pool=POOL if TEACHERS[name].kind == "prompts" else 0,  # type: ignore[attr-defined]
         steps=length,
     )
-    axis, shown = options["axis"], options["shown"]
-    held_out = make_environments(config, "test")
-
-    def success(tasks: int, **part: int) -> float:
-        return measure_held_out(learner.language, config, held_out, part, tasks, SAMPLES).success
-
-    def measure(tasks: int) -> list[float]:
-        """The share solved of each rung above those shown, or of all tasks where there is nothing to climb."""
-        if not axis:
-            return [success(4 * tasks)]
-        return scan_rungs(lambda rung: success(tasks, **{axis: rung}), shown + 1, config.axes[axis][1])
-
-    def score(rates: list[float]) -> float:
-        return float(sum(rate >= CLIMBED for rate in rates)) if axis else rates[0]
-
-    def watch(progress: TrainingProgress) -> None:
-        nonlocal attempts
-        if progress.phase != "train":
-            return
-        attempts += int(progress.values["episodes"])
-        mixed.append(1 - progress.values.get("zero_variance_share", 1.0))
-        # Teachers that screen tasks use up their attempts in fewer steps.
-        if attempts >= budget:
-            learner.stop()
-        elif attempts >= budget * len(x) / CHECKPOINTS:
-            x.append(float(attempts))
-            y.append(score(measure(TASKS_ON_THE_WAY)))
-
-    budget, attempts, mixed = length * config.prompts * config.samples, 0, []
     place = folder / "running" / _name(config)
     shutil.rmtree(place, ignore_errors=True)  # of a benchmark that was killed
     try:
-        learner = Learner.start(place, config)
-        x, y = [0.0], [score(measure(TASKS_ON_THE_WAY))]
-        learner.run(watch, notify=lambda sentence: None)
+        found = climb(config, place, options["axis"], options["shown"])
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    x.append(float(attempts))
-    rates = measure(TASKS_AT_THE_END)
-    y.append(score(rates))
     return TableResult(
-        score=y[-1],
-        curve=(x, y),
+        score=found.rungs[-1],
+        curve=(found.attempts, found.rungs),
         measures={
-            "over the run": float(np.trapezoid(y, x) / attempts),
-            "sum of success": float(sum(rates)),
-            "mixed groups": float(np.mean(mixed)),
-            "success where shown": success(TASKS_AT_THE_END, **({axis: shown} if axis else {})),
+            "over the run": float(np.trapezoid(found.rungs, found.attempts) / found.attempts[-1]),
+            "sum of success": float(sum(found.rates)),
+            "mixed groups": found.mixed,
+            "success where shown": found.shown,
         },
         hyperparameters=teacher_options,
     )
