@@ -12,7 +12,7 @@ import numpy as np
 from ..protocol import Outcome, Teacher
 from ..registration import TEACHERS
 from ..students import HypercubeStudent
-from .table import Table, TableResult, make_teacher, settings_of
+from .table import OURS, Table, TableResult, keep_registered, make_teacher, settings_of
 
 # Measured over this many tasks before each checkpoint: two of ALP-GMM's periods, so that refits are in it.
 WINDOW = 500
@@ -23,12 +23,14 @@ PATIENCE = 60.0
 
 
 def _teachers() -> list[str]:
-    return ["random", *(name for name, made in TEACHERS.items() if getattr(made, "kind", "") == "box")]
+    boxes = [name for name, made in TEACHERS.items() if getattr(made, "kind", "") == "box"]
+    return ["random", *boxes, *keep_registered(OURS)]
 
 
 def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> TableResult:
     student = HypercubeStudent(2, 10, options["dimensions"] - 2, seed=seed)
     built = make_teacher(teacher, student.space, seed)
+    built.expect(length)
     measures: dict[str, float] = {}
     seen, costs, curve = 0, (0.0, 0.0), ([], [])
     start = time.thread_time()
