@@ -38,11 +38,8 @@ class TeachDeepRL:
     def __init__(self, module: str, name: str, size: int, seed: int, options: dict[str, Any]):
         teacher = getattr(importlib.import_module(f"teachDRL.teachers.algos.{module}"), name)
         # Its uniform tasks come from gym's boxes, which nobody seeds; a seed of 0 it takes for none.
-        boxes = np.random.default_rng(seed)
-        importlib.import_module("gym.utils.seeding").np_random = lambda own=None: (
-            np.random.default_rng(boxes.integers(2**63) if own is None else own),
-            own,
-        )
+        boxes, seeding = np.random.default_rng(seed), importlib.import_module("gym.utils.seeding")
+        vars(seeding)["np_random"] = lambda own=None: (np.random.default_rng(boxes.integers(2**63)), own)
         self.teacher = teacher([0.0] * size, [1.0] * size, seed=seed + 1, params=options)
 
     def propose(self, k: int) -> list[list[float]]:

@@ -20,7 +20,7 @@ from ..peer_process import PeerProcess
 from . import originals
 
 
-class Peer:
+class PeerFactory:
     """A teacher of another project by its name; calling it makes the teacher.
 
     Args:
@@ -42,10 +42,10 @@ class Peer:
 
 BOXES, ARMS = ("T1", "T2", "T6"), ("T3",)
 PEERS = (
-    Peer("teachDeepRL/alp-gmm", "box", BOXES, "alp-gmm", "ALP-GMM in its authors' code.", "1910.07224"),
-    Peer("teachDeepRL/riac", "box", BOXES, "riac", "RIAC in the code of ALP-GMM's authors.", "1910.07224"),
-    Peer("teachDeepRL/covar-gmm", "box", BOXES, "covar-gmm", "Covar-GMM in the same code.", "1910.07224"),
-    Peer(
+    PeerFactory("teachDeepRL/alp-gmm", "box", BOXES, "alp-gmm", "ALP-GMM in its authors' code.", "1910.07224"),
+    PeerFactory("teachDeepRL/riac", "box", BOXES, "riac", "RIAC in the code of ALP-GMM's authors.", "1910.07224"),
+    PeerFactory("teachDeepRL/covar-gmm", "box", BOXES, "covar-gmm", "Covar-GMM in the same code.", "1910.07224"),
+    PeerFactory(
         name="syllabus/learning-progress",
         kind="arms",
         tables=ARMS,
@@ -53,7 +53,7 @@ PEERS = (
         about="Learning progress of the Syllabus library, from the episodes that are trained on.",
         paper="2411.11318",
     ),
-    Peer(
+    PeerFactory(
         name="syllabus/plr",
         kind="arms",
         tables=ARMS,
@@ -61,7 +61,7 @@ PEERS = (
         about="Prioritized level replay of the Syllabus library, with the mean of a group as its critic.",
         paper="2411.11318",
     ),
-    Peer(
+    PeerFactory(
         name="reasoning-gym/coach",
         kind="arms",
         tables=ARMS,
@@ -72,7 +72,7 @@ PEERS = (
 )
 
 
-def find_peers(pythons: Sequence[Path]) -> dict[str, Peer]:
+def find_peers(pythons: Sequence[Path]) -> dict[str, PeerFactory]:
     """The peers that are installed under some interpreters, with their version; of several, the first one named counts.
 
     Raises:
@@ -114,12 +114,12 @@ class PeerTeacher(Teacher):
         RuntimeError: the project's code failed; also later, by any call.
     """
 
-    def __init__(self, space: Any, peer: Peer, options: Mapping[str, Any], **common: Unpack[Common]):
+    def __init__(self, space: Any, peer: PeerFactory, options: Mapping[str, Any], **common: Unpack[Common]):
         self.kind, self._name, self._seconds = peer.kind, peer.name, 0.0
         self.domain = as_cube(space) if peer.kind == "box" else as_arms(space)
         super().__init__(self.domain.signature, settings={"peer": peer.name, **options}, **common)
         # Loading a project takes seconds: a process that has loaded it makes one teacher after the other.
-        self._process = _start_process(peer.python, peer.name.partition("/")[0])
+        self._project = _start_process(peer.python, peer.name.partition("/")[0])
         size = self.domain.n if isinstance(self.domain, Arms) else self.domain.dimension
         self._ask(make=peer.name, size=size, seed=common.get("seed", 0), options=dict(options))
 
@@ -128,7 +128,7 @@ class PeerTeacher(Teacher):
         return self._seconds
 
     def _ask(self, **request: Any) -> Any:
-        answer = self._process.ask(**request)
+        answer = self._project.ask(**request)
         if "error" in answer:
             raise RuntimeError(f"{self._name} failed: {answer['error']}")
         self._seconds += answer["seconds"]
@@ -148,7 +148,7 @@ class PeerTeacher(Teacher):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PeerComparison:
     """Our teacher beside a peer in one setting.
 
     Attributes:
@@ -158,14 +158,14 @@ class Comparison:
     """
 
     setting: str
-    peer: Peer
+    peer: PeerFactory
     theirs: MeanEstimate
     ours: MeanEstimate
     difference: MeanEstimate
     times: float
 
 
-def compare_with_peers(peers: Sequence[Peer], records: Sequence[Mapping[str, Any]]) -> list[Comparison]:
+def compare_with_peers(peers: Sequence[PeerFactory], records: Sequence[Mapping[str, Any]]) -> list[PeerComparison]:
     """Return a comparison for each setting and peer of one table's records where both sides share a seed."""
     scores: dict[tuple[str, str], dict[int, float]] = {}
     for record in records:
@@ -182,5 +182,5 @@ def compare_with_peers(peers: Sequence[Peer], records: Sequence[Mapping[str, Any
                 difference = estimate_mean([our[seed] - their[seed] for seed in shared])
                 cost = sum(ours.calls.values())
                 times = sum(theirs.calls.values()) / cost if cost > 0 else math.nan
-                found.append(Comparison(setting, peer, theirs.score, ours.score, difference, times))
+                found.append(PeerComparison(setting, peer, theirs.score, ours.score, difference, times))
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from palaestra.scripts.bench.teachers import command as bench_teachers
 from palaestra.scripts.bench.teachers import originals
-from palaestra.scripts.bench.teachers.peer_teachers import PEERS, Peer, compare_with_peers
+from palaestra.scripts.bench.teachers.peer_teachers import PEERS, PeerFactory, compare_with_peers
 from palaestra.scripts.cli import main
 from palaestra.teachers import TEACHERS
 from palaestra.teachers.benchmarks import table
@@ -91,7 +91,7 @@ def test_every_original_has_its_counterpart_here():
 
 
 def test_the_difference_is_paired_by_seed_and_times_are_a_ratio():
-    peer = Peer("theirs", "box", ("T1",), "ours", "", "")
+    peer = PeerFactory("theirs", "box", ("T1",), "ours", "", "")
     records = [
         {"setting": "a", "teacher": name, "seed": seed, "score": 10.0 * seed + gain, "measures": {}, "calls": calls}
         for name, gain, calls in (("theirs", 0, {"propose": 6.0, "observe": 2.0}), ("ours", 1, {"propose": 0.5}))
