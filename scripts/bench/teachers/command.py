@@ -5,8 +5,8 @@ prompts and sharing out attempts; T5 scores of levels against exact regret; T6 a
 language model (both slow, not among the defaults).
 
 With --peer-python, the code of other projects takes part with its own defaults, and a further table holds each beside
-ours: teachDeepRL in T1, T2 and T6 (a checkout of flowersteam/teachDeepRL in a .pth file or the PYTHONPATH of that Python,
-with scikit-learn, treelib and gym), syllabus-rl and reasoning-gym in T3.
+ours: in T1, T2 and T6 teachDeepRL (a checkout of flowersteam/teachDeepRL on the path of that Python, through PYTHONPATH
+or a .pth file, with scikit-learn, treelib and gym), in T3 syllabus-rl and reasoning-gym.
 
 Every run is a record in OUT/results.jsonl as soon as it is done: a benchmark that was stopped goes on where it was when
 the same command is given again. OUT/summary.json and OUT/report.html are written at the end, and after Ctrl-C. A
