@@ -13,7 +13,7 @@ from ..protocol import Common, Evidence, Outcome
 from ..registration import TEACHERS
 from ..sampling import proportional
 from ..students import CategoryStudent
-from .table import OURS, UNIFORM, Table, TableResult, keep_registered, make_teacher, settings_of
+from .table import OURS, UNIFORM, Table, TableResult, choose_clock, keep_registered, make_teacher, settings_of
 
 BATCH, GROUP = 64, 8
 CHECKPOINTS = 24
@@ -67,11 +67,11 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Ta
     built.expect(length * BATCH)
     x, y = [0.0], [student.score()]
     shares = np.zeros((student.arms, min(SLICES, length)))
-    proposing = observing = 0.0
+    clock, proposing, observing = choose_clock(built, time.process_time), 0.0, 0.0
     for step in range(length):
-        start = time.perf_counter()
+        start = clock()
         proposals = built.propose(BATCH)
-        proposing += time.perf_counter() - start
+        proposing += clock() - start
         arms = np.array([proposal.task for proposal in proposals])
         trained = np.array([proposal.train for proposal in proposals])
         returns = np.zeros((len(arms), GROUP))
@@ -80,9 +80,9 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Ta
             returns[~trained] = student.play(arms[~trained], GROUP)
         won = (returns > 0).tolist()
         outcomes = [Outcome(p.id, p.task, row, ok) for p, row, ok in zip(proposals, returns.tolist(), won)]
-        start = time.perf_counter()
+        start = clock()
         built.observe(outcomes)
-        observing += time.perf_counter() - start
+        observing += clock() - start
         shares[:, step * shares.shape[1] // length] += np.bincount(arms, minlength=student.arms)
         if (step + 1) * CHECKPOINTS // length > step * CHECKPOINTS // length:
             x.append(float((step + 1) * BATCH * GROUP))

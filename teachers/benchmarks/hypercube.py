@@ -13,7 +13,7 @@ from ..boxes.box_teacher import BoxTeacher
 from ..protocol import Common, Evidence, Outcome
 from ..students import HypercubeStudent
 from ..students.hypercube import LEARNABLE, LOCKED, MASTERED, UNLEARNABLE
-from .table import OURS, Table, TableResult, keep_registered, make_teacher, settings_of
+from .table import OURS, Table, TableResult, choose_clock, keep_registered, make_teacher, settings_of
 
 CHECKPOINTS = 20
 TOGETHER = 25  # divides 75 and 250, palaestra's and the GMMs' outcomes between fits: they learn as from single tasks
@@ -92,7 +92,7 @@ def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, ch
 
     built = make_teacher(teacher, student.space, seed, {"oracle": frontier})
     built.expect(episodes)
-    clock, batches, mastered, proposing, observing = time.process_time, [], [], 0.0, 0.0
+    clock, batches, mastered, proposing, observing = choose_clock(built, time.process_time), [], [], 0.0, 0.0
     for checkpoint in range(1, checkpoints + 1):
         while (left := checkpoint * episodes // checkpoints - student.practised) > 0:
             start = clock()

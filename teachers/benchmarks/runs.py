@@ -12,6 +12,7 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from .table import Table, resolve_options
+from .table import PEERS, Table, resolve_options
 
 Key = tuple[str, str, str, int]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -170,25 +171,29 @@ class Records:
         self.rows[(row["table"], row["setting"], row["teacher"], row["seed"])] = row
 
 
-def play_all(runs: Sequence[BenchmarkRun], jobs: int) -> Iterator[dict[str, Any] | Failure]:
+def play_all(
+    runs: Sequence[BenchmarkRun], jobs: int, peers: Mapping[str, Any] | None = None
+) -> Iterator[dict[str, Any] | Failure]:
     """The records of ``runs`` as they are done, and a `Failure` for each that raised; at most ``jobs`` at a time.
+
+    The processes also know ``peers`` (see `table.PEERS`).
 
     When a process dies (for lack of memory, for example), the runs in progress are lost; each of them is played again
     alone, so that the failure can be attributed to one run.
     """
     left = list(runs)
     while left:
-        suspects, left = yield from _play(left, jobs)
+        suspects, left = yield from _play(left, jobs, peers or {})
         for run in suspects:
-            if (yield from _play([run], 1))[0]:
+            if (yield from _play([run], 1, peers or {}))[0]:
                 yield Failure(run, "its process died, perhaps for lack of memory.")
 
 
 def _play(
-    runs: list[BenchmarkRun], jobs: int
+    runs: list[BenchmarkRun], jobs: int, peers: Mapping[str, Any]
 ) -> Generator[dict[str, Any] | Failure, None, tuple[list[BenchmarkRun], list[BenchmarkRun]]]:
     """Play ``runs`` until a process dies; returns those that were being played then, and those not begun."""
-    with _pool(jobs) as pool:
+    with _pool(jobs, peers) as pool:
         playing: dict[Future[dict[str, Any]], BenchmarkRun] = {}
         for position in range(len(runs) + 1):
             if position < len(runs):
@@ -207,17 +212,22 @@ def _play(
     return [], []
 
 
+def _begin(peers: Mapping[str, Any]) -> None:
+    # Ctrl-C reaches the whole group; a worker is to end without a word.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if (parent := multiprocessing.parent_process()) is not None:
+        # A worker whose command was killed would wait for its next run for ever.
+        threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+    PEERS.update(peers)
+
+
 @contextmanager
-def _pool(size: int) -> Iterator[ProcessPoolExecutor]:
+def _pool(size: int, peers: Mapping[str, Any]) -> Iterator[ProcessPoolExecutor]:
     """Processes with one thread each: a new interpreter reads the variables when it loads NumPy."""
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))
-    # Ctrl-C reaches the whole group; a worker is to end without a word.
     pool = ProcessPoolExecutor(
-        size,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_DFL),
+        size, mp_context=multiprocessing.get_context("spawn"), initializer=_begin, initargs=(dict(peers),)
     )
     try:
         yield pool

@@ -87,6 +87,7 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> Ta
     }
     own |= {DAPO: RandomTeacher, "oracle": lambda space, **common: NearestOracle(space, student=student, **common)}
     built = make_teacher(teacher, student.space, seed, own)
+    built.expect(max(1, length // GROUP))  # a group is one outcome
     count, screened = RolloutCount(), {}
     x, y, reached = [0.0], [student.score()], float(length)
     while count.rollouts < length:

@@ -18,6 +18,9 @@ UNIFORM = "random"
 ORACLE = "oracle"
 Own = Mapping[str, Callable[..., Teacher]]
 """Teachers that exist in one table only, such as one that sees inside the student: called as (space, seed=...)."""
+PEERS: dict[str, Any] = {}
+"""Teachers of other projects by name, as long as a command has them: called as (space, seed=...), with the names of the
+``tables`` that they take part in."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,8 @@ class Table:
     def fits(self, teacher: str) -> bool:
         """Return True if this table takes the teacher. Raise InputError for a name that is not registered anywhere."""
         name = parse_teacher(teacher)[0]
+        if name in PEERS:
+            return self.name in PEERS[name].tables
         if not self.kinds:
             return name == UNIFORM
         if name in self.own or ":" in name:
@@ -130,13 +135,16 @@ def parse_teacher(teacher: str) -> tuple[str, dict[str, Any]]:
 
 
 def find_factory(name: str, own: Own | None = None) -> Callable[..., Teacher]:
-    """Find the callable that makes the teacher of a name: the table's own, ``module:attribute``, or a registered one.
+    """Find the callable that makes the teacher of a name: the table's own, a peer, ``module:attribute``, or a
+    registered one.
 
     Raises:
         InputError: nothing has that name.
     """
     if own and name in own:
         return own[name]
+    if name in PEERS:
+        return PEERS[name]
     module, colon, attribute = name.partition(":")
     if not colon:
         return TEACHERS[name]
@@ -167,6 +175,11 @@ def resolve_options(teacher: str, own: frozenset[str] = frozenset()) -> dict[str
     parameters = inspect.signature(find_factory(name)).parameters
     found = {p.name: p.default for p in parameters.values() if p.default is not p.empty and p.name != "seed"}
     return json.loads(json.dumps({**found, **options}, default=repr))
+
+
+def choose_clock(teacher: Teacher, otherwise: Callable[[], float]) -> Callable[[], float]:
+    """The teacher's own clock, where its code runs in another process, or else ``otherwise``."""
+    return getattr(teacher, "peer_clock", otherwise)
 
 
 def keep_registered(*names: str) -> list[str]:

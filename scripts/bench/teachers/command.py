@@ -4,6 +4,10 @@ T1 a student whose tasks open up one after the other; T2 what a teacher costs; T
 prompts and sharing out attempts; T5 scores of levels against exact regret; T6 as T1 on irregular spaces, and T7 a tiny
 language model on ladders of tasks (both slow, not among the defaults).
 
+With --peer-python, the code of other projects takes part with its own defaults, and a further table holds each beside
+ours: in T1, T2 and T6 teachDeepRL (a checkout of flowersteam/teachDeepRL on the path of that Python, through PYTHONPATH
+or a .pth file, with scikit-learn, treelib and gym), in T3 syllabus-rl and reasoning-gym.
+
 Every run is a record in OUT/results.jsonl as soon as it is done: a benchmark that was stopped goes on where it was when
 the same command is given again. OUT/summary.json and OUT/report.html are written at the end, and after Ctrl-C. A
 teacher is a registered name (palaestra list teachers) or module:Class of your own, with options after it.
@@ -13,6 +17,7 @@ examples:
   palaestra bench teachers --tables T1 --teachers alp-gmm riac "alp-gmm history=100" --seeds 3 --episodes 5000
   palaestra bench teachers --tables T1 T3 --teacher my_module:MyTeacher --out runs/mine --jobs 4
   palaestra bench teachers --tables T1 --settings 2d 3d --teachers riac covar-gmm
+  palaestra bench teachers --tables T1 T3 --peer-python /path/to/venv/bin/python
   palaestra bench teachers --tables T6 --teachers palaestra alp-gmm rlve-down
   palaestra bench teachers --tables T7
   palaestra bench teachers --tables T7 --settings SecretCode --teachers all --seeds 1
@@ -46,6 +51,7 @@ from ....teachers.benchmarks.statistics import (
 from ....teachers.benchmarks.table import ORACLE, UNIFORM, Table
 from ....teachers.registration import TEACHERS
 from .figures import SEEDS_TO_JUDGE, compare_to_uniform, format_estimate
+from .peer_teachers import compare_with_peers, find_peers
 
 BESIDE = "palaestra.teachers.benchmarks"
 TABLES = {
@@ -77,6 +83,8 @@ class TeacherBenchOptions:
     """Seeds 0 to N-1; by default as many as the table says."""
     episodes: int | None = None
     """Length of a run, in the table's own unit (episodes, tasks, batches, attempts, mazes, steps), to scale it down."""
+    peer_python: tuple[Path, ...] = ()
+    """Python interpreters of other environments that have a peer installed."""
     out: Path = Path("runs/bench-teachers")
     """Folder for the results."""
     jobs: int = 2
@@ -93,6 +101,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in config.tables:
         if name not in TABLES:
             raise unknown_name("table", name, TABLES)
+    named.PEERS.clear()
+    named.PEERS.update(find_peers(config.peer_python))
     places = {name: TABLES[name] for name in dict.fromkeys(config.tables)}
     tables = {name: load_table(place) for name, place in places.items()}
     for name in config.settings:
@@ -119,6 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     lines = {name: summarise_records(rows[name], table.statistic, table.columns) for name, table in tables.items()}
     joint = {name: summarise_settings(rows[name], table.joint) for name, table in tables.items()}
     _print(tables, lines, joint, failures)
+    _print_peers(tables, rows)
     summary = {name: [asdict(line) for line in lines[name]] for name in tables}
     write_atomically(config.out / "summary.json", json.dumps(_plain(summary), indent=2) + "\n")
     _report(config.out, tables, rows, lines, failures)
@@ -142,10 +153,11 @@ def choose_teachers(config: TeacherBenchOptions, tables: Mapping[str, Table]) ->
         name, options = named.parse_teacher(teacher)
         if name not in own:
             named.find_factory(name)
-            if ":" not in name:
+            if ":" not in name and name not in named.PEERS:
                 TEACHERS.check_options(name, options)
     for name, table in tables.items():
-        chosen = [t for t in config.teachers if t != ALL] or table.teachers()
+        peers = [text for peer in named.PEERS.values() for text in (peer.ours, peer.name) if name in peer.tables]
+        chosen = [t for t in config.teachers if t != ALL] or (*table.teachers(), *peers)
         if ALL in config.teachers:
             chosen = [*dict.fromkeys((*chosen, *table.teachers(), *(t for t in TEACHERS if table.fits(t))))]
         # An oracle of one table is no name in another.
@@ -165,7 +177,7 @@ def _play(runs: Sequence[BenchmarkRun], records: Records, jobs: int) -> tuple[li
     failures: list[Failure] = []
     with _progress(len(runs), len(runs) - len(left)) as advance:
         try:
-            for done in play_all(left, jobs):
+            for done in play_all(left, jobs, named.PEERS):
                 if isinstance(done, Failure):
                     failures.append(done)
                 else:
@@ -245,6 +257,28 @@ def _print(
             console.print(grid)
     for sentence in summarise_failures(failures):
         print(f"palaestra: {sentence}", file=sys.stderr)
+
+
+def _print_peers(tables: Mapping[str, Table], rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    for name, table in tables.items():
+        found = compare_with_peers(list(named.PEERS.values()), rows[name])
+        if not found:
+            continue
+        versions = ", ".join(f"{each.name} {each.version}" for each in dict.fromkeys(c.peer for c in found))
+        grid = Grid(box=box.SIMPLE_HEAD, title=f"{name}: ours beside {versions}", title_justify="left")
+        for column in ("setting", "theirs", "ours"):
+            grid.add_column(column, no_wrap=True)
+        for column in ("their score", "our score", "difference", "time, theirs / ours"):
+            grid.add_column(column, justify="right", no_wrap=True)
+        for each in found:
+            scores = [format_estimate(value, table) for value in (each.theirs, each.ours, each.difference)]
+            times = f"{each.times:.3g}" if math.isfinite(each.times) else "–"
+            grid.add_row(each.setting, each.peer.name, each.peer.ours, *scores, times)
+        Console(width=max(120, Console().width)).print(grid)
 
 
 def _report(

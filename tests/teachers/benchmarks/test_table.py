@@ -10,6 +10,7 @@ import scipy.stats
 from palaestra.errors import InputError
 from palaestra.teachers import TEACHERS, make
 from palaestra.teachers.benchmarks import categories, cost, hypercube, irregular, regret, selection, statistics, table
+from palaestra.teachers.random import RandomTeacher
 from palaestra.teachers.students import CategoryStudent, ItemStudent
 
 TABLES = (hypercube.TABLE, cost.TABLE, categories.TABLE, selection.TABLE, regret.TABLE, irregular.TABLE)
@@ -210,6 +211,22 @@ def test_costs_are_measured_at_each_size():
     assert result.curve[0] == [1000.0, 1200.0]
     assert result.measures["kB at 1,200"] > result.measures["kB at 1,000"]
     assert result.score > 0
+
+
+@pytest.mark.parametrize(
+    ("run", "options", "length", "outcomes"),
+    [
+        (hypercube.TABLE.run, {"dimensions": 2, "cubes": 3}, 20, 20),
+        (cost.TABLE.run, {"dimensions": 2}, 20, 20),
+        (categories.TABLE.run, {"arms": 4}, 2, 128),  # batches of 64
+        (selection.TABLE.run, {"items": 100}, 512, 64),  # groups of 8
+    ],
+)
+def test_a_teacher_learns_how_long_the_run_is(run, options, length, outcomes, monkeypatch):
+    expected: list[int] = []
+    monkeypatch.setattr(RandomTeacher, "_expect", lambda self, outcomes: expected.append(outcomes))
+    run(options, "random", 0, length)
+    assert expected == [outcomes]
 
 
 def test_over_all_settings_a_teacher_has_a_worst_rank_and_is_level_where_the_first_lies_in_its_interval():

@@ -8,7 +8,11 @@ import json
 import math
 import os
 import re
+import signal
+import subprocess
+import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -39,6 +43,7 @@ SMALL = [
 ]
 MODULE = """
     import os
+    import time
     from palaestra.teachers.arms.arm_teacher import ArmTeacher
     import numpy as np
 
@@ -51,6 +56,11 @@ MODULE = """
             return np.eye(self.arms.n)[self.arm]
         def _learn(self, evidence):
             pass
+
+    class Slow(Last):
+        '''Takes its time.'''
+        def _learn(self, evidence):
+            time.sleep(0.02)
 
     class Broken(Last):
         '''Cannot learn.'''
@@ -118,9 +128,9 @@ def test_a_stopped_benchmark_goes_on_where_it_was(done: Path, tmp_path: Path, mo
     (tmp_path / "results.jsonl").write_bytes(b"".join(kept[:-3]) + kept[-3][:40])
     played: list[BenchmarkRun] = []
 
-    def counted(left, jobs):
+    def counted(left, jobs, peers):
         played.extend(left)
-        return play_all(left, jobs)
+        return play_all(left, jobs, peers)
 
     monkeypatch.setattr(bench_teachers, "play_all", counted)
     assert bench(*SMALL, "--out", tmp_path) == 0
@@ -128,6 +138,34 @@ def test_a_stopped_benchmark_goes_on_where_it_was(done: Path, tmp_path: Path, mo
     assert comparable(rows(tmp_path)) == comparable(rows(done))
     assert bench(*SMALL, "--out", tmp_path) == 0
     assert len(played) == 3
+
+
+@pytest.mark.usefixtures("no_page")
+def test_what_was_done_before_ctrl_c_or_a_kill_is_kept_and_nothing_goes_on_running(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    arguments = ["--tables", "T3", "--settings", "R1 transfer", "--teachers", "random", f"{module}:Slow"]
+    arguments += ["--seeds", "4", "--episodes", "20", "--jobs", "2", "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-c", "import palaestra.scripts.cli as cli; raise SystemExit(cli.main())"]
+    command += ["bench", "teachers"]
+    results = tmp_path / "out" / "results.jsonl"
+    for stop, exit_code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
+        kept = results.read_bytes() if results.exists() else b""
+        with subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, text=True) as process:
+            while len(results.read_bytes() if results.exists() else b"") <= len(kept) and process.poll() is None:
+                time.sleep(0.01)
+            process.send_signal(stop)
+            # The pipe has no end before the last worker has ended.
+            said = process.communicate(timeout=30)[1]
+        assert process.returncode == exit_code
+        assert ("the same command goes on where it was" in said) == (stop == signal.SIGINT)
+        assert results.read_bytes().startswith(kept)
+        assert len(kept) < len(results.read_bytes())
+    left = len(rows(tmp_path / "out"))
+    assert 2 <= left < 8
+    assert bench(*arguments) == 0
+    assert len(comparable(rows(tmp_path / "out"))) == len(rows(tmp_path / "out")) == 8
 
 
 def test_results_of_another_length_are_refused_and_kept(done: Path, capsys: pytest.CaptureFixture[str]):
@@ -234,7 +272,7 @@ def test_failures_are_told_once_for_each_teacher_and_error():
 
 def test_the_environment_is_left_as_it_was():
     before = dict(os.environ)
-    with runs._pool(1):
+    with runs._pool(1, {}):
         assert os.environ["OMP_NUM_THREADS"] == "1"
     assert dict(os.environ) == before
 
