@@ -12,7 +12,7 @@ import numpy as np
 from ...checks import check_count, check_number
 from ...rewards import Verdict
 from ...rewards.answers import MAX_PROGRAM, fenced, query_in
-from ...rewards.verifiers.sql import compare_results
+from ...rewards.verifiers.sql import Database, compare_results
 from ..code.programs.dice import Dice
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
@@ -165,6 +165,10 @@ class TextToSQL(Question):
             query = draw_query(dice, known.plan, rows, self._params["clauses"], self._params["nesting"])
             if query and query != known.query:
                 return fenced(query.sql(), "sql")
+
+    def database_of(self, task: Task) -> Database:
+        """Return the database whose rows the prompt shows."""
+        return task.data.witnesses.expected[0][0]
 
     def verify(self, task: Task, answer: str) -> Verdict:
         known: QueryTask = task.data
