@@ -9,7 +9,6 @@ from typing import Any
 from ..registration import register
 from ..tools.tool_question import Session, ToolQuestion, count_times
 from .judging.python_interpreter import PythonInterpreter
-from .judging.tool_calls import strip_output
 
 # A question that is an expression, for the oracle's program: "(17 * 5^3 - inv(4)) mod 97 = ?", "3 * (4 + 5) = ?".
 _EXPRESSION = re.compile(r"((?:[0-9()+\-* ^]|inv)+?)(?: mod ([0-9]+))? = \?")
@@ -84,14 +83,10 @@ class PythonTool(ToolQuestion):
             "A reply without a program is your answer."
         )
 
-    def strip_output(self, action: str) -> str:
-        return strip_output(action)
-
     def oracle(self, state: Session) -> str:
-        answer = self.inner.oracle(state.task)
         if state.output is None:
-            return f"```python\n{write_script(state.task.prompt, answer)}\n```"
-        return self.inner.write_action(answer)
+            return f"```python\n{write_script(state.task.prompt, self.inner.oracle(state.task))}\n```"
+        return self.write_answer(state)
 
 
 def write_script(question: str, answer: str) -> str:

@@ -33,7 +33,6 @@ _MOST_ROWS, _DRAWS = 8, 8
 _SMALL = 50
 # Answers may be rounded to two decimals.
 _TOLERANCE = 0.005 + 1e-9
-_BLOCKS = frozenset({"text", "txt", "csv", "table", "markdown", "plaintext"})
 _RULE = re.compile(r"\|?[\s:|-]*-[\s:|-]*\|?")
 
 
@@ -117,7 +116,7 @@ class SQLResult(Question):
             f"{tables}\n\nWhat does this SQLite query return?\n{gold}\nAnswer with its rows in a block, one a line, "
             f"{order}, with | between values, and NULL for a missing value. Numbers may be rounded to two decimals.",
             reference=known.rows,
-            solution=fenced(_write_rows(known.rows), "text"),
+            solution=fenced(_write_rows(known.rows), ""),
             split_key=list_words(known.query),
             data=known,
         )
@@ -129,7 +128,7 @@ class SQLResult(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         expected = list(task.data.rows)
         width = len(expected[0])
-        found = read_rows(program_in(answer, languages=_BLOCKS))
+        found = read_rows(program_in(answer, languages=frozenset({""})))
         if not found or any(len(row) != width for row in found):
             values = "1 value" if width == 1 else f"{width} values"
             return rejected(f"Write one row a line, with {values} in each and | between values.")

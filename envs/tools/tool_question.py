@@ -13,7 +13,8 @@ import gymnasium as gym
 import numpy as np
 
 from ...errors import InputError
-from ...rewards.answers import REQUESTS
+from ...rewards.answers import REQUESTS, program_in
+from ..code.judging.tool_calls import strip_output
 from ..game import Game, Transition
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task
@@ -89,8 +90,15 @@ class ToolQuestion(Game):
         self.of, self.tools = of, tuple(tools)
         self.needs_sandbox = any(tool.needs_sandbox for tool in tools)
         self.supplies = self.supplies | self.inner.supplies
+        self.param_space = self.choose_space(self.inner)
         super().__init__(**kwargs)
+        # Some families draw tasks of their split alone.
+        self.inner.split = self.split
         self.observation_space = Unicode(self.inner.max_observation + _ADDED)
+
+    def choose_space(self, inner: Question) -> ParamSpace:
+        """Return the axes, before those of the request are narrowed."""
+        return self.param_space
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Session:
         return Session(self.inner.generate(rng, self.inner.param_space.at(params["level"])), params["calls"])
@@ -107,13 +115,10 @@ class ToolQuestion(Game):
             f"A reply without {' or '.join(tool.form for tool in self.tools)} is your answer."
         )
 
-    def find_answer(self, action: str) -> str | None:
-        """Return the answer in a reply that is one whatever tools may find in it; None where there is none."""
-        return None
-
-    def strip_output(self, action: str) -> str:
-        """Remove from an answer what only a tool may write."""
-        return action
+    def write_answer(self, state: Session) -> str:
+        """Write the right answer so that no tool takes it for a call."""
+        answer = self.inner.write_action(self.inner.oracle(state.task))
+        return answer if choose_call(self.tools, answer) is None else f"<answer>\n{program_in(answer)}\n</answer>"
 
     def progress_of(self, state: Session) -> float:
         """Return the progress before the answer, below 1."""
@@ -132,10 +137,9 @@ class ToolQuestion(Game):
         return f"```output\n{state.output}\n```\n{left}" if state.output else left
 
     def act(self, state: Session, action: str) -> Transition:
-        answer = self.find_answer(action)
-        found = choose_call(self.tools, action) if answer is None else None
+        found = choose_call(self.tools, action)
         if found is None:
-            return self.judge_answer(state, self.strip_output(action) if answer is None else answer)
+            return self.judge_answer(state, strip_output(action))
         tool, arguments = found
         error = tool.refuse(arguments)
         if error is None and state.calls < tool.cost:
