@@ -20,13 +20,15 @@ from .outcomes import describe_rows, try_query
 # Most characters and rows of an output, and most rows of a sample.
 SHOWN, SHOWN_ROWS, MOST_SAMPLED = 1_000, 12, 10
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
-_EMPTY = Database(schema="")
+_EMPTY = Database(schema="PRAGMA user_version = 1;")
 _BLOCK = re.compile(r"```[ \t]*(?:sql|sqlite3?)\b[ \t]*\r?\n?(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<(sql|tool_call)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _LIST = re.compile(r"\.?tables|(?:list|show)(?: the)? tables", re.IGNORECASE)
 _DESCRIBE = re.compile(r"(?:describe|\.?schema) +(.{1,100})", re.IGNORECASE)
 _SAMPLE = re.compile(r"sample +(.{1,100}?)(?: +([0-9]{1,6}))?", re.IGNORECASE)
-_QUERY = re.compile(r"query\b:?\s*(.*)|((?:select|with|values)\b.*)", re.IGNORECASE | re.DOTALL)
+# What writes is a query as well, and is refused.
+_VERBS = "select|with|values|explain|pragma|insert|replace|update|delete|drop|create|alter|attach|detach|vacuum|copy"
+_QUERY = re.compile(rf"query\b:?\s*(.*)|((?:{_VERBS})\b.*)", re.IGNORECASE | re.DOTALL)
 
 
 def database_of(question: Question, task: Task) -> Database:

@@ -22,7 +22,6 @@ from .text_to_sql import TextToSQL
 
 _SPARE = IntAxis("spare", 0, 6, harder="down", limits=(0, 20))
 _ANSWER = re.compile(r"answer\b:?\s*(.+)", re.IGNORECASE | re.DOTALL)
-_TAGGED = re.compile(r"<answer>(.+?)</answer>", re.DOTALL)
 _COMMANDS = "tables, describe TABLE, sample TABLE, query SELECT ..., or answer SELECT ..."
 
 
@@ -123,21 +122,24 @@ class SQLExplorer(ToolQuestion):
 
     def explain(self, calls: int) -> str:
         return (
-            f"You do not know the database yet. Write one command in a reply; the first four may be used "
-            f"{count_times(calls)} in all:\ntables: {self.tools[0].usage}\ndescribe TABLE: {self.tools[1].usage}\n"
+            f"\nYou do not know the database yet. Write one command in a reply; the first four may be used "
+            f"{count_times(calls)} in all.\ntables: {self.tools[0].usage}\ndescribe TABLE: {self.tools[1].usage}\n"
             f"sample TABLE: {self.tools[2].usage}\nquery SELECT ...: {self.tools[3].usage}\n"
             "answer SELECT ...: give the query that answers the question, which ends the episode"
         )
 
     def act(self, state: Session, action: str) -> Transition:
         command = command_in(action)
-        found = _ANSWER.fullmatch(command)
-        if found is None and choose_call(self.tools, action) is None:
-            found = _TAGGED.search(action)
-            if found is None:
-                error = f"This is no command; write {_COMMANDS}"
-                return Transition(state, progress=self.progress_of(state), action_error=error)
-        return super().act(state, action) if found is None else self.judge_answer(state, found[1])
+        if found := _ANSWER.fullmatch(command):
+            return self.judge_answer(state, found[1])
+        call = choose_call(self.tools, action)
+        is_bare = call is None or (call[0].name == "query" and not command.lower().startswith("query"))
+        if is_bare and "</answer>" in action:
+            return self.judge_answer(state, command)
+        if call is None:
+            error = f"This is no command; write {_COMMANDS}"
+            return Transition(state, progress=self.progress_of(state), action_error=error)
+        return super().act(state, action)
 
     def progress_of(self, state: Session) -> float:
         assert isinstance(state, Exploration)
