@@ -182,7 +182,7 @@ class TextToSQL(Question):
     def compute_extra(self, subject: Task, name: str) -> Any:
         if name != "sql_reference":
             return super().compute_extra(subject, name)
-        scripts = [_write_script(database.image) for database, _ in subject.data.witnesses.expected]
+        scripts = [write_script(database.image) for database, _ in subject.data.witnesses.expected]
         return {"schema": scripts, "gold": subject.reference}
 
 
@@ -202,7 +202,7 @@ def _show(schema: Schema, rows: Rows, number: int) -> str:
     return "\n".join(lines)
 
 
-def _write_script(image: bytes) -> str:
+def write_script(image: bytes) -> str:
     """Write the statements that make a database."""
     connection = sqlite3.connect(":memory:")
     connection.deserialize(image)
