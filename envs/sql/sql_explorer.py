@@ -26,7 +26,7 @@ _COMMANDS = "tables, describe TABLE, sample TABLE, query SELECT ..., or answer S
 
 
 @dataclass(frozen=True, slots=True)
-class Exploration(Session):
+class SchemaSearch(Session):
     """The state of an episode, and the tables that the right query uses."""
 
     needed: tuple[str, ...] = ()
@@ -109,12 +109,12 @@ class SQLExplorer(ToolQuestion):
             raise InputError(f"`of` must be the id of a question about a database; {self.of} has none.")
         return ParamSpace([*inner.param_space.axes, _SPARE])
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Exploration:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> SchemaSearch:
         inner: Any = self.inner
         task = inner.generate(rng, {name: value for name, value in params.items() if name != "spare"})
         words = set(re.findall(r"\w+", query_in(inner.oracle(task)).lower()))
         needed = tuple(table for table in list_tables(inner.database_of(task)) if table.lower() in words)
-        return Exploration(task, len(needed) + 2 + params["spare"], needed=needed)
+        return SchemaSearch(task, len(needed) + 2 + params["spare"], needed=needed)
 
     def ask(self, task: Task) -> str:
         """The question without the tables, which stand before a blank line."""
@@ -142,11 +142,11 @@ class SQLExplorer(ToolQuestion):
         return super().act(state, action)
 
     def progress_of(self, state: Session) -> float:
-        assert isinstance(state, Exploration)
+        assert isinstance(state, SchemaSearch)
         reached, number = state.milestones
         return reached / (number + 1)
 
-    def oracle(self, state: Exploration) -> str:
+    def oracle(self, state: SchemaSearch) -> str:
         described = {value for call in state.made for name, value in call.arguments if name == "table"}
         unseen = [table for table in state.needed if table not in described]
         gold = self.inner.oracle(state.task)
@@ -158,7 +158,7 @@ class SQLExplorer(ToolQuestion):
             return fenced(f"query {query_in(gold)}", "")
         return fenced(f"answer {query_in(gold)}", "")
 
-    def random_action(self, episode: Exploration, rng: np.random.Generator) -> str:
+    def random_action(self, episode: SchemaSearch, rng: np.random.Generator) -> str:
         """Return a call of a tool, or as an answer the query of another question about the same database."""
         inner: Any = self.inner
         tables = list_tables(inner.database_of(episode.task))

@@ -82,22 +82,21 @@ def describe_schema(database: Database, sample_rows: int) -> str:
     tables = try_query(
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid", database
     )
-    full, short = [], []
-    for name, create in tables.rows or ():
-        quoted = '"' + name.replace('"', '""') + '"'
-        full.append(f"{' '.join(create.split()).rstrip(';')};")
+    names = [(name, '"' + name.replace('"', '""') + '"') for name, _ in tables.rows or ()]
+    lines = []
+    for (_, create), (_, quoted) in zip(tables.rows or (), names):
+        lines.append(f"{' '.join(create.split()).rstrip(';')};")
         if sample_rows:
             shown = describe_rows(try_query(f"SELECT * FROM {quoted} LIMIT {sample_rows}", database).rows or (), 99)
-            full += [f"-- {line}" for line in shown.split("\n")[1:]]
-        short.append(f"{name} ({', '.join(_list_columns(database, quoted))})")
-    text = "\n".join(full)
+            lines += [f"-- {line}" for line in shown.split("\n")[1:]]
+    text = "\n".join(lines)
     if len(text) <= MOST_SCHEMA:
         return text
-    kept = []
-    for line in short:
+    kept: list[str] = []
+    for name, quoted in names:
+        line = f"{name} ({', '.join(_list_columns(database, quoted))})"
         if sum(map(len, kept)) + len(kept) + len(line) > MOST_SCHEMA:
-            kept.append(f"(and {len(short) - len(kept)} more tables)")
-            break
+            return "\n".join([*kept, f"(and {len(names) - len(kept)} more tables)"])
         kept.append(line)
     return "\n".join(kept)
 

@@ -86,13 +86,13 @@ class QuerySet(DatasetQuestion):
         self.sample_rows = check_count("sample_rows", sample_rows, low=0)
         if source is not None and isinstance(source, (str, os.PathLike)) and Path(source).expanduser().is_dir():
             source, part = str(self._find_records(Path(source).expanduser(), part)), None
+        elif isinstance(source, str) and databases is None and is_hub_name(source):
+            raise InputError(f"{source} on the hub has no databases; give their folder as databases=.")
         super().__init__(source=source, part=part, **kwargs)
         self.databases = ""
         if self.source is None and databases is not None:
             raise InputError("databases= belongs to a source; say which, such as source='spider'.")
         if self.source is not None:
-            if databases is None and is_hub_name(self.source):
-                raise InputError(f"{self.source} has no databases; give their folder as databases=.")
             folder = find_folder(Path(self.source)) if databases is None else Path(databases).expanduser()
             self.databases = str(folder.absolute())
             items = load_collection(self._source()).items
