@@ -6,6 +6,7 @@ import gymnasium as gym
 import pytest
 import sqlglot
 from palaestra.envs.sql.queries.query_tree import is_ordered_query
+from palaestra.rewards import RewardWrapper, make
 from palaestra.rewards.verifiers.sql import compare_results, verify_sql
 
 
@@ -123,3 +124,19 @@ def test_hostile_statements_change_nothing_and_are_refused_with_an_error(env, tm
     assert list(tmp_path.iterdir()) == []
     assert [database.image for database, _ in env.here().data.witnesses.expected] == before
     assert play(env, state, env.here().reference)["is_success"]
+
+
+@pytest.mark.parametrize("name", ["TextToSQL", "SQLRepair", "SQLExplorer", "Spider", "BIRD"])
+def test_rewards_of_queries_read_what_every_id_supplies(name):
+    top = {"reasoning-sql": 6.5, "sql-clauses": 1.0}  # without the points for tags
+    for reward, most in top.items():
+        env = RewardWrapper(gym.make(f"palaestra/{name}-v0", difficulty=0.2), make(reward))
+        _, info = env.reset(seed=2)
+        done, value = False, 0.0
+        while not done:
+            _, value, done, _, info = env.step(env.unwrapped.oracle())
+        assert info["is_success"]
+        assert value == most
+        env.reset(seed=2)
+        wrong = "<answer>SELECT 1</answer>" if name == "SQLExplorer" else "SELECT 1"
+        assert env.step(wrong)[1] < most / 2
