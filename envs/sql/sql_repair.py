@@ -92,6 +92,7 @@ class SQLRepair(TextToSQL):
     Args:
         seconds: CPU time of an answer on all databases together.
         sample_rows: rows of each table that the prompt shows.
+        domains: names of the domains that databases are of; all where empty.
     """
 
     param_space = ParamSpace([*TextToSQL.param_space.axes, ChoiceAxis("fault", ("error", "result"))])
@@ -119,7 +120,7 @@ class SQLRepair(TextToSQL):
             kinds.setdefault(kind, []).append((found[0], found[1]))
         mistake, wrong = dice.one(kinds[dice.one(sorted(kinds))])
         outcome = try_query(wrong, known.witnesses.expected[0][0])
-        return BrokenQuery(*_parts(known), wrong, outcome.error, mistake) if outcome.error else None
+        return _extend(known, wrong, outcome.error, mistake) if outcome.error else None
 
     def _spoil(self, dice: Dice, known: QueryTask) -> BrokenQuery | None:
         """Make a query with a wrong result; None where there is no near miss that the databases tell apart."""
@@ -136,7 +137,7 @@ class SQLRepair(TextToSQL):
             found = try_query(wrong, database).rows
             if found is not None and not same_rows(found, rows, is_ordered_query(known.query)):
                 told = f"It runs, but its result is wrong. On one database: {describe_rows(found, _SHOWN_ROWS)}"
-                return BrokenQuery(*_parts(known), wrong, told, _MISTAKES[kind])
+                return _extend(known, wrong, told, _MISTAKES[kind])
         return None
 
     def solution_steps(self, task: Task) -> list[str]:
@@ -145,8 +146,8 @@ class SQLRepair(TextToSQL):
         return [known.mistake, *write_steps(known.query), self.oracle(task)]
 
 
-def _parts(known: QueryTask) -> tuple[Any, ...]:
-    return known.plan, known.seed, known.query, known.witnesses
+def _extend(known: QueryTask, wrong: str, outcome: str, mistake: str) -> BrokenQuery:
+    return BrokenQuery(known.plan, known.seed, known.query, known.witnesses, wrong, outcome, mistake)
 
 
 register("palaestra/SQLRepair-v0", f"{__name__}:SQLRepair")

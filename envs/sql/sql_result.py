@@ -153,7 +153,8 @@ class SQLResult(Question):
 def _is_hard_to_guess(rows: ResultRows) -> bool:
     if not 0 < len(rows) <= _MOST_ROWS or not any(value for row in rows for value in row):
         return False
-    return len(rows) > 1 or len(rows[0]) > 1 or isinstance(rows[0][0], str) or not 0 <= rows[0][0] <= _SMALL
+    (value, *others), *more = rows
+    return bool(more or others) or isinstance(value, str) or not 0 <= value <= _SMALL
 
 
 def _write_rows(rows: Sequence[tuple[Any, ...]]) -> str:

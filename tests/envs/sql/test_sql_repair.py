@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -11,7 +12,7 @@ from palaestra.envs.sql.outcomes import describe_rows, try_query
 
 @pytest.mark.parametrize("fault", ["error", "result"])
 def test_the_query_shown_is_wrong_in_the_way_that_the_prompt_tells(fault: str):
-    env = gym.make("palaestra/SQLRepair-v0", disable_env_checker=True, fault=fault).unwrapped
+    env: Any = gym.make("palaestra/SQLRepair-v0", disable_env_checker=True, fault=fault).unwrapped
     mistakes = Counter()
     for seed in range(40):
         prompt, info = env.reset(seed=seed, options={"difficulty": 0.2 + seed / 80})
@@ -32,7 +33,7 @@ def test_the_query_shown_is_wrong_in_the_way_that_the_prompt_tells(fault: str):
 
 
 def test_long_prompts_leave_the_sample_rows_out():
-    env = gym.make("palaestra/SQLRepair-v0", disable_env_checker=True, difficulty=1.0).unwrapped
+    env: Any = gym.make("palaestra/SQLRepair-v0", disable_env_checker=True, difficulty=1.0).unwrapped
     prompts = [env.reset(seed=seed)[0] for seed in range(12)]
     with_rows = [len(prompt) for prompt in prompts if "\n-- 1, " in prompt]
     assert 0 < len(with_rows) < len(prompts)

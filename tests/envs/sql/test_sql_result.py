@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from typing import Any
 
 import gymnasium as gym
 import pytest
 from palaestra.envs.question import Task
-from palaestra.envs.sql.queries.query_tree import is_ordered_query
+from palaestra.envs.sql.queries.query_tree import SelectQuery, is_ordered_query
 from palaestra.envs.sql.sql_result import ResultTask, SQLResult, read_rows
 from palaestra.rewards.verifiers.sql import Database
 
-from .queries.shop import PRICE, QUERY, SelectQuery  # isort: skip
+from .queries.shop import PRICE, QUERY  # isort: skip
 
 FAMILY = SQLResult()
 ROWS = ((1.5, "North Hall"), (1 / 3, None))
@@ -25,7 +26,7 @@ def judge(answer: str, ordered: bool = False, rows: tuple = ROWS) -> bool:
 
 def test_the_result_is_that_of_the_query_on_the_rows_shown():
     """The tables are made again from the text of the prompt alone."""
-    env = gym.make("palaestra/SQLResult-v0", disable_env_checker=True, split="all").unwrapped
+    env: Any = gym.make("palaestra/SQLResult-v0", disable_env_checker=True, split="all").unwrapped
     for seed in range(40):
         prompt, info = env.reset(seed=seed)
         shown, _, rest = prompt.partition("\n\n")
@@ -36,7 +37,7 @@ def test_the_result_is_that_of_the_query_on_the_rows_shown():
                 connection.execute(f"CREATE TABLE {table} ({head[2]})")
                 continue
             cells = [None if cell == "NULL" else cell for cell in line.split(" | ")]
-            numbers = [float(cell) if re.fullmatch(r"[\d.]+", cell or "") else cell for cell in cells]
+            numbers = [float(cell) if cell and re.fullmatch(r"[\d.]+", cell) else cell for cell in cells]
             connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(cells))})", numbers)
         rows = connection.execute(rest.split("```sql\n")[1].split("\n```")[0]).fetchall()
         text = "\n".join(" | ".join("NULL" if cell is None else f"{cell}" for cell in row) for row in rows)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium as gym
 import pytest
 import sqlglot
 from palaestra.envs.sql.queries.query_tree import is_ordered_query
+from palaestra.errors import InputError
 from palaestra.rewards import RewardWrapper, make
 from palaestra.rewards.verifiers.sql import compare_results, verify_sql
 
@@ -130,7 +133,7 @@ def test_hostile_statements_change_nothing_and_are_refused_with_an_error(env, tm
 def test_rewards_of_queries_read_what_every_id_supplies(name):
     top = {"reasoning-sql": 6.5, "sql-clauses": 1.0}  # without the points for tags
     for reward, most in top.items():
-        env = RewardWrapper(gym.make(f"palaestra/{name}-v0", difficulty=0.2), make(reward))
+        env: Any = RewardWrapper(gym.make(f"palaestra/{name}-v0", difficulty=0.2), make(reward))
         _, info = env.reset(seed=2)
         done, value = False, 0.0
         while not done:
@@ -140,3 +143,15 @@ def test_rewards_of_queries_read_what_every_id_supplies(name):
         env.reset(seed=2)
         wrong = "<answer>SELECT 1</answer>" if name == "SQLExplorer" else "SELECT 1"
         assert env.step(wrong)[1] < most / 2
+
+
+def test_databases_are_of_the_domains_asked_for():
+    env: Any = gym.make("palaestra/TextToSQL-v0", domains=["shop", "music"]).unwrapped
+    found = set()
+    for seed in range(12):
+        env.reset(seed=seed)
+        found.add(env.here().data.plan.schema.domain)
+    assert found == {"shop", "music"}
+    with pytest.raises(InputError, match="garden"):
+        gym.make("palaestra/TextToSQL-v0", domains=["garden"])
+    assert gym.make("palaestra/SQLRepair-v0", domains="shop").reset(seed=0)

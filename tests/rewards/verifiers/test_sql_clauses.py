@@ -19,7 +19,7 @@ ALL = dict.fromkeys(("select", "from", "where", "group", "having", "order", "lim
         GOLD,
         f"```sql\n{GOLD.replace('SELECT', 'select')};\n```",
         "SELECT name, count(*) AS n FROM sale JOIN store ON sale.store_id = store.id "
-        "WHERE (cost IS NOT NULL) AND 3 < price GROUP BY name HAVING 2 < COUNT(*) ORDER BY COUNT(*) DESC LIMIT 3 -- done",
+        "WHERE (cost IS NOT NULL) AND 3 < price GROUP BY name HAVING 2 < COUNT(*) ORDER BY COUNT(*) DESC LIMIT 3 --",
     ],
 )
 def test_case_aliases_qualifiers_and_the_order_of_conditions_do_not_count(same: str):
