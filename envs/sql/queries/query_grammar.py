@@ -53,11 +53,10 @@ def draw_plan(dice: Dice, joins: int, tables: int, noise: int, among: Sequence[s
     """Draw a plan.
 
     Args:
-        dice: the source of chance.
         joins: how many tables are joined to the first one.
         tables: how many further tables the database has.
         noise: how many spare columns it has, as far as there are so many.
-        among: names of the domains; all where empty.
+        among: domains to choose from; all where empty.
     """
     size = joins + 1 + tables
     domains = [one for one in read_domains() if len(one.names) >= size and (not among or one.domain in among)]
