@@ -55,8 +55,10 @@ class HumanAgent(Agent):
             console.rule("new episode")
         # Text, never markup: an observation may hold square brackets that rich would otherwise read as styles.
         console.print(Text(self._format_observation(slot, observation)), soft_wrap=True)
-        if info.get("action_error"):
-            console.print(Text(str(info["action_error"]), style="red"))
+        error = str(info.get("action_error") or "")
+        # Games begin their observations with it.
+        if error and not str(observation).startswith(error):
+            console.print(Text(error, style="red"))
         space = self._envs[slot].action_space if slot < len(self._envs) else None
         numbered = space if isinstance(space, gym.spaces.Discrete) else None
         names = self._action_names(slot)

@@ -22,7 +22,9 @@ import tyro
 from ..agents.evaluation import environment_spec
 from ..agents.human import HumanAgent
 from ..envs import Question
+from ..envs.tools.tool_question import ToolQuestion
 from ..errors import InputError
+from ..rewards.answers.blocks import strip_block_marks
 from .axes import parse_axes
 from .docstrings import summary
 
@@ -96,7 +98,7 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
     from rich.text import Text
 
     observation, info = env.reset(seed=seed)
-    solution = _answer(env)
+    solution = _answer(env, info)
     total, hints, done = 0.0, 0, False
     while not done:
         action = player.act([observation], [info])[0]
@@ -119,10 +121,12 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
     return info
 
 
-def _answer(env: gym.Env[Any, Any]) -> str:
-    """Return the solver's answer to a question; "" for an environment of several turns."""
+def _answer(env: gym.Env[Any, Any], info: Mapping[str, Any]) -> str:
+    """Return the solver's answer to a question, asked at once or at the end of several turns; "" for other games."""
     inner = env.unwrapped
-    return inner.oracle(inner.here()) if isinstance(inner, Question) else ""
+    if isinstance(inner, Question):
+        return inner.oracle(inner.here())
+    return str(info["extras"]["reference"]) if isinstance(inner, ToolQuestion) else ""
 
 
 def _hint(env: gym.Env[Any, Any], given: int) -> str:
@@ -132,7 +136,7 @@ def _hint(env: gym.Env[Any, Any], given: int) -> str:
         steps = inner.solution_steps(inner.here())
         return steps[min(given, len(steps) - 1)]
     try:
-        return str(inner.oracle())
+        return strip_block_marks(str(inner.oracle()))
     except (AttributeError, NotImplementedError):
         return f"{type(inner).__name__} has no solver to ask."
 

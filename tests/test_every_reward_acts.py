@@ -45,6 +45,7 @@ SHAPING: dict[str, tuple[str, str]] = {
     "shaped": (PLAIN, "shaped(seen=clip(child=count-bonus))"),
     "shaped-rm": (f"{PLAIN} --measures reward_model_score(model='{{reward.safetensors}}')", "shaped-rm"),
     "shortest-correct": (TAGGED, "shortest-correct(tags=('answer',),above=1)"),
+    "sql-clauses": (f"{QUERIES} --scale none", "weighted(child=sql-clauses,weight=2.0)"),
     "subgoals": (DOORS, "subgoals"),
     "sum": (PLAIN, "sum(seen=count-bonus,right=verifiable)"),
     "syntax": (PROGRAMS, "syntax"),

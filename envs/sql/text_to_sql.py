@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...checks import check_count, check_number
+from ...checks import check_choice, check_count, check_number
 from ...rewards import Verdict
 from ...rewards.answers import MAX_PROGRAM, fenced, query_in
-from ...rewards.verifiers.sql import compare_results
+from ...rewards.verifiers.sql import Database, compare_results
 from ..code.programs.dice import Dice
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from ..splits import split_of
 from .databases.contents import Rows, draw_rows, format_row, make_database
+from .databases.domains import read_domains
 from .databases.relations import Schema
 from .queries.query_grammar import Plan, draw_plan, draw_query
 from .queries.query_steps import write_steps
@@ -92,6 +94,7 @@ class TextToSQL(Question):
     Args:
         seconds: CPU time of an answer on all databases together.
         sample_rows: rows of each table that the prompt shows.
+        domains: names of the domains that databases are of, such as ("shop",); all where empty.
     """
 
     param_space = ParamSpace(
@@ -110,8 +113,11 @@ class TextToSQL(Question):
     strips_marks: ClassVar[bool] = False
     supplies = frozenset({"sql_reference"})
 
-    def __init__(self, *, seconds: float = 2.0, sample_rows: int = 2, **kwargs: Any):
+    def __init__(self, *, seconds: float = 2.0, sample_rows: int = 2, domains: Sequence[str] = (), **kwargs: Any):
         super().__init__(**kwargs)
+        self.domains = tuple([domains] if isinstance(domains, str) else domains)
+        for name in self.domains:
+            check_choice("domain", name, [domain.domain for domain in read_domains()])
         self.seconds = check_number("seconds", seconds, low=0.01)
         self.sample_rows = check_count("sample_rows", sample_rows, low=0)
 
@@ -121,7 +127,7 @@ class TextToSQL(Question):
         rows: Rows = {}
         tries = 0
         while best is None or (tries < _TRIES and not best.witnesses.is_good):
-            plan = draw_plan(dice, params["joins"], params["tables"], params["noise"])
+            plan = draw_plan(dice, params["joins"], params["tables"], params["noise"], self.domains)
             seed = dice.below(1 << 40)
             drawn = draw_rows(plan.schema, seed)
             with contextlib.closing(make_database(plan.schema, drawn)) as connection:
@@ -166,6 +172,10 @@ class TextToSQL(Question):
             if query and query != known.query:
                 return fenced(query.sql(), "sql")
 
+    def database_of(self, task: Task) -> Database:
+        """Return the database whose rows the prompt shows."""
+        return task.data.witnesses.expected[0][0]
+
     def verify(self, task: Task, answer: str) -> Verdict:
         known: QueryTask = task.data
         expected = known.witnesses.expected
@@ -178,7 +188,7 @@ class TextToSQL(Question):
     def compute_extra(self, subject: Task, name: str) -> Any:
         if name != "sql_reference":
             return super().compute_extra(subject, name)
-        scripts = [_write_script(database.image) for database, _ in subject.data.witnesses.expected]
+        scripts = [write_script(database.image) for database, _ in subject.data.witnesses.expected]
         return {"schema": scripts, "gold": subject.reference}
 
 
@@ -198,7 +208,7 @@ def _show(schema: Schema, rows: Rows, number: int) -> str:
     return "\n".join(lines)
 
 
-def _write_script(image: bytes) -> str:
+def write_script(image: bytes) -> str:
     """Write the statements that make a database."""
     connection = sqlite3.connect(":memory:")
     connection.deserialize(image)

@@ -8,6 +8,7 @@ program was judged. The code environments supply it.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict
 from ..verifiers.sql import executes, read_reference, verify_sql
+from ..verifiers.sql_clauses import clause_similarity
 from ..verifiers.sql_similarity import ngram_jaccard, schema_jaccard
 from .format import FormatCheck, r1_format
 from .scores import Score
@@ -193,6 +195,46 @@ class Milestones(Reward):
         return episode.progress if episode.success else self.failure + self.bonus * min(reached, self.most)
 
 
+def query_of(episode: Episode) -> str:
+    """The query in the last action: in the tag <answer>, or else in the last block of SQL behind the thoughts, or all
+    that stands there; without the word "answer" before it, as a command of `SQLExplorer` has."""
+    query = query_in(extract(episode.response, "tag") or extract(episode.response, "whole") or "")
+    return re.sub(r"^\s*answer\b:?\s*", "", query, flags=re.IGNORECASE)
+
+
+@register("sql-clauses")
+class SQLClauses(Reward):
+    """Reward of a whole response that holds a query: 1 for a success, otherwise ``partial`` times the mean share of
+    each clause (select, from, where, group, having, order, limit, set operations) that it has in common with the right
+    query; see `verifiers.sql_clauses.compare_clauses`.
+
+    Args:
+        partial: factor of the share, in [0, 1); below 1, so that no other query ties a right one.
+
+    Raises:
+        InputError: ``partial`` out of its range; when called, a reference that cannot be used.
+        MissingExtra: sqlglot is not installed (extra [sql]).
+    """
+
+    paper = "Spider, arXiv 1809.08887, Section 5 (component matching)"
+    complete = True
+    ranks_success = True
+    needs = frozenset({"sql_reference"})
+
+    def __init__(self, partial: float = 0.5):
+        self.partial = check_number("partial", partial, low=0.0, high=1.0 - 1e-6)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def value(self, episode: Episode) -> float:
+        if episode.success:
+            return 1.0
+        _, gold = read_reference(episode.extra("sql_reference"))
+        return self.partial * clause_similarity(query_of(episode), gold)
+
+
 @register("reasoning-sql")
 class ReasoningSQL(Reward):
     """Reward of a whole response that holds a query, in five or six terms, each a weight times a part in [0, 1].
@@ -268,7 +310,7 @@ class ReasoningSQL(Reward):
 
     def _parts(self, episode: Episode) -> Mapping[str, float] | None:
         reference: Any = episode.extra("sql_reference")
-        query = query_in(extract(episode.response, "tag") or extract(episode.response, "whole") or "")
+        query = query_of(episode)
         result = verify_sql(query, reference, seconds=self.seconds)
         if not result.valid:
             return None

@@ -7,6 +7,7 @@ match with a smaller weight.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from ...errors import InputError, MissingExtra
 from .json_text import strip_code_fence
@@ -37,7 +38,7 @@ def schema_jaccard(predicted: str, gold: str, *, dialect: str = "sqlite") -> flo
     theirs = _links(gold, dialect)
     if not theirs:
         raise InputError(f"the gold query {gold[:100]!r} cannot be parsed, or refers to no table or column.")
-    ours = _links(strip_code_fence(predicted), dialect) or set()
+    ours = _links(predicted, dialect) or set()
     return len(ours & theirs) / len(ours | theirs)
 
 
@@ -73,23 +74,39 @@ def _grams(query: str, n: int) -> set[tuple[str, ...]]:
     return {tuple(words[start : start + n]) for start in range(max(1, len(words) - n + 1))}
 
 
-def _links(query: str, dialect: str) -> set[tuple[str, str]] | None:
-    """Collect ("table" or "column", name) of all that a query refers to; None where it cannot be parsed."""
+def parse_query(query: str, dialect: str = "sqlite") -> Any:
+    """Parse an untrusted query, bare or in a code fence, into a tree of sqlglot; None where that fails, or where it is
+    longer than 20,000 characters or nests more than 50 deep.
+
+    Raises:
+        MissingExtra: sqlglot is not installed.
+    """
     try:
         import sqlglot
         from sqlglot import exp
         from sqlglot.errors import SqlglotError
     except ImportError:
-        raise MissingExtra("comparing the tables and columns of queries", "sql") from None
+        raise MissingExtra("comparing the parts of queries", "sql") from None
+    query = strip_code_fence(query)
     if len(query) > MAX_LENGTH or _depth(query) > MAX_DEPTH:
         return None
     try:
         tree = sqlglot.parse_one(query, read=dialect)
-        own = {name.alias_or_name.lower() for name in tree.find_all(exp.CTE)}
-        tables = {("table", table.name.lower()) for table in tree.find_all(exp.Table) if table.name}
-        columns = {("column", c.name.lower()) for c in tree.find_all(exp.Column) if c.name and c.name != "*"}
     except (SqlglotError, RecursionError):
         return None
+    return tree if isinstance(tree, exp.Query) else None
+
+
+def _links(query: str, dialect: str) -> set[tuple[str, str]] | None:
+    """Collect ("table" or "column", name) of all that a query refers to; None where it cannot be parsed."""
+    tree = parse_query(query, dialect)
+    if tree is None:
+        return None
+    from sqlglot import exp
+
+    own = {name.alias_or_name.lower() for name in tree.find_all(exp.CTE)}
+    tables = {("table", table.name.lower()) for table in tree.find_all(exp.Table) if table.name}
+    columns = {("column", c.name.lower()) for c in tree.find_all(exp.Column) if c.name and c.name != "*"}
     return {link for link in tables | columns if link[0] == "column" or link[1] not in own}
 
 

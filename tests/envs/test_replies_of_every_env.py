@@ -260,7 +260,12 @@ def misread(env_id: str, kind: str, swapped: bool = False) -> list[str]:
         for place, reply in played(env_id, env, position):
             if reply.kind != kind:
                 continue
-            text = reply.fill(words_for(env_id, answer, decoy, place))
+            words = words_for(env_id, answer, decoy, place)
+            text = reply.fill(words)
+            if position.kind == "program":
+                # The replies have Python; the answer may be in another language.
+                first = re.escape(words["answer"].splitlines()[0])
+                text = re.sub(rf"```python(\r?\n{first})", rf"{answer.splitlines()[0]}\1", text)
             result = outcome(env, position, text)
             refused = kind != "none" or result[4]["action_error"] is not None
             if not (alike(env, result, bare) if kind == "right" else refused and not alike(env, result, bare)):

@@ -44,6 +44,19 @@ def test_hints_lead_to_the_answer_and_cost_no_turn(typed):
     assert "answer> 8" in out
 
 
+def test_a_database_is_explored_by_commands(typed):
+    lines = ["tables", "DROP TABLE book", "?", "describe book", "sample book 2", "answer SELECT 1"]
+    _, out, _ = typed(lines, "palaestra/SQLExplorer-v0", "--difficulty", "0.3", "--seed", "3")
+    assert "book (7 rows)\n" in out
+    # An error is told once, and a hint is a command to be typed.
+    assert out.count("The query fails: not authorized.") == 2
+    assert "answer> describe book\n" in out
+    assert "CREATE TABLE book (book_id INTEGER PRIMARY KEY" in out
+    assert "2 rows:\n1 | " in out
+    assert "Not solved; reward 0" in out
+    assert "The solver's answer: ```sql\nSELECT" in out
+
+
 def test_the_same_seed_is_the_same_game_and_several_are_counted(typed):
     first = typed(["0", "0"], *LINEAR, "--episodes", "2")
     assert first == typed(["0", "0"], *LINEAR, "--episodes", "2")

@@ -47,7 +47,7 @@ class Focus:
     flat: tuple[str, str] | None = None
 
 
-def draw_rows(schema: Schema, seed: int, focus: Focus | None = None) -> Rows:
+def draw_rows(schema: Schema, seed: int, focus: Focus | None = None, most: int | None = None) -> Rows:
     """Draw the rows of all tables.
 
     Args:
@@ -55,8 +55,11 @@ def draw_rows(schema: Schema, seed: int, focus: Focus | None = None) -> Rows:
         seed: decides all values.
         focus: for contents that tell queries apart, which also have more NULLs, and rows that repeat most of the row
             before them.
+        most: rows of a table that refers to others alone; half as many in one that refers to none, and two thirds in
+            others, but at least 3.
     """
-    sizes = [_size(schema, relation, focus) for relation in schema.relations]
+    shares = None if most is None else (max(most // 2, 3), max(2 * most // 3, 3), most)
+    sizes = [_size(schema, relation, focus, shares) for relation in schema.relations]
     draws = sum(2 + size * (3 + 4 * len(one.fields)) for size, one in zip(sizes, schema.relations))
     random = iter(np.random.default_rng(seed).random(draws).tolist()).__next__
     repeats, nulls = (0.0, _NULLS) if focus is None else (_REPEATS, 1.5 * _NULLS)
@@ -91,8 +94,8 @@ def draw_rows(schema: Schema, seed: int, focus: Focus | None = None) -> Rows:
     return found
 
 
-def _size(schema: Schema, relation: TableSchema, focus: Focus | None) -> int:
-    sizes = _SIZES if focus is None else _FOCUS_SIZES if relation.name in focus.tables else _OTHER_SIZES
+def _size(schema: Schema, relation: TableSchema, focus: Focus | None, sizes: tuple[int, int, int] | None) -> int:
+    sizes = sizes or _SIZES if focus is None else _FOCUS_SIZES if relation.name in focus.tables else _OTHER_SIZES
     has_children = bool(schema.children(relation.name))
     return sizes[2 if not has_children else 1 if relation.parents else 0]
 

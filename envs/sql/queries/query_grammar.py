@@ -49,17 +49,17 @@ class Plan:
     joins: tuple[JoinTo, ...]
 
 
-def draw_plan(dice: Dice, joins: int, tables: int, noise: int) -> Plan:
+def draw_plan(dice: Dice, joins: int, tables: int, noise: int, among: Sequence[str] = ()) -> Plan:
     """Draw a plan.
 
     Args:
-        dice: the source of chance.
         joins: how many tables are joined to the first one.
         tables: how many further tables the database has.
         noise: how many spare columns it has, as far as there are so many.
+        among: domains to choose from; all where empty.
     """
     size = joins + 1 + tables
-    domains = [domain for domain in read_domains() if len(domain.names) >= size]
+    domains = [one for one in read_domains() if len(one.names) >= size and (not among or one.domain in among)]
     domain = dice.one(domains)
     base = dice.one([name for name in domain.names if len(domain.ancestors(name)) >= joins])
     used, links = [base], []

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 import palaestra
 import pytest
-from palaestra.envs.code import python_tool
+from palaestra.envs.code.judging import python_interpreter
 from palaestra.envs.code.judging.tool_calls import extract_program
 from palaestra.envs.sandbox import Result, run
 from palaestra.errors import InputError
@@ -147,7 +147,7 @@ def test_an_answer_that_cannot_be_read_ends_the_episode_with_a_sentence():
 
 def test_a_lost_sandbox_is_no_call_and_an_invalid_turn(monkeypatch: pytest.MonkeyPatch):
     env, question = made(calls=1)
-    monkeypatch.setattr(python_tool, "run", lambda *args, **kwargs: Result(reason="lost", valid=False))
+    monkeypatch.setattr(python_interpreter, "run", lambda *args, **kwargs: Result(reason="lost", valid=False))
     observation, reward, terminated, _, info = env.step(block("print(1)"))
     assert (observation, reward, terminated, info["reward_valid"]) == (question, 0.0, False, False)
     monkeypatch.undo()

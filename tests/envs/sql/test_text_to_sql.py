@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium as gym
 import pytest
 import sqlglot
 from palaestra.envs.sql.queries.query_tree import is_ordered_query
+from palaestra.errors import InputError
+from palaestra.rewards import RewardWrapper, make
 from palaestra.rewards.verifiers.sql import compare_results, verify_sql
 
 
@@ -123,3 +127,31 @@ def test_hostile_statements_change_nothing_and_are_refused_with_an_error(env, tm
     assert list(tmp_path.iterdir()) == []
     assert [database.image for database, _ in env.here().data.witnesses.expected] == before
     assert play(env, state, env.here().reference)["is_success"]
+
+
+@pytest.mark.parametrize("name", ["TextToSQL", "SQLRepair", "SQLExplorer", "Spider", "BIRD"])
+def test_rewards_of_queries_read_what_every_id_supplies(name):
+    top = {"reasoning-sql": 6.5, "sql-clauses": 1.0}  # without the points for tags
+    for reward, most in top.items():
+        env: Any = RewardWrapper(gym.make(f"palaestra/{name}-v0", difficulty=0.2), make(reward))
+        _, info = env.reset(seed=2)
+        done, value = False, 0.0
+        while not done:
+            _, value, done, _, info = env.step(env.unwrapped.oracle())
+        assert info["is_success"]
+        assert value == most
+        env.reset(seed=2)
+        wrong = "<answer>SELECT 1</answer>" if name == "SQLExplorer" else "SELECT 1"
+        assert env.step(wrong)[1] < most / 2
+
+
+def test_databases_are_of_the_domains_asked_for():
+    env: Any = gym.make("palaestra/TextToSQL-v0", domains=["shop", "music"]).unwrapped
+    found = set()
+    for seed in range(12):
+        env.reset(seed=seed)
+        found.add(env.here().data.plan.schema.domain)
+    assert found == {"shop", "music"}
+    with pytest.raises(InputError, match="garden"):
+        gym.make("palaestra/TextToSQL-v0", domains=["garden"])
+    assert gym.make("palaestra/SQLRepair-v0", domains="shop").reset(seed=0)

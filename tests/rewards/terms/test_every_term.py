@@ -54,6 +54,7 @@ BOUNDS: list[tuple[str, dict[str, Any], tuple[float, float]]] = [
     ("progress-penalties", {}, (-1, 1)),
     ("reasoning-pattern", {}, (0, 1)),
     ("reasoning-sql", {}, (0, 7.5)),
+    ("sql-clauses", {}, (0, 1)),
     ("reasoning-sql", {"execution": 5.5, "judge": lambda _: 1.0}, (0, 9.5)),
     ("relative-length", {}, (-0.5, 0.5)),
     ("repetition", {}, (-0.5, 0)),

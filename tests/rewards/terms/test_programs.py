@@ -172,3 +172,17 @@ def test_the_query_of_a_reply_is_its_last_block_of_sql_behind_the_thoughts(episo
     block = f"```sql\n{REFERENCE['gold']}\n```"
     assert reward(episode(text=f"Here it is.\n{block}", sql_reference=REFERENCE)).terms["execution"] == 3.5
     assert reward(episode(text=f"<think>{block}", sql_reference=REFERENCE)).terms["execution"] == 0.0
+
+
+def test_partial_credit_for_clauses_stays_below_a_success(episode: Maker):
+    reward = make("sql-clauses")
+    gold, join_only = REFERENCE["gold"], "select a.x from a join b on a.x = b.x"
+    assert reward(episode(text=saying(gold), success=True, sql_reference=REFERENCE)).reward == 1.0
+    # One of three columns, and all of the tables and the join.
+    wrong = reward(episode(text=saying(join_only), success=False, sql_reference=REFERENCE)).reward
+    assert wrong == pytest.approx(0.5 * (1 / 3 + 1) / 2)
+    for text in (saying(gold), f"answer {gold}", f"```sql\nanswer {gold}\n```"):
+        assert reward(episode(text=text, success=False, sql_reference=REFERENCE)).reward == 0.5
+    assert reward(episode(text="no query", success=False, sql_reference=REFERENCE)).reward == 0.0
+    with pytest.raises(InputError, match="partial"):
+        make("sql-clauses", partial=1.0)

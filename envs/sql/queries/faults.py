@@ -1,0 +1,62 @@
+"""Queries with a slip for which a database refuses them: a wrong name, a missing join, clauses in the wrong order.
+
+Each is an edit of the text of a right query, in the form in which `query_tree` writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..databases.relations import Schema
+from .query_tree import JoinTo, Query
+
+_YEAR = re.compile(r"CAST\(strftime\('%Y', ([\w.]+)\) AS INTEGER\)")
+_QUALIFIED = re.compile(r"\b([a-z_]+)\.([a-z_]+)\b")
+_QUOTED = re.compile(r"'([A-Za-z][\w .&-]*)'")
+# A clause and the one that follows it, to be swapped.
+_CLAUSES = re.compile(r"( WHERE .+?)( GROUP BY .+?)(?= HAVING | ORDER BY | LIMIT |$)")
+_ORDER = re.compile(r"( ORDER BY .+?)( LIMIT \d+)$")
+_HAVING = re.compile(r"( GROUP BY .+?) HAVING (.+?)(?= ORDER BY | LIMIT |$)")
+
+
+def faults(query: Query, schema: Schema) -> Iterator[tuple[str, str, str]]:
+    """Yield (kind, the mistake in words, SQL) of queries with one slip each; a few of them may run all the same."""
+    text = query.sql()
+    used = [relation for relation in schema.relations if re.search(rf"\b{relation.name}\b", text)]
+    for relation in used:
+        plural = relation.plural.replace(" ", "_")
+        wrong = plural if plural != relation.name else f"{relation.name}_table"
+        yield "table", f"The table is called {relation.name}.", re.sub(rf"\b{relation.name}\b", wrong, text)
+    for relation in used:
+        for field in relation.fields:
+            if re.search(rf"\b{field.name}\b", text):
+                wrong = field.name.replace("_", "") if "_" in field.name else f"{relation.name}_{field.name}"
+                yield "column", f"The column is called {field.name}.", re.sub(rf"\b{field.name}\b", wrong, text)
+    for join in (node for side in (query, getattr(query, "left", None)) for node in getattr(side, "joins", ())):
+        yield from _join_faults(text, join)
+    for match in _QUOTED.finditer(text):
+        yield (
+            "quotation",
+            "Text stands between quotation marks.",
+            text[: match.start()] + match[1] + text[match.end() :],
+        )
+    if _YEAR.search(text):
+        yield "function", "SQLite has no function YEAR; strftime gives the year.", _YEAR.sub(r"YEAR(\1)", text)
+    if _CLAUSES.search(text):
+        yield "clauses", "WHERE stands before GROUP BY.", _CLAUSES.sub(r"\2\1", text)
+    if _ORDER.search(text):
+        yield "clauses", "ORDER BY stands before LIMIT.", _ORDER.sub(r"\2\1", text)
+    if _HAVING.search(text):
+        joint = "AND" if " WHERE " in text else "WHERE"
+        yield "aggregate", "A condition on an aggregate belongs to HAVING.", _HAVING.sub(rf" {joint} \2\1", text)
+    if text.endswith(")"):
+        yield "parenthesis", "A closing parenthesis is missing.", text[:-1]
+
+
+def _join_faults(text: str, join: JoinTo) -> Iterator[tuple[str, str, str]]:
+    table = join.column.table
+    yield "join", f"The table {table} has to be joined.", text.replace(f" {join.sql()}", "")
+    for match in _QUALIFIED.finditer(text.partition(" FROM ")[0]):
+        if match[2] == join.column.name:
+            yield "ambiguity", f"{match[2]} occurs in two tables.", text.replace(match[0], match[2], 1)

@@ -1,0 +1,166 @@
+"""`QuerySet`: the base of families over the records of a data set of questions about databases.
+
+gym.make("palaestra/Spider-v0", source="spider", part="dev", split="all")
+gym.make("palaestra/BIRD-v0", source="bird/dev", difficulty=0.2)
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ....checks import check_count, check_number
+from ....errors import InputError
+from ....rewards import Verdict
+from ....rewards.answers import MAX_PROGRAM, fenced, query_in
+from ....rewards.verifiers.registry import WRONG
+from ....rewards.verifiers.sql import Database, ResultRows, compare_results, is_ordered
+from ...axes import Axis, FloatAxis, IntAxis
+from ...datasets.collection import Collection, load_collection
+from ...datasets.layouts import Item
+from ...datasets.questions import DatasetQuestion
+from ...datasets.sources import is_hub_name
+from ...question import Task
+from ..outcomes import try_query
+from ..text_to_sql import write_script
+from .database_folders import check_databases, describe_schema, find_folder, load_databases
+from .query_record import QueryRecord
+
+DATA = Path(__file__).parent.parent / "data"
+REQUEST = "Answer with one SQLite query."
+# Bounds of the right query.
+_GOLD_SECONDS, _MOST_ROWS = 60.0, 100_000
+
+
+class QuerySet(DatasetQuestion):
+    """Base of families whose questions are about databases, from the records of a data set.
+
+    A subclass sets ``layout``, ``built_in`` and ``files``. An answer is right if it has the right query's rows on each
+    file of the database's folder (a distilled test suite has many): each row as often, in order where that query has an
+    ORDER BY at its top level, columns by place, numbers at 12 significant digits. Where the right query has no rows on
+    any file, an answer must also name its tables. The data set's own judges differ:
+
+    * Spider's (test-suite-sql-eval) takes columns in any order, drops DISTINCT from both queries, and minds the order
+      of rows where ORDER BY stands anywhere in the right query; two empty results are equal.
+    * BIRD's compares sets of rows, so that neither duplicates nor the order count; two queries that fail are equal.
+    * Spider 2's takes further columns, matches each column by itself, numbers within 0.01, and where the order does not
+      count sorts each column by itself.
+
+    Each runs the model's query on a connection that can write; this one cannot.
+
+    Args:
+        source: a folder in the layout of the data set (its records and its folder of databases), a file of records, or
+            "owner/name" on the hub, which has the records only.
+        part: the part of a folder or hub data set: "train", "dev", ... Required where there are several.
+        databases: the folder with a folder for each database; by default the one beside the records.
+        seconds: CPU time of an answer on all files of its database.
+        sample_rows: rows of each table that the prompt shows.
+        **kwargs: as for `DatasetQuestion`.
+    """
+
+    # The file of each part, the first that exists.
+    files: ClassVar[dict[str, tuple[str, ...]]] = {}
+    rung_axis = "level"
+    default_answer_format = "whole"
+    answer_form = "program"
+    max_answer = MAX_PROGRAM
+    strips_marks: ClassVar[bool] = False
+    supplies = frozenset({"sql_reference"})
+
+    def __init__(
+        self,
+        *,
+        source: str | None = None,
+        part: str | None = None,
+        databases: str | None = None,
+        seconds: float = 10.0,
+        sample_rows: int = 0,
+        **kwargs: Any,
+    ):
+        self.seconds = check_number("seconds", seconds, low=0.01)
+        self.sample_rows = check_count("sample_rows", sample_rows, low=0)
+        if source is not None and isinstance(source, (str, os.PathLike)) and Path(source).expanduser().is_dir():
+            source, part = str(self._find_records(Path(source).expanduser(), part)), None
+        elif isinstance(source, str) and databases is None and is_hub_name(source):
+            raise InputError(f"{source} on the hub has no databases; give their folder as databases=.")
+        super().__init__(source=source, part=part, **kwargs)
+        self.databases = ""
+        if self.source is None and databases is not None:
+            raise InputError("databases= belongs to a source; say which, such as source='spider'.")
+        if self.source is not None:
+            folder = find_folder(Path(self.source)) if databases is None else Path(databases).expanduser()
+            self.databases = str(folder.absolute())
+            items = load_collection(self._source()).items
+            check_databases(folder, {item.database for item in items if isinstance(item, QueryRecord)})
+
+    def _find_records(self, folder: Path, part: str | None) -> Path:
+        found = {
+            name: next(path for path in map(folder.joinpath, files) if path.is_file())
+            for name, files in self.files.items()
+            if any(folder.joinpath(file).is_file() for file in files)
+        }
+        if part is None and len(found) == 1:
+            return next(iter(found.values()))
+        if part in found:
+            return found[part]
+        expected = ", ".join(file for files in self.files.values() for file in files)
+        if not found:
+            raise InputError(f"the folder {folder} has none of the files {expected}; give the data set's own folder.")
+        known = ", ".join(found)
+        raise InputError(f"{folder} has the parts {known}; say which, such as part={max(found)!r}, not {part!r}.")
+
+    def axes_of(self, collection: Collection) -> list[Axis]:
+        return [IntAxis("level", *collection.rungs), FloatAxis("length", 0.0, 1.0)]
+
+    def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        assert isinstance(item, QueryRecord)
+        database = load_databases(self.databases, item.database)[0]
+        hint = f"\nHint: {item.evidence}" if item.evidence else ""
+        shown = describe_schema(database, self.sample_rows)
+        prompt = f"{shown}\n\n{item.question}{hint}\n{REQUEST}"
+        return Task(prompt, item.answer, solution=fenced(item.answer, "sql"), data=item)
+
+    def database_of(self, task: Task) -> Database:
+        """Return the database whose schema the prompt shows."""
+        return load_databases(self.databases, task.data.database)[0]
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        gold, query = task.data.answer, query_in(answer)
+        expected = []
+        for database in load_databases(self.databases, task.data.database):
+            rows, error = run_gold(gold, database)
+            if rows is None:
+                return Verdict(0.0, False, valid=False, feedback=f"The right query cannot be run. {error}")
+            expected.append((database, rows))
+        verdict = compare_results(query, expected, ordered=is_ordered(gold), seconds=self.seconds, max_rows=_MOST_ROWS)
+        if verdict.success and not any(rows for _, rows in expected) and not _names_tables(query, gold, expected[0][0]):
+            return WRONG
+        return verdict
+
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        if name != "sql_reference":
+            return super().compute_extra(subject, name)
+        database = self.database_of(subject)
+        if database.path is not None:
+            return {"database": database.path, "gold": subject.data.answer}
+        scripts = [write_script(one.image or b"") for one in load_databases(self.databases, subject.data.database)]
+        return {"schema": scripts, "gold": subject.data.answer}
+
+
+@functools.lru_cache(maxsize=1024)
+def run_gold(gold: str, database: Database) -> tuple[ResultRows | None, str]:
+    """Run the right query; None and the error where it fails."""
+    outcome = try_query(gold, database, seconds=_GOLD_SECONDS, max_rows=_MOST_ROWS)
+    return outcome.rows, outcome.error
+
+
+def _names_tables(query: str, gold: str, database: Database) -> bool:
+    """Whether a query names the tables that the right one names."""
+    tables = {str(row[0]).lower() for row in try_query("SELECT name FROM sqlite_master", database).rows or ()}
+    mine, theirs = (tables & set(re.findall(r"\w+", text.lower())) for text in (query, gold))
+    return theirs <= mine

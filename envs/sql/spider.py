@@ -1,0 +1,51 @@
+"""palaestra/Spider-v0: questions about databases, from any source in the layout of Spider."""
+
+from __future__ import annotations
+
+from ..registration import register
+from .query_sets.query_record import SPIDER as LAYOUT
+from .query_sets.query_set import DATA, QuerySet
+
+
+class Spider(QuerySet):
+    """Write a query that answers a question of a data set in the layout of Spider.
+
+    Description:
+        Questions come from ``source``; without one, from a small set made for this package. A source is a folder with
+        ``dev.json`` or ``train_spider.json``, whose records have a ``db_id``, a ``question`` and a ``query``, and a
+        folder ``database`` with a folder for each ``db_id``. ``tables.json`` is not needed: the schema is read from the
+        database. Where a database has several files, as in the distilled test suites, an answer is run on all.
+
+    Parameters:
+        level (1 to 4): the number of joins, clauses, conditions and inner queries of the right query. With a source of
+            one's own the ends are those that it has, and a level without a question means the nearest.
+        length (0.0 to 1.0): from the half of the questions of a level with the least to read and write to the half with
+            the most.
+
+    Observation:
+        CREATE TABLE statements (names of tables and columns where these are too long), with ``sample_rows`` rows in
+        comments, and the question.
+
+    Actions:
+        Text with one query, best in a block ```` ```sql ````, as for `TextToSQL`.
+
+    Reward:
+        1 if the query has the right one's result on every file of the database's folder, 0 otherwise; for the rule, and
+        how the verdicts of the published evaluators differ, see `QuerySet`. A right query that fails makes the answer
+        invalid, never wrong.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The layout: Yu et al., Spider (arXiv 1809.08887); Zhong, Yu and Klein, Semantic Evaluation for Text-to-SQL with
+        Distilled Test Suites (arXiv 2010.02840). The questions that come with the package are its own. Arguments: see
+        `QuerySet`.
+    """
+
+    layout = LAYOUT
+    built_in = str(DATA / "spider.jsonl")
+    files = {"train": ("train_spider.json",), "dev": ("dev.json",), "test": ("test.json",)}  # noqa: RUF012
+
+
+register("palaestra/Spider-v0", f"{__name__}:Spider")

@@ -1,0 +1,175 @@
+"""palaestra/SQLExplorer-v0: find out about a database with tools, then write the query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...rewards.answers import fenced, query_in
+from ..game import Transition
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from ..tools.tool import choose_call
+from ..tools.tool_question import Session, ToolQuestion, count_times
+from .database_tools import QueryCommand, RowSampler, TableDescriber, TableLister, command_in, list_tables
+from .text_to_sql import TextToSQL
+
+_SPARE = IntAxis("spare", 0, 6, harder="down", limits=(0, 20))
+_ANSWER = re.compile(r"answer\b:?\s*(.+)", re.IGNORECASE | re.DOTALL)
+_COMMANDS = "tables, describe TABLE, sample TABLE, query SELECT ..., or answer SELECT ..."
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaSearch(Session):
+    """The state of an episode, and the tables that the right query uses."""
+
+    needed: tuple[str, ...] = ()
+
+    @property
+    def milestones(self) -> tuple[int, int]:
+        """How many of these were reached, and how many there are: each needed table was described or sampled, and a
+        query ran."""
+        made = [call for call in self.made if not call.failed]
+        seen = {value.strip("\"'`[] ").lower() for call in made for name, value in call.arguments if name == "table"}
+        reached = sum(table.lower() in seen for table in self.needed) + any(call.name == "query" for call in made)
+        return reached, len(self.needed) + 1
+
+
+class SQLExplorer(ToolQuestion):
+    """Answer a question about an unknown database with a query, after a look at it with tools.
+
+    Description:
+        The question is one of `TextToSQL` (or of another family about databases, ``of``). Neither its tables nor their
+        rows are shown: the agent lists, describes and samples them, tries queries, and then gives the query that
+        answers the question. The answer is judged as in the family, on databases beyond the one that it has seen.
+
+    Parameters:
+        joins (0 to 2; open from 0 to 3): how many tables are joined to the first one.
+        tables (0 to 2; open from 0 to 4): how many further tables the database has.
+        nesting (0 to 2): how many queries stand in one another within the conditions.
+        clauses (1 to 4; open from 1 to 6): how many conditions, aggregates, groupings, sort keys and limits there are.
+        noise (0 to 2; open from 0 to 4): how many further columns there are, often with names like those of others.
+        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
+        spare (6 to 0, harder downwards, on request up to 20): calls of tools beyond those of the scripted solver, which
+            lists the tables, describes each that it needs, and tries its query.
+
+    Observation:
+        The question and the commands; then the output of the last call, at most 1000 characters, and the calls left.
+
+    Actions:
+        One command: ``tables``, ``describe TABLE``, ``sample TABLE`` (perhaps with a number of rows), ``query SELECT
+        ...``, which may be left out before SELECT, or ``answer SELECT ...``. It may stand in a block. A query in
+        <answer></answer> is an answer as well.
+
+    Reward:
+        That of the family for the answer, and 0 for calls. ``info["progress"]`` and the extra ``milestones`` count the
+        needed tables that were described or sampled, and a query that ran.
+
+    Termination:
+        After the answer. Truncated two turns after as many turns as there are calls. A call that fails, such as a query
+        with an unknown column or one that writes, is an ``action_error`` and one of the calls.
+
+    Source:
+        Agents that explore databases as in Spider 2.0 (arXiv 2411.07763) and InterCode (arXiv 2306.14898).
+
+    Args:
+        of: the id of a question about a database: TextToSQL, SQLRepair, Spider or BIRD.
+        of_kwargs: arguments for it.
+        answer_format: how the answer is read; the family's own way where None.
+        seconds: CPU time of a query.
+        **kwargs: as for every environment; the axes are those of ``of``, and spare.
+
+    Raises:
+        InputError: ``of`` is no such question, or an argument does not fit.
+    """
+
+    param_space = ParamSpace([*TextToSQL.param_space.axes, _SPARE])
+    supplies = frozenset({"milestones"})
+
+    def __init__(
+        self,
+        *,
+        of: str = "palaestra/TextToSQL-v0",
+        of_kwargs: Mapping[str, Any] | None = None,
+        answer_format: str | None = None,
+        seconds: float = 2.0,
+        **kwargs: Any,
+    ):
+        tools = [TableLister(), TableDescriber(), RowSampler(), QueryCommand(seconds)]
+        super().__init__(of=of, of_kwargs=of_kwargs, tools=tools, answer_format=answer_format, **kwargs)
+
+    def choose_space(self, inner: Question) -> ParamSpace:
+        if not hasattr(inner, "database_of"):
+            raise InputError(f"`of` must be the id of a question about a database; {self.of} has none.")
+        return ParamSpace([*inner.param_space.axes, _SPARE])
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> SchemaSearch:
+        inner: Any = self.inner
+        task = inner.generate(rng, {name: value for name, value in params.items() if name != "spare"})
+        words = set(re.findall(r"\w+", query_in(inner.oracle(task)).lower()))
+        needed = tuple(table for table in list_tables(inner.database_of(task)) if table.lower() in words)
+        return SchemaSearch(task, len(needed) + 2 + params["spare"], needed=needed)
+
+    def ask(self, task: Task) -> str:
+        """The question without the tables, which stand before a blank line."""
+        return task.prompt.partition("\n\n")[2]
+
+    def explain(self, calls: int) -> str:
+        return (
+            f"\nYou do not know the database yet. Write one command in a reply; the first four may be used "
+            f"{count_times(calls)} in all.\ntables: {self.tools[0].usage}\ndescribe TABLE: {self.tools[1].usage}\n"
+            f"sample TABLE: {self.tools[2].usage}\nquery SELECT ...: {self.tools[3].usage}\n"
+            "answer SELECT ...: give the query that answers the question, which ends the episode"
+        )
+
+    def act(self, state: Session, action: str) -> Transition:
+        command = command_in(action)
+        if found := _ANSWER.fullmatch(command):
+            return self.judge_answer(state, found[1])
+        call = choose_call(self.tools, action)
+        is_bare = call is None or (call[0].name == "query" and not command.lower().startswith("query"))
+        if is_bare and "</answer>" in action:
+            return self.judge_answer(state, command)
+        if call is None:
+            error = f"This is no command; write {_COMMANDS}"
+            return Transition(state, progress=self.progress_of(state), action_error=error)
+        return super().act(state, action)
+
+    def progress_of(self, state: Session) -> float:
+        assert isinstance(state, SchemaSearch)
+        reached, number = state.milestones
+        return reached / (number + 1)
+
+    def oracle(self, state: SchemaSearch) -> str:
+        described = {value for call in state.made for name, value in call.arguments if name == "table"}
+        unseen = [table for table in state.needed if table not in described]
+        gold = self.inner.oracle(state.task)
+        if not state.made:
+            return fenced("tables", "")
+        if unseen and state.calls:
+            return fenced(f"describe {unseen[0]}", "")
+        if state.calls and all(call.name != "query" for call in state.made) and "```sql" in gold:
+            return fenced(f"query {query_in(gold)}", "")
+        return fenced(f"answer {query_in(gold)}", "")
+
+    def random_action(self, episode: SchemaSearch, rng: np.random.Generator) -> str:
+        """Return a call of a tool, or as an answer the query of another question about the same database."""
+        inner: Any = self.inner
+        tables = list_tables(inner.database_of(episode.task))
+        table = tables[int(rng.integers(len(tables)))]
+        commands = ("tables", f"describe {table}", f"sample {table}", f"query SELECT COUNT(*) FROM {table}", "")
+        command = commands[int(rng.integers(len(commands)))] if episode.calls else ""
+        inner._params = {name: value for name, value in self._params.items() if name != "spare"}
+        return fenced(command or f"answer {query_in(inner.random_action(episode.task, rng) or 'SELECT 1')}", "")
+
+    def measure_states(self, states: Sequence[Any], name: str) -> Any:
+        return list(states[-1].milestones) if name == "milestones" else super().measure_states(states, name)
+
+
+register("palaestra/SQLExplorer-v0", f"{__name__}:SQLExplorer")

@@ -1,0 +1,153 @@
+"""palaestra/SQLRepair-v0: mend a query that is almost right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...rewards.answers import fenced
+from ...rewards.verifiers.sql import same_rows
+from ..code.programs.dice import Dice
+from ..param_space import ChoiceAxis, ParamSpace
+from ..question import Task
+from ..registration import register
+from .outcomes import describe_rows, try_query
+from .queries.faults import faults
+from .queries.near_misses import near_misses
+from .queries.query_steps import write_steps
+from .queries.query_tree import is_ordered_query
+from .text_to_sql import REQUEST, QueryTask, TextToSQL
+
+# Rows of a wrong result that the prompt shows.
+_SHOWN_ROWS = 3
+# Characters beyond which the prompt leaves out the sample rows.
+_LONGEST_PROMPT = 2_000
+_MISTAKES = {
+    "join": "The join keeps other rows, or goes another way.",
+    "condition": "The conditions differ.",
+    "comparison": "A comparison differs.",
+    "aggregate": "An aggregate differs.",
+    "null": "It handles NULL in another way.",
+    "distinct": "It keeps or drops duplicates.",
+    "column": "A column differs, or its place.",
+    "order": "The order differs.",
+    "limit": "The limit differs.",
+    "window": "The ranking differs.",
+    "nesting": "The inner query is used in another way.",
+    "set operation": "The set operation differs.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenQuery(QueryTask):
+    """What a task keeps, and the wrong query.
+
+    Args:
+        wrong: the query shown.
+        outcome: in words, its error or its result on one database.
+        mistake: in words.
+    """
+
+    wrong: str
+    outcome: str
+    mistake: str
+
+
+class SQLRepair(TextToSQL):
+    """Mend a query that is almost right.
+
+    Description:
+        A database and a question as in `TextToSQL`, and a query with one mistake. Either the database refuses it (a
+        wrong name, a missing join, clauses in the wrong order, ...), or it runs and has a wrong result (another join,
+        bound, aggregate, order, column, ...).
+
+    Parameters:
+        joins (0 to 2; open from 0 to 3): how many tables are joined to the first one.
+        tables (0 to 2; open from 0 to 4): how many further tables the database has.
+        nesting (0 to 2): how many queries stand in one another within the conditions.
+        clauses (1 to 4; open from 1 to 6): how many conditions, aggregates, groupings, sort keys and limits there are.
+        noise (0 to 2; open from 0 to 4): how many further columns there are, often with names like those of others.
+        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
+        fault (error, result): whether the query fails, or has a wrong result.
+
+    Observation:
+        CREATE TABLE statements with a sample row in comments (not in the longest prompts), the question, the query, and
+        its error or its first rows on one of the databases that judge the answer.
+
+    Actions:
+        Text with the whole query, mended, as in `TextToSQL`.
+
+    Reward:
+        1 if the query has the right result on every database, 0 otherwise, as in `TextToSQL`. The query shown earns 0.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Repair of queries as in BIRD-CRITIC (arXiv 2506.18951) and self-correction as in "Teaching Large Language Models
+        to Self-Debug" (arXiv 2304.05128); databases, questions and mistakes generated here.
+
+    Args:
+        seconds: CPU time of an answer on all databases together.
+        sample_rows: rows of each table that the prompt shows.
+        domains: names of the domains that databases are of; all where empty.
+    """
+
+    param_space = ParamSpace([*TextToSQL.param_space.axes, ChoiceAxis("fault", ("error", "result"))])
+
+    def __init__(self, *, seconds: float = 2.0, sample_rows: int = 1, **kwargs: Any):
+        super().__init__(seconds=seconds, sample_rows=sample_rows, **kwargs)
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        while True:
+            task = super().generate(rng, params)
+            broken = (self._break if params["fault"] == "error" else self._spoil)(Dice(rng), task.data)
+            if broken is not None:
+                break
+        shown = task.prompt.removesuffix(f"\n{REQUEST}")
+        wrong = f"This query is almost right:\n{fenced(broken.wrong, 'sql')}\n{broken.outcome}\n{REQUEST}"
+        if len(shown) + len(wrong) >= _LONGEST_PROMPT:
+            shown = "\n".join(line for line in shown.split("\n") if not line.startswith("-- "))
+        content = f"{task.content}\n{broken.wrong}"
+        return replace(task, prompt=f"{shown}\n{wrong}", content=content, data=broken)
+
+    def _break(self, dice: Dice, known: QueryTask) -> BrokenQuery | None:
+        """Make a query that fails; None where the slip drawn does not matter."""
+        kinds: dict[str, list[tuple[str, str]]] = {}
+        for kind, *found in faults(known.query, known.plan.schema):
+            kinds.setdefault(kind, []).append((found[0], found[1]))
+        mistake, wrong = dice.one(kinds[dice.one(sorted(kinds))])
+        outcome = try_query(wrong, known.witnesses.expected[0][0])
+        return _extend(known, wrong, outcome.error, mistake) if outcome.error else None
+
+    def _spoil(self, dice: Dice, known: QueryTask) -> BrokenQuery | None:
+        """Make a query with a wrong result; None where there is no near miss that the databases tell apart."""
+        survivors = {wrong for _, wrong in known.witnesses.survivors}
+        kinds: dict[str, list[str]] = {}
+        for kind, other in near_misses(known.query, known.plan.schema):
+            if other.sql() not in survivors:
+                kinds.setdefault(kind, []).append(other.sql())
+        if not kinds:
+            return None
+        kind = dice.one(sorted(kinds))
+        wrong = dice.one(kinds[kind])
+        for database, rows in known.witnesses.expected:
+            found = try_query(wrong, database).rows
+            if found is not None and not same_rows(found, rows, is_ordered_query(known.query)):
+                told = f"It runs, but its result is wrong. On one database: {describe_rows(found, _SHOWN_ROWS)}"
+                return _extend(known, wrong, told, _MISTAKES[kind])
+        return None
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """Name the mistake, then the clauses of the right query."""
+        known: BrokenQuery = task.data
+        return [known.mistake, *write_steps(known.query), self.oracle(task)]
+
+
+def _extend(known: QueryTask, wrong: str, outcome: str, mistake: str) -> BrokenQuery:
+    return BrokenQuery(known.plan, known.seed, known.query, known.witnesses, wrong, outcome, mistake)
+
+
+register("palaestra/SQLRepair-v0", f"{__name__}:SQLRepair")

@@ -1,0 +1,211 @@
+"""palaestra/SQLResult-v0: predict the result of a query."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...rewards import Verdict
+from ...rewards.answers import fenced, program_in
+from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
+from ...rewards.verifiers.sql import Database, ResultRows, round_floats
+from ..code.programs.dice import Dice
+from ..param_space import IntAxis, ParamSpace
+from ..question import Question, Task
+from ..registration import register
+from ..splits import split_of
+from .databases.contents import draw_rows, make_database
+from .databases.relations import Schema
+from .outcomes import write_cell
+from .queries.query_grammar import draw_plan, draw_query
+from .queries.query_steps import write_steps
+from .queries.query_tree import AggregateOf, Query, SelectQuery, SetQuery, is_ordered_query, list_words
+
+# Rows of a result, at most, and queries that are drawn on one database.
+_MOST_ROWS, _DRAWS = 8, 8
+# A single number up to this one is not asked for, as it is easily guessed.
+_SMALL = 50
+# Answers may be rounded to two decimals.
+_TOLERANCE = 0.005 + 1e-9
+_RULE = re.compile(r"\|?[\s:|-]*-[\s:|-]*\|?")
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTask:
+    """What a task keeps: the query, the database, and the query's rows."""
+
+    query: Query
+    database: Database
+    rows: ResultRows
+
+
+class SQLResult(Question):
+    """Predict the result of a query on a small database.
+
+    Description:
+        Queries and schemas are those of `TextToSQL`, on tables with few rows. Results have one to eight rows. A single
+        whole number from 0 to 50 is not asked for, nor are results without any value but 0 and NULL.
+
+    Parameters:
+        joins (0 to 2; open from 0 to 3): how many tables are joined to the first one.
+        nesting (0 to 2): how many queries stand in one another within the conditions.
+        clauses (1 to 4; open from 1 to 6): how many conditions, aggregates, groupings, sort keys and limits there are.
+        rows (5 to 9; open from 4 to 24): most rows of a table.
+
+    Observation:
+        All rows of the tables, and the query.
+
+    Actions:
+        Text with the rows of the result in a block, one a line, with ``|`` between values (a tab or comma will do, and
+        so will a Markdown table); NULL for a missing value.
+
+    Reward:
+        1 if each row is there as often as in the result, 0 otherwise. The order counts where the query has an ORDER BY
+        at its end. Numbers may be rounded to two decimals; text must be the same, but for quotation marks around it.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Execution of queries by a model as in TAPEX (arXiv 2107.07653), asked as CRUXEval (arXiv 2401.03065) asks for
+        outputs of programs; databases and queries generated here.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("joins", 0, 2, limits=(0, 3)),
+            IntAxis("nesting", 0, 2),
+            IntAxis("clauses", 1, 4, limits=(1, 6)),
+            IntAxis("rows", 5, 9, limits=(4, 24)),
+        ]
+    )
+    default_answer_format = "whole"
+    answer_form = "program"
+    strips_marks: ClassVar[bool] = False
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        dice = Dice(rng)
+        while True:
+            plan = draw_plan(dice, params["joins"], 0, 0)
+            drawn = draw_rows(plan.schema, dice.below(1 << 40), most=params["rows"])
+            with contextlib.closing(make_database(plan.schema, drawn)) as connection:
+                for _ in range(_DRAWS):
+                    query = draw_query(dice, plan, drawn, params["clauses"], params["nesting"])
+                    # Most draws on few rows come to nothing; the split is known before the query is run.
+                    if query and self.split != "all" and split_of(list_words(query)) != self.split:
+                        continue
+                    rows = round_floats(connection.execute(query.sql()).fetchall()) if query else ()
+                    if query and _is_hard_to_guess(rows):
+                        known = ResultTask(query, Database(image=connection.serialize()), rows)
+                        return self._ask(known, plan.schema, drawn)
+
+    def _ask(self, known: ResultTask, schema: Schema, drawn: dict[str, list[tuple[Any, ...]]]) -> Task:
+        tables = "\n".join(
+            f"{one.name} ({', '.join(field.name for field in one.fields)})\n{_write_rows(drawn[one.name])}"
+            for one in schema.relations
+        )
+        order = "in their order" if is_ordered_query(known.query) else "in any order"
+        gold = fenced(known.query.sql(), "sql")
+        return Task(
+            f"{tables}\n\nWhat does this SQLite query return?\n{gold}\nAnswer with its rows in a block, one a line, "
+            f"{order}, with | between values, and NULL for a missing value. Numbers may be rounded to two decimals.",
+            reference=known.rows,
+            solution=fenced(_write_rows(known.rows), ""),
+            split_key=list_words(known.query),
+            data=known,
+        )
+
+    def database_of(self, task: Task) -> Database:
+        """Return the database that the prompt shows."""
+        return task.data.database
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        expected = list(task.data.rows)
+        width = len(expected[0])
+        found = read_rows(program_in(answer, languages=frozenset({""})))
+        if not found or any(len(row) != width for row in found):
+            values = "1 value" if width == 1 else f"{width} values"
+            return rejected(f"Write one row a line, with {values} in each and | between values.")
+        if len(found) != len(expected):
+            return WRONG
+        for row in found:
+            ordered = is_ordered_query(task.data.query)
+            match = next((one for one in expected[: 1 if ordered else None] if _is_row(row, one)), None)
+            if match is None:
+                return WRONG
+            expected.remove(match)
+        return CORRECT
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """A clause a line, each with the number of rows that it leaves."""
+        connection = sqlite3.connect(":memory:")
+        with contextlib.closing(connection):
+            connection.deserialize(task.data.database.image)
+            return [*_count_steps(task.data.query, connection), self.oracle(task)]
+
+
+def _is_hard_to_guess(rows: ResultRows) -> bool:
+    if not 0 < len(rows) <= _MOST_ROWS or not any(value for row in rows for value in row):
+        return False
+    (value, *others), *more = rows
+    return bool(more or others) or isinstance(value, str) or not 0 <= value <= _SMALL
+
+
+def _write_rows(rows: Sequence[tuple[Any, ...]]) -> str:
+    return "\n".join(" | ".join(map(write_cell, row)) for row in rows)
+
+
+def read_rows(text: str) -> list[list[str]]:
+    """Read rows: one a line, values between ``|``, tabs or commas, without quotation marks; what stands above the rule
+    of a Markdown table is left out."""
+    found: list[list[str]] = []
+    for line in filter(None, map(str.strip, text.split("\n"))):
+        if _RULE.fullmatch(line) and "|" in line:
+            found = []
+            continue
+        if line[0] + line.rstrip(",")[-1] in ("()", "[]"):
+            line = line.rstrip(",")[1:-1].rstrip(",")
+        if line.startswith("|"):
+            line = line.removeprefix("|").removesuffix("|")
+        separator = next((mark for mark in "|\t" if mark in line), ",")
+        found.append([cell.strip().strip("'\"`") for cell in line.split(separator)])
+    return found
+
+
+def _is_row(row: list[str], expected: tuple[Any, ...]) -> bool:
+    return all(map(_is_value, row, expected))
+
+
+def _is_value(cell: str, expected: Any) -> bool:
+    if expected is None:
+        return cell.lower() in ("null", "none", "")
+    if isinstance(expected, str):
+        return cell == expected
+    with contextlib.suppress(ValueError):
+        return abs(float(cell) - expected) <= _TOLERANCE
+    return False
+
+
+def _count_steps(query: Query, connection: sqlite3.Connection) -> Iterator[str]:
+    if isinstance(query, SetQuery):
+        yield from (f"First side: {line}" for line in _count_steps(query.left, connection))
+        yield from (f"Second side: {line}" for line in _count_steps(query.right, connection))
+        yield from write_steps(query)[-1 - query.ordered :]
+        return
+    counted = replace(query, columns=(AggregateOf("COUNT"),), group=(), having=(), order=(), limit=None, distinct=False)
+    joins = len(query.joins)
+    for place, line in enumerate(write_steps(query)):
+        if place <= joins + len(query.where):
+            part: SelectQuery = replace(counted, joins=query.joins[:place], where=query.where[: max(place - joins, 0)])
+            left = connection.execute(part.sql()).fetchone()[0]
+            line = f"{line} {left} {'row is' if left == 1 else 'rows are'} left."
+        yield line
+
+
+register("palaestra/SQLResult-v0", f"{__name__}:SQLResult")

@@ -1,0 +1,93 @@
+"""`Tool`: the protocol of what an agent may call in a reply, and the registry `TOOLS`.
+
+A reply is read by each tool on offer (`choose_call`); the one that finds a call in it runs, and what it returns is the
+next observation. So one environment may offer Python, SQL and more, each in a file of its own. The steps are those of
+VerlTool (arXiv 2509.01055): parse an action, run it, observe, with a priority where several tools claim one action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...registry import Registry
+from ..question import Question, Task
+
+Arguments = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call came to.
+
+    Args:
+        output: the text that the agent reads, already cut to a bounded length; "" where there is only an error.
+        failed: whether the call failed, by the fault of the agent.
+        error: None, or one sentence for ``action_error``, where the call had no effect.
+        valid: False when the machinery behind the tool failed; then it is no call.
+    """
+
+    output: str = ""
+    failed: bool = False
+    error: str | None = None
+    valid: bool = True
+
+
+class Tool:
+    """Base of tools. A subclass has the texts below, and implements `parse` and `run`; it keeps nothing between calls,
+    so that snapshots of an episode need not know of it.
+
+    Attributes:
+        name: in the extra ``tool_calls``.
+        priority: where several tools find a call in one reply, the one with the highest runs; among equals, the first.
+        cost: calls of the budget that a call takes.
+        deed: what the agent does with it: "run Python".
+        usage: how it is called and what comes back, in sentences that go on from "you may run Python:".
+        form: what a reply without a call lacks: "a block of Python".
+        needs_sandbox: whether it runs programs.
+    """
+
+    name: ClassVar[str]
+    priority: ClassVar[int] = 0
+    cost: ClassVar[int] = 1
+    deed: ClassVar[str]
+    usage: ClassVar[str]
+    form: ClassVar[str]
+    needs_sandbox: ClassVar[bool] = False
+
+    def parse(self, action: str) -> Arguments | None:
+        """Return the arguments of the call in a reply; None where there is no call of this tool. Never raises."""
+        raise NotImplementedError(f"{type(self).__name__} must implement parse(action).")
+
+    def refuse(self, arguments: Arguments) -> str | None:
+        """Say why a call is not made (it is empty, too long, ...), in which case it takes nothing of the budget."""
+        return None
+
+    def run(self, arguments: Arguments, question: Question, task: Task) -> ToolResult:
+        """Make the call, within bounds of time, memory and output. Never raises for what the agent wrote.
+
+        Args:
+            arguments: of `parse`.
+            question: the family of the task, which may supply what the tool works on.
+            task: the question that the agent answers.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must implement run(arguments, question, task).")
+
+
+TOOLS: Registry[type[Tool]] = Registry(
+    "tool",
+    group="palaestra.tools",
+    modules=["palaestra.envs.code.judging.python_interpreter", "palaestra.envs.sql.database_tools"],
+)
+
+
+def choose_call(tools: Iterable[Tool], action: str) -> tuple[Tool, Arguments] | None:
+    """Return the tool that runs for a reply, with the arguments; None where no tool finds a call in it."""
+    found: tuple[Tool, Any] | None = None
+    for tool in tools:
+        if found is None or tool.priority > found[0].priority:
+            arguments = tool.parse(action)
+            if arguments is not None:
+                found = tool, arguments
+    return found

@@ -1,0 +1,218 @@
+"""`ToolQuestion`: a question of another family, before whose answer tools may be called.
+
+A new environment with tools sets the tools, and may override how the question is asked and where the answer stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ...errors import InputError
+from ...rewards.answers import REQUESTS, program_in
+from ..code.judging.tool_calls import strip_output
+from ..game import Game, Transition
+from ..param_space import FloatAxis, IntAxis, ParamSpace
+from ..question import Question, Task
+from ..task_env import MAX_ACTION
+from ..unicode import Unicode
+from .tool import Tool, choose_call
+
+# Characters that tools add to the question at most.
+_ADDED = 2_048
+# Turns beyond the calls: one for the answer, and one for an action that cannot be read.
+_SPARE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """A call that was made: the tool's name, its arguments as pairs, and whether it failed."""
+
+    name: str
+    arguments: tuple[tuple[str, str], ...]
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The state of an episode: the question, the calls that are left, the output of the last call (None before the
+    first), whether the answer was given, and the calls that were made."""
+
+    task: Task
+    calls: int
+    output: str | None = None
+    over: bool = False
+    made: tuple[MadeCall, ...] = ()
+
+
+class ToolQuestion(Game):
+    """Base of families in which tools may be called before a question is answered.
+
+    A reply in which a tool finds a call is a call, and takes its cost from the budget, whether or not it fails; any
+    other reply is the answer and ends the episode. What a tool returns is never read as an answer. Among the extras,
+    ``tool_calls`` are the calls made, and ``tool_errors`` say which of them failed.
+
+    Args:
+        of: the id of a `Question`.
+        of_kwargs: arguments for it; ``level`` spans the axes that these leave.
+        tools: what may be called, in the order in which the prompt names them.
+        answer_format: how the answer is read; the family's own way where None.
+        **kwargs: as for every environment.
+
+    Raises:
+        InputError: ``of`` is not the id of a question, or an argument does not fit.
+    """
+
+    param_space = ParamSpace([FloatAxis("level", 0.0, 1.0), IntAxis("calls", 1, 8, harder="down", limits=(1, 20))])
+    default_answer_format = "whole"
+    answer_form = "program"
+    # The question's own limit holds for answers, and that of a tool for its calls.
+    max_answer = MAX_ACTION
+    strips_marks = False
+    needs_sandbox: bool = False
+    supplies = frozenset({"tool_calls", "tool_errors"})
+    keeps_states = True
+
+    def __init__(
+        self,
+        *,
+        of: str,
+        of_kwargs: Mapping[str, Any] | None = None,
+        tools: Sequence[Tool],
+        answer_format: str | None = None,
+        **kwargs: Any,
+    ):
+        self.inner = make_question(type(self).__name__, of, of_kwargs or {}, answer_format)
+        self.of, self.tools = of, tuple(tools)
+        self.needs_sandbox = any(tool.needs_sandbox for tool in tools)
+        self.supplies = self.supplies | self.inner.supplies
+        self.param_space = self.choose_space(self.inner)
+        super().__init__(**kwargs)
+        # Some families draw tasks of their split alone.
+        self.inner.split = self.split
+        self.observation_space = Unicode(self.inner.max_observation + _ADDED)
+
+    def choose_space(self, inner: Question) -> ParamSpace:
+        """Return the axes, before those of the request are narrowed."""
+        return self.param_space
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Session:
+        return Session(self.inner.generate(rng, self.inner.param_space.at(params["level"])), params["calls"])
+
+    def ask(self, task: Task) -> str:
+        """Return the question and the form of its answer."""
+        return f"{task.prompt}{REQUESTS[self.inner.answer_format]}"
+
+    def explain(self, calls: int) -> str:
+        """Tell how tools are called, and what the answer is."""
+        usages = "\n".join(f"- {tool.name}: {tool.usage}" for tool in self.tools)
+        return (
+            f"Before you answer you may use tools {count_times(calls)}, one in a reply:\n{usages}\n"
+            f"A reply without {' or '.join(tool.form for tool in self.tools)} is your answer."
+        )
+
+    def write_answer(self, state: Session) -> str:
+        """Write the right answer so that no tool takes it for a call."""
+        answer = self.inner.write_action(self.inner.oracle(state.task))
+        return answer if choose_call(self.tools, answer) is None else f"<answer>\n{program_in(answer)}\n</answer>"
+
+    def progress_of(self, state: Session) -> float:
+        """Return the progress before the answer, below 1."""
+        return 0.0
+
+    def turn_limit(self, state: Session) -> int:
+        return state.calls + _SPARE
+
+    def observe(self, state: Session) -> str:
+        if state.over:
+            return ""
+        if state.output is None:
+            return f"{self.ask(state.task)}\n{self.explain(state.calls)}"
+        deed = self.tools[0].deed if len(self.tools) == 1 else "use tools"
+        left = f"You may {deed} {count_times(state.calls)} more." if state.calls else "No call is left; answer now."
+        return f"```output\n{state.output}\n```\n{left}" if state.output else left
+
+    def act(self, state: Session, action: str) -> Transition:
+        found = choose_call(self.tools, action)
+        if found is None:
+            return self.judge_answer(state, strip_output(action))
+        tool, arguments = found
+        error = tool.refuse(arguments)
+        if error is None and state.calls < tool.cost:
+            error = f"No call is left; give the answer without {tool.form}."
+        if error is not None:
+            return Transition(state, progress=self.progress_of(state), action_error=error)
+        result = tool.run(arguments, self.inner, state.task)
+        if not result.valid:
+            return Transition(state, progress=self.progress_of(state), valid=False)
+        made = (*state.made, MadeCall(tool.name, tuple(arguments.items()), result.failed))
+        after = replace(state, calls=state.calls - tool.cost, output=result.output, made=made)
+        return Transition(
+            after,
+            progress=self.progress_of(after),
+            action_error=result.error,
+            feedback=result.output if result.failed else "",
+        )
+
+    def judge_answer(self, state: Session, text: str) -> Transition:
+        """End the episode with an answer, unless nothing in the text could be one."""
+        verdict, error = self.inner.judge(state.task, text)
+        if error and not verdict.malformed:
+            return Transition(state, progress=self.progress_of(state), action_error=error)
+        return Transition(
+            replace(state, over=True),
+            done=True,
+            success=verdict.success,
+            progress=max(float(verdict.score), self.progress_of(state)),
+            terms=dict(verdict.terms) or {"answer": float(verdict.score)},
+            action_error=error,
+            valid=verdict.valid,
+            extras=verdict.extras,
+            feedback=verdict.feedback,
+        )
+
+    def measure_states(self, states: Sequence[Session], name: str) -> Any:
+        made = states[-1].made
+        if name == "tool_calls":
+            return [{"name": call.name, "arguments": dict(call.arguments)} for call in made]
+        if name == "tool_errors":
+            return [call.failed for call in made]
+        return self.inner.compute_extra(states[0].task, name)
+
+    def solver_cost(self, episode: Session) -> float:
+        """The cost of the question; the number of calls does not change it."""
+        cost = self.inner.solver_cost(episode.task)
+        return float(len(episode.task.prompt) + len(self.inner.oracle(episode.task)) if cost is None else cost)
+
+    def content_of(self, episode: Session) -> str:
+        return self.inner.content_of(episode.task)
+
+    def split_key(self, episode: Session) -> str:
+        return self.inner.split_key(episode.task)
+
+
+def count_times(calls: int) -> str:
+    """Write "once" or "up to 3 times"."""
+    return "once" if calls == 1 else f"up to {calls} times"
+
+
+def make_question(owner: str, of: str, of_kwargs: Mapping[str, Any], answer_format: str | None) -> Question:
+    """Make the family whose questions are asked.
+
+    Raises:
+        InputError: it is no question, or an argument is one that belongs to ``owner``.
+    """
+    misplaced = sorted({"difficulty", "split", "answer_format", "render_mode"} & set(of_kwargs))
+    if misplaced:
+        raise InputError(f"{', '.join(misplaced)} in of_kwargs must be given to {owner} itself, not to {of}.")
+    try:
+        env = gym.make(of, disable_env_checker=True, answer_format=answer_format, **of_kwargs).unwrapped
+    except (gym.error.Error, AttributeError, TypeError) as error:
+        raise InputError(f"`of` must be the id of a registered question, not {of!r} ({error}).") from None
+    if not isinstance(env, Question):
+        raise InputError(f"`of` must be the id of a question with one answer; {of} is a {type(env).__name__}.")
+    return env

@@ -1,0 +1,90 @@
+"""palaestra/ToolUse-v0: a question of another family, with several tools at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...errors import InputError
+from ...rewards.answers import fenced, program_in
+from ..registration import register
+from ..tools.tool import TOOLS
+from ..tools.tool_question import Session, ToolQuestion
+
+
+class ToolUse(ToolQuestion):
+    """Answer a question with the help of several tools, such as SQL and Python.
+
+    Description:
+        The question is one of the family ``of``. A reply in which one of the tools finds a call is a call; where
+        several find one, the tool with the highest priority runs. Any other reply is the answer and ends the episode.
+        Queries run on the database of the question, where it has one.
+
+    Parameters:
+        level (0.0 to 1.0): the difficulty of the question, in its own family.
+        calls (8 to 1, harder downwards, on request up to 20): how many calls may be made, of all tools together.
+
+    Observation:
+        The question, what form its answer takes, and how each tool is called; after a call a block of output of at most
+        1000 characters, and how many calls are left.
+
+    Actions:
+        Text with a call: a block of ```sql or ```python, a tag <sql>, <code> or <python>, or a <tool_call> in JSON with
+        the argument "query" or "code". Any other text is the answer; a query that is an answer stands in a block
+        without a language, or in <answer></answer>.
+
+    Reward:
+        That of the family for the answer; 0 for a call, whether or not it fails, which the extra ``tool_errors`` tells.
+
+    Termination:
+        After the answer. Truncated two turns after as many turns as there were calls.
+
+    Source:
+        VerlTool, arXiv 2509.01055 (several tools for one agent); the questions are those of other families here.
+
+    Args:
+        of: the id of a `Question`.
+        of_kwargs: arguments for it; ``level`` spans the axes that these leave.
+        tools: names of `palaestra.envs.tools.tool.TOOLS`, each once.
+        tool_kwargs: arguments of tools, such as ``{"python": {"seconds": 1.0}}``.
+        answer_format: how the answer is read; the family's own way where None.
+        **kwargs: as for every environment.
+
+    Raises:
+        InputError: ``of`` is not the id of a question, an unknown tool, or an argument does not fit.
+    """
+
+    def __init__(
+        self,
+        *,
+        of: str = "palaestra/SQLResult-v0",
+        of_kwargs: Mapping[str, Any] | None = None,
+        tools: Sequence[str] = ("sql", "python"),
+        tool_kwargs: Mapping[str, Mapping[str, Any]] | None = None,
+        answer_format: str | None = None,
+        **kwargs: Any,
+    ):
+        if isinstance(tools, str) or not tools or len(set(tools)) < len(tools):
+            raise InputError(f"tools must be a list of names, each once, such as ['sql', 'python'], not {tools!r}.")
+        options = dict(tool_kwargs or {})
+        if strange := sorted(set(options) - set(tools)):
+            raise InputError(f"tool_kwargs has arguments of {strange[0]!r}, which is none of the tools {list(tools)}.")
+        made = [TOOLS.make(name, **options.get(name, {})) for name in tools]
+        super().__init__(of=of, of_kwargs=of_kwargs, tools=made, answer_format=answer_format, **kwargs)
+
+    def oracle(self, state: Session) -> str:
+        """Call each tool that helps, as far as there are calls: SQL with the query of the question, Python to print the
+        answer. Then answer."""
+        made = {call.name for call in state.made}
+        query = getattr(state.task.data, "query", None)
+        if state.calls and "sql" not in made and query is not None and self._has("sql"):
+            return fenced(query.sql(), "sql")
+        if state.calls and "python" not in made and self._has("python"):
+            return fenced(f"print({program_in(self.inner.oracle(state.task))!r})")
+        return self.write_answer(state)
+
+    def _has(self, name: str) -> bool:
+        return any(tool.name == name for tool in self.tools)
+
+
+register("palaestra/ToolUse-v0", f"{__name__}:ToolUse")
