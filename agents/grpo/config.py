@@ -128,7 +128,7 @@ class Collapse:
     """
 
     returns: int = 0
-    fall: float = 0.75
+    fall: float = 0.5
     window: int = 5
 
     def check(self) -> None:

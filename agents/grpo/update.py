@@ -95,6 +95,7 @@ class Update:
             group["lr"] = rate
         tally = Tally()
         norms: list[float] = []
+        changes: list[float] = []
         skipped = nonfinite = 0
         prepared = self._prepare(groups, streams)
         self.has_signal = any(_has_signal(part) for parts in prepared for part in parts)
@@ -107,7 +108,11 @@ class Update:
                     continue
                 tally.merge(step)
                 norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
-                if torch.isfinite(norm) and all(guard(step.means()) for guard in before) and self._step(parts, after):
+                if (
+                    torch.isfinite(norm)
+                    and all(guard(step.means()) for guard in before)
+                    and self._step(parts, after, changes)
+                ):
                     norms.append(float(norm))
                 else:
                     skipped += 1
@@ -120,7 +125,8 @@ class Update:
             part.refresh().follow(self.model)
         norm = float(np.mean(norms)) if norms else 0.0
         figures: dict[str, float] = {"grad_norm": norm, "updates": len(norms), "skipped_updates": skipped, "lr": rate}
-        return tally, figures | ({"nonfinite_updates": nonfinite} if nonfinite else {})
+        figures |= {"nonfinite_updates": nonfinite} if nonfinite else {}
+        return tally, figures | ({"token_change": max(changes)} if changes else {})
 
     def balance(self, groups: Sequence[Group]) -> dict[str, float]:
         """Let rewards that follow the gradients of their objectives learn from a step's episodes, before the policy
@@ -205,20 +211,24 @@ class Update:
                 batch = batch.with_(**model.measure(batch, self.forward))
         return batch
 
-    def _step(self, parts: Sequence[WeightedBatch], guards: Sequence[Bound]) -> bool:
-        """Take an optimiser step. Return False, with weights and optimiser as before, if a guard refuses the result."""
+    def _step(self, parts: Sequence[WeightedBatch], guards: Sequence[Bound], changes: list[float]) -> bool:
+        """Take an optimiser step. Return False, with weights and optimiser as before, if a guard refuses the result.
+
+        The largest change of a token is added to ``changes`` where there is a guard to read it.
+        """
         if not guards:
             self.optimizer.step()
             return True
         weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
         before = [weight.detach().clone() for weight in weights], copy.deepcopy(self.optimizer.state_dict())
         self.optimizer.step()
-        changes = []
+        moved = []
         for part in parts:
             sampled = (part.weight != 0) & part.batch.written_by(Origin.POLICY, Origin.COPY)
             logp = self.forward.measure(self.model, part.batch).logp
-            changes.append((logp - part.batch.logp_mu)[sampled].abs())
-        change = torch.cat(changes)
+            moved.append((logp - part.batch.logp_mu)[sampled].abs())
+        change = torch.cat(moved)
+        changes.append(float(change.max()) if len(change) else 0.0)
         if all(guard(change) for guard in guards):
             return True
         with torch.no_grad():

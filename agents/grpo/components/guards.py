@@ -69,7 +69,8 @@ def max_token_change(change_t: Tensor, limit: float = 3.0, quantile: float = 1.0
     """Reads the change of each token after the update, [T] nats: its ``quantile`` (1: the largest) is at most
     ``limit``, or else weights and optimiser go back to what they were before the update.
 
-    A trust region on single tokens, where PPO's early stopping bounds the mean KL. It costs one forward pass an update.
+    A trust region on single tokens, where PPO's early stopping bounds the mean KL. It costs one forward pass an update;
+    "token_change" in ``metrics.jsonl`` is the largest change, those that were taken back included.
     """
     check_number("limit", limit, 0)
     check_number("quantile", quantile, 0, 1)

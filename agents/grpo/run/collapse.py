@@ -21,7 +21,7 @@ from .health import StepSigns
 
 MEMORY = 10
 """Windows of earlier steps among which the best is sought."""
-EPISODES = 128
+EPISODES = 64
 """Episodes, about, that are played to tell a collapse from harder tasks."""
 LEAST = 0.1
 """Success below which nothing can be seen to fall."""
