@@ -195,7 +195,9 @@ class TrainConfig:
         final_episodes: episodes of the evaluations before the first and after the last step.
         checkpoint_every: steps between checkpoints. The policy of the best evaluation so far is kept besides.
         patience: when a run that cannot learn ends.
-        collapse: when a run has lost what it could do, and whether it goes back.
+        collapse: whether a run that has lost what it could do goes back. It has if the mean success of its last steps
+            lies far below the best of the ten windows of steps before, and, as the teacher may have made tasks harder,
+            success on tasks of those steps, played anew, has fallen as far, beyond 95 % intervals. It always says so.
         keep_trajectories: episodes a step that are written out in full.
         track: where figures go beside the run folder: registered trackers, "tensorboard" and "wandb" among them.
         device: "auto" (a GPU where there is one), "cpu", "cuda" or "cuda:1".
