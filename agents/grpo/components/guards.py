@@ -65,7 +65,7 @@ def at_most(statistics: Mapping[str, float], statistic: str = "approx_kl", limit
 
 @GUARDS.register("max_token_change")
 @needs("after_update")
-def max_token_change(change_t: Tensor, limit: float = 3.0, quantile: float = 1.0) -> bool:
+def max_token_change(change_t: Tensor, limit: float = 1.0, quantile: float = 1.0) -> bool:
     """Reads the change of each token after the update, [T] nats: its ``quantile`` (1: the largest) is at most
     ``limit``, or else weights and optimiser go back to what they were before the update.
 
