@@ -68,7 +68,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         Path | None,
         None,
         "Continue the run in this folder from its newest checkpoint. Only --steps may be given with it, to go further, "
-        "and --patience.",
+        "--patience and --collapse.",
     ),
 }
 """Options beside those of the configuration: name -> (type, default, help)."""

@@ -164,6 +164,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "max_clip_bias": (f"{HOT} --regularisers clip_bias", "max_clip_bias(limit=0.0)"),
         "max_clip_fraction": (HOT, "max_clip_fraction(limit=0.0)"),
         "max_kl": (UPDATES, "max_kl(limit=0.0)"),
+        "max_token_change": (UPDATES, "max_token_change(limit=0.0)"),
         "min_ess": (UPDATES, "min_ess(share=1.0)"),
     },
 }

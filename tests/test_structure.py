@@ -23,7 +23,7 @@ LEARNER = (
     {"objective"},
     {"rollouts"},
     {"run", "measures", "proposals"},
-    {"collection", "update", "warmup"},
+    {"collection", "update", "warmup", "evaluations"},
     {"learner"},
 )
 """Files and folders of the learner: each may import those of its own line and of the lines above it."""

@@ -113,6 +113,33 @@ class Patience:
 
 
 @dataclass(frozen=True)
+class Collapse:
+    """What counts as a collapse, by which the policy loses what it could do, and how often the run goes back.
+
+    It is suspected when the mean success of the last steps has fallen far below the best of the ten windows before
+    them. Tasks of those earlier steps are then played anew, as harder tasks are no collapse: it is one if success on
+    them has fallen as far, beyond 95 % intervals. It is always reported.
+
+    Attributes:
+        returns: how often the run goes back to its last checkpoint from before a collapse (policy, optimiser and
+            teacher; steps count on, so that the episodes are others); 0: never.
+        fall: share of the success that must be lost, between 0 and 1.
+        window: steps over which success is averaged.
+    """
+
+    returns: int = 0
+    fall: float = 0.5
+    window: int = 5
+
+    def check(self) -> None:
+        """Raise InputError for a value out of range. Not on construction: the command line would wrap the sentence."""
+        check_count("collapse.returns", self.returns, 0)
+        check_count("collapse.window", self.window, 1, "steps")
+        if not 0 < self.fall < 1:
+            raise InputError(f"collapse.fall must be a share between 0 and 1, not {self.fall}.")
+
+
+@dataclass(frozen=True)
 class TrainConfig:
     """A run is a function of this record (bit for bit on a CPU).
 
@@ -168,6 +195,9 @@ class TrainConfig:
         final_episodes: episodes of the evaluations before the first and after the last step.
         checkpoint_every: steps between checkpoints. The policy of the best evaluation so far is kept besides.
         patience: when a run that cannot learn ends.
+        collapse: whether a run that has lost what it could do goes back. It has if the mean success of its last steps
+            lies far below the best of the ten windows of steps before, and, as the teacher may have made tasks harder,
+            success on tasks of those steps, played anew, has fallen as far, beyond 95 % intervals. It always says so.
         keep_trajectories: episodes a step that are written out in full.
         track: where figures go beside the run folder: registered trackers, "tensorboard" and "wandb" among them.
         device: "auto" (a GPU where there is one), "cpu", "cuda" or "cuda:1".
@@ -218,6 +248,7 @@ class TrainConfig:
     final_episodes: int = 500
     checkpoint_every: int = 50
     patience: Patience = field(default_factory=Patience)
+    collapse: Collapse = field(default_factory=Collapse)
     keep_trajectories: int = 8
     track: tuple[str, ...] = ("tensorboard",)
     device: str = "auto"
@@ -235,6 +266,7 @@ class TrainConfig:
         self.warmup.check()
         self.requests.check()
         self.patience.check()
+        self.collapse.check()
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is not None and value < least:
@@ -296,7 +328,9 @@ class TrainConfig:
 def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
     """The entries of the inner records beside the others, under names as the command line has them."""
     inner = {
-        f"{part}.{name}": value for part in ("warmup", "patience", "requests") for name, value in data[part].items()
+        f"{part}.{name}": value
+        for part in ("warmup", "patience", "collapse", "requests")
+        for name, value in data[part].items()
     }
     return {name: value for name, value in data.items() if name not in _RECORDS} | inner | data["stages"]
 
@@ -304,6 +338,7 @@ def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
 _RECORDS: dict[str, type[Any]] = {
     "warmup": WarmUp,
     "patience": Patience,
+    "collapse": Collapse,
     "stages": Stages,
     "requests": RequestSettings,
 }

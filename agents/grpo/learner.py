@@ -7,42 +7,40 @@ that it would have taken without the interruption.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from ... import teachers
 from ...errors import InputError
-from ..episodes import EpisodePlan
 from ..evaluation_report import Report
 from ..language.decoder import context_limit
 from ..language.model import LanguageModel, resolve_device
 from ..lookup import find_agent
 from .batch.packing import PACKERS
-from .collection import EVALUATION, Collector, check_room, derive_seed, token_limits
+from .collection import Collector, check_room, token_limits
 from .config import TrainConfig, read_schedule
+from .evaluations import Evaluations
 from .objective.dry_run import dry_run
-from .objective.notices import choose_anchor, recipe_notices
+from .objective.notices import apply_overrides, recipe_notices
 from .objective.objective import Objective
 from .optimizers import learning_rate
 from .proposals.requests import check_requests_known
 from .proposals.rewriting import Rewriter
-from .recipes import RECIPES, Recipe
-from .rollouts.environments import Environments
-from .rollouts.player import Player
-from .run.blend import environment_of, join_evaluations, summarise_environments
+from .recipes import RECIPES
+from .run.blend import summarise_environments
+from .run.collapse import SuccessWatch
 from .run.defaults import describe_defaults
-from .run.folder import RunFolder, checkpoint_errors, newest_checkpoint
+from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint
 from .run.health import DeadRun, Health, StepSigns
-from .run.logs import evaluation_row, phase_rates, proposal_row, step_summary, trajectory_row
+from .run.logs import phase_rates, proposal_row, step_summary, trajectory_row
 from .run.models import add_missing_adapters, load_policy, load_teacher
 from .run.observers import Notices, TrainingProgress
 from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
-from .run.validation import AT_ONCE, evaluate_policy
 from .update import Update
 from .warmup import Syllabus, measure_variance, warm_up
 
@@ -67,8 +65,8 @@ class Learner:
         self.config = config
         self.recipe = apply_overrides(RECIPES[config.recipe], config)
         distils = config.teacher_model is not None
-        self._splits: dict[str, Environments] = {}
-        self.environments = self._split("train")
+        self.evaluations = Evaluations(config)
+        self.environments = self.evaluations.environments("train")
         supplies = self.environments.supplies
         dry_run(self.recipe, samples=config.samples, steps=config.steps, teacher_model=distils, extras=supplies)
         if config.warmup.most_steps(config.model):
@@ -96,6 +94,7 @@ class Learner:
         self.rewriter = Rewriter(config.requests, None if rewriter == "policy" else find_agent(rewriter))
         self._schedule = read_schedule(config.lr_schedule, config.lr_end)
         self.health = Health(config.patience)
+        self.collapse = SuccessWatch(config.collapse)
         self.step = 0
         self._stop = False
         self._trackers: list[Tracker] = []
@@ -116,8 +115,8 @@ class Learner:
         """Continue a run from its newest checkpoint, or from the start where it has none.
 
         Args:
-            config: the configuration that the caller expects; only ``steps`` may differ, by being larger, and
-                ``patience``.
+            config: the configuration that the caller expects; only ``steps`` may differ, by being larger,
+                ``patience`` and ``collapse``.
 
         Raises:
             InputError: the folder holds no run, or one of another configuration.
@@ -126,7 +125,7 @@ class Learner:
         if config is not None:
             device = saved.device if config.device == "auto" else config.device
             config = dataclasses.replace(config, threads=config.threads or saved.threads, device=device)
-            free = {"steps": saved.steps, "patience": saved.patience}
+            free = {"steps": saved.steps, "patience": saved.patience, "collapse": saved.collapse}
             if differences := dataclasses.replace(config, **free).differences(saved):
                 raise InputError(
                     f"{str(path)!r} was started with another configuration ({'; '.join(differences)}); "
@@ -215,17 +214,22 @@ class Learner:
             self.language = add_missing_adapters(config, self.language)
             self._prepare()
             self._evaluate(watch, config.final_episodes)
+            self.collapse.add_checkpoint(0)
             self._save()
         while self.step < config.steps:
             metrics = self._train_step(watch)
             last = self.step == config.steps
             self._check_health(metrics, last)
+            returned = self._check_collapse()
             if last:
                 metrics["validation"] = self._evaluate(watch, config.final_episodes)
             elif config.eval_every and self.step % config.eval_every == 0:
                 metrics["validation"] = self._evaluate(watch, config.eval_episodes)
             self.update.move_reference(self.step, metrics)
-            if last or self._stop or self.step % config.checkpoint_every == 0:
+            regular = returned or self.step % config.checkpoint_every == 0
+            if regular:
+                self.collapse.add_checkpoint(self.step)
+            if regular or last or self._stop:
                 self._save()
             if self._stop and not last:
                 return False
@@ -285,6 +289,31 @@ class Learner:
         if last:
             self._notices.add(self.step, "health", *self.health.conclude())
 
+    def _check_collapse(self) -> bool:
+        """Report a collapse. Return True if the run has gone back to a checkpoint from before it: policy, optimiser,
+        teacher and components are those of the time, while steps, and so random numbers, go on.
+        """
+        play_again = functools.partial(self.evaluations.play_again, self.language, self.step)
+        back, sentences = self.collapse.check(self.step, self._signs, self.folder, play_again)
+        self._notices.add(self.step, "health", *sentences)
+        if back is None:
+            return False
+        earlier = Learner(self.config)
+        earlier._restore(find_checkpoint(self.folder.path, str(back)))
+        for name in (
+            "evaluations",
+            "environments",
+            "teacher",
+            "objective",
+            "rewriter",
+            "language",
+            "update",
+            "collector",
+        ):
+            setattr(self, name, getattr(earlier, name))
+        self.health.restart()
+        return True
+
     def _opening_notices(self) -> list[str]:
         """What was chosen for the run, and what of its recipe has no effect."""
         chosen = [] if self.config.model == "tiny" else [describe_defaults(self.config)]
@@ -301,41 +330,10 @@ class Learner:
             greedy: take the likeliest tokens, instead of sampling at the training temperature.
             family: of several environments, the name of the one to evaluate on; None draws them by their weights.
         """
-        config = self.config
-        environments = self._split(split)
-        env = environments.take()
-        axes = None if family is None else {"env": [family]}
-        plan = EpisodePlan(env, family or " ".join(config.envs), episodes, seed, None, axes)
-        environments.give_back(env)
-        engine = self.language.engine(min(AT_ONCE, episodes), config.context, config.fp32_head)
-        engine.seed(derive_seed(config.seed, EVALUATION, self.step, seed))
-        player = Player(
-            environments,
-            engine,
-            self.language.renderer,
-            token_limits(config),
-            config.temperature,
-            np.random.default_rng([config.seed, EVALUATION, self.step, seed]),
-        )
-        return evaluate_policy(player, plan, split, greedy)
-
-    def _split(self, split: str) -> Environments:
-        """The environments that draw from a split."""
-        if split not in self._splits:
-            env_id, options = environment_of(self.config)
-            self._splits[split] = Environments(env_id, split=split, **options)
-        return self._splits[split]
+        return self.evaluations.evaluate(self.language, self.step, episodes, seed, split, greedy, family)
 
     def _evaluate(self, watch: Callable[[TrainingProgress], None], episodes: int) -> float:
-        rows = {
-            family: evaluation_row(
-                self.step,
-                self.evaluate(episodes, family=family),
-                self.evaluate(episodes, family=family, greedy=True),
-            )
-            for family in self.environments.families or (None,)
-        }
-        row = rows[None] if None in rows else join_evaluations({str(family): row for family, row in rows.items()})
+        row = self.evaluations.row(self.language, self.step, episodes)
         self.folder.append("evaluations", [row])
         for tracker in self._trackers:
             tracker.log(self.step, evaluation_values(row))
@@ -383,7 +381,8 @@ class Learner:
             self.collector.prepare_streams()
 
     def _save(self) -> None:
-        with self.folder.checkpoint(self.step) as place:
+        keep = self.collapse.checkpoints if self.config.collapse.returns else ()
+        with self.folder.checkpoint(self.step, keep) as place:
             self.language.save(place)
             self.update.save(place)
             state = {
@@ -391,6 +390,7 @@ class Learner:
                 "teacher": self.teacher.state_dict(),
                 "objective": self.objective.state_dict(),
                 "health": self.health.state_dict(),
+                "collapse": self.collapse.state_dict(),
             }
             if collector := self.collector.state_dict():
                 state["collector"] = collector
@@ -407,14 +407,7 @@ class Learner:
             self.teacher.load_state_dict(state["teacher"])
             self.objective.load_state_dict(state["objective"])
             self.collector.load_state_dict(state.get("collector", {}))
-            if "health" in state:  # not in checkpoints of earlier versions
-                self.health.load_state_dict(state["health"])
+            for name in ("health", "collapse"):
+                if name in state:  # not in checkpoints of earlier versions
+                    getattr(self, name).load_state_dict(state[name])
             self.step = int(state["step"])
-
-
-def apply_overrides(recipe: Recipe, config: TrainConfig) -> Recipe:
-    """Apply the configuration's overrides to a recipe."""
-    recipe = recipe.with_(**config.stages.replacements())
-    anchor = choose_anchor(recipe, config)
-    recipe = recipe if anchor == recipe.anchor else dataclasses.replace(recipe, anchor=anchor)
-    return recipe if config.kl is None else recipe.with_kl(config.kl)

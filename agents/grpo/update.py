@@ -6,6 +6,7 @@ mini-batches, so that one optimiser step trains on a part of each.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,9 +20,10 @@ from ..language.adapters import BaseOnly
 from .batch.batch import Batch, collate
 from .batch.forward import Forward
 from .batch.tally import Tally
-from .batch.trajectory import Group
+from .batch.trajectory import Group, Origin
 from .config import TrainConfig
 from .measures.influence import gradient_products
+from .objective.binding import Bound
 from .objective.loss import WeightedBatch, accumulate_gradients
 from .objective.notices import updates_per_batch
 from .objective.objective import Objective
@@ -93,9 +95,12 @@ class Update:
             group["lr"] = rate
         tally = Tally()
         norms: list[float] = []
+        changes: list[float] = []
         skipped = nonfinite = 0
         prepared = self._prepare(groups, streams)
         self.has_signal = any(_has_signal(part) for parts in prepared for part in parts)
+        after = [guard for guard in self.objective.guards if "after_update" in guard.needs]
+        before = [guard for guard in self.objective.guards if "after_update" not in guard.needs]
         for _ in range(self.epochs):
             for parts in prepared:
                 step = self._accumulate(parts)
@@ -103,8 +108,11 @@ class Update:
                     continue
                 tally.merge(step)
                 norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
-                if torch.isfinite(norm) and all(guard(step.means()) for guard in self.objective.guards):
-                    self.optimizer.step()
+                if (
+                    torch.isfinite(norm)
+                    and all(guard(step.means()) for guard in before)
+                    and self._step(parts, after, changes)
+                ):
                     norms.append(float(norm))
                 else:
                     skipped += 1
@@ -117,7 +125,8 @@ class Update:
             part.refresh().follow(self.model)
         norm = float(np.mean(norms)) if norms else 0.0
         figures: dict[str, float] = {"grad_norm": norm, "updates": len(norms), "skipped_updates": skipped, "lr": rate}
-        return tally, figures | ({"nonfinite_updates": nonfinite} if nonfinite else {})
+        figures |= {"nonfinite_updates": nonfinite} if nonfinite else {}
+        return tally, figures | ({"token_change": max(changes)} if changes else {})
 
     def balance(self, groups: Sequence[Group]) -> dict[str, float]:
         """Let rewards that follow the gradients of their objectives learn from a step's episodes, before the policy
@@ -201,6 +210,32 @@ class Update:
                     model.train_early(batch, self.forward)
                 batch = batch.with_(**model.measure(batch, self.forward))
         return batch
+
+    def _step(self, parts: Sequence[WeightedBatch], guards: Sequence[Bound], changes: list[float]) -> bool:
+        """Take an optimiser step. Return False, with weights and optimiser as before, if a guard refuses the result.
+
+        The largest change of a token is added to ``changes`` where there is a guard to read it.
+        """
+        if not guards:
+            self.optimizer.step()
+            return True
+        weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
+        before = [weight.detach().clone() for weight in weights], copy.deepcopy(self.optimizer.state_dict())
+        self.optimizer.step()
+        moved = []
+        for part in parts:
+            sampled = (part.weight != 0) & part.batch.written_by(Origin.POLICY, Origin.COPY)
+            logp = self.forward.measure(self.model, part.batch).logp
+            moved.append((logp - part.batch.logp_mu)[sampled].abs())
+        change = torch.cat(moved)
+        changes.append(float(change.max()) if len(change) else 0.0)
+        if all(guard(change) for guard in guards):
+            return True
+        with torch.no_grad():
+            for weight, old in zip(weights, before[0], strict=True):
+                weight.copy_(old)
+        self.optimizer.load_state_dict(before[1])
+        return False
 
     def _accumulate(self, parts: Sequence[WeightedBatch]) -> Tally | None:
         """Accumulate the gradients of a mini-batch's parts. Return None if no episode is trained."""

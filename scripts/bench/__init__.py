@@ -7,6 +7,7 @@ examples:
   palaestra bench learner --setup
   palaestra bench learner --markdown table.md
   palaestra bench sandbox --peer-python /path/to/venv/bin/python
+  palaestra bench stability --streams 1 --only as-it-was no-kl lr-3e-4
   palaestra bench verifiers
   palaestra bench verifiers --json verifiers.json --failures
   palaestra bench verifiers --peer-python /path/to/venv/bin/python
@@ -30,6 +31,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "sandbox.command",
         "runs of programs per second and their latency, against a cold interpreter and peers",
     ),
+    "stability": ("stability", "what makes a small run lose what it could do, one factor at a time"),
     "teachers": ("teachers.command", "teachers compared on simulated and real students, with a report"),
     "verifiers": ("verifiers.command", "right and wrong verdicts, and time, over the labelled sheet"),
 }

@@ -116,7 +116,7 @@ def test_help_shows_examples_and_options_in_groups(capsys):
     assert caught.value.code == 0
     text = capsys.readouterr().out
     assert "palaestra train --resume runs/first" in text
-    for group in ("model options", "optimiser options", "stages options", "patience options"):
+    for group in ("model options", "optimiser options", "stages options", "patience options", "collapse options"):
         assert group in text
 
 

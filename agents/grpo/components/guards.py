@@ -1,16 +1,24 @@
-"""Guards: predicates that decide from statistics of the loss if an update is applied; skipped updates are logged.
+"""Guards: predicates that decide if an update is applied, from statistics of its loss before it, or from the change of
+the policy after it; updates that are skipped or taken back are counted.
 
-In: the means of the statistics of one optimiser batch, by name. The learner always reports "approx_kl", the mean k3
+Before: the means of the statistics of one optimiser batch, by name. The learner always reports "approx_kl", the mean k3
 estimate of KL(mu || pi) in nats, and "ess", the effective sample size of the episodes' ratios as a share of their
-number in [0, 1]; surrogates that clip report "clip_fraction". A statistic that is not a number stops the update.
+number in [0, 1]; surrogates that clip report "clip_fraction". A statistic that is not a number stops the update. With
+one update a batch on fresh samples the policy is still the sampler there, so that these say nothing of the update.
+
+After (a guard that needs "after_update"): |log pi - log mu| of each trained token that the policy sampled, in nats.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+
+from torch import Tensor
 
 from ....checks import check_number
 from ....errors import InputError
+from ..batch.scored import needs
 from ..recipes.stages import GUARDS
 
 
@@ -53,3 +61,18 @@ def max_clip_bias(statistics: Mapping[str, float], limit: float = 1 / 17.15) -> 
 def at_most(statistics: Mapping[str, float], statistic: str = "approx_kl", limit: float = 0.1) -> bool:
     """Reads any one statistic: at most ``limit``."""
     return _read_statistic(statistics, statistic) <= check_number("limit", limit)
+
+
+@GUARDS.register("max_token_change")
+@needs("after_update")
+def max_token_change(change_t: Tensor, limit: float = 1.0, quantile: float = 1.0) -> bool:
+    """Reads the change of each token after the update, [T] nats: its ``quantile`` (1: the largest) is at most
+    ``limit``, or else weights and optimiser go back to what they were before the update.
+
+    A trust region on single tokens, where PPO's early stopping bounds the mean KL. It costs one forward pass an update;
+    "token_change" in ``metrics.jsonl`` is the largest change, those that were taken back included.
+    """
+    check_number("limit", limit, 0)
+    check_number("quantile", quantile, 0, 1)
+    count = len(change_t)
+    return not count or float(change_t.kthvalue(max(math.ceil(quantile * count), 1)).values) <= limit

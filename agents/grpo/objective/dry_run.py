@@ -52,7 +52,7 @@ def dry_run(
         for number, weighted in enumerate(parts):
             _score(recipe, weighted, tally, f"stream{number}/" if number else "")
         for guard in objective.guards:
-            guard(tally.means())
+            guard(torch.zeros(1) if "after_update" in guard.needs else tally.means())
         _check_batch_factor(recipe, objective, batch)
     if samples == 1 and not _learns_from_single_episodes(objective):
         raise InputError(

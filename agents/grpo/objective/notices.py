@@ -1,7 +1,8 @@
-"""Notices: sentences on what a recipe does otherwise in a run than its paper, for the terminal and the report."""
+"""What a configuration makes of a recipe, and notices: sentences on what it does otherwise in a run than its paper."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Iterator
 
@@ -31,6 +32,14 @@ def choose_anchor(recipe: Recipe, config: TrainConfig) -> str:
     if config.stages.anchor is not None:
         return config.stages.anchor
     return "rescored" if recipe.anchor == "sampler" and config.dtype in HALF_PRECISION else recipe.anchor
+
+
+def apply_overrides(recipe: Recipe, config: TrainConfig) -> Recipe:
+    """Apply the configuration's overrides to a recipe."""
+    recipe = recipe.with_(**config.stages.replacements())
+    anchor = choose_anchor(recipe, config)
+    recipe = recipe if anchor == recipe.anchor else dataclasses.replace(recipe, anchor=anchor)
+    return recipe if config.kl is None else recipe.with_kl(config.kl)
 
 
 def recipe_notices(recipe: Recipe, config: TrainConfig) -> list[str]:

@@ -24,8 +24,8 @@ _MEASURED = frozenset(
     {"logp_old", "entropy", "logp_ref", "hidden", "head", "top_tokens", "prompt_logp", "prompt_divergence"}
 )
 """Measurements that every run can make for its components."""
-_LOSS_ONLY = frozenset({"batch", "every_row", "entropy_grad", "kl_ref", "anchor"})
-"""Needs that concern the loss alone; nothing has to be measured for them before."""
+_LOSS_ONLY = frozenset({"batch", "every_row", "entropy_grad", "kl_ref", "anchor", "after_update"})
+"""Needs that concern the loss and the update alone; nothing has to be measured for them before."""
 _RECORDED = frozenset({"logps"})
 """Needs of rewards that every trajectory holds: log-probabilities of the actions as sampled."""
 _ANCHORS = ("sampler", "policy", "rescored")

@@ -122,4 +122,5 @@ REFERENCES = _add(Stage("reference", "reference policy", "components.references"
 policy after an optimiser batch (1: is replaced by it), or None."""
 
 GUARDS = _add(Stage("guards", "guard", "components.guards", arguments=1, many=True))
-"""``(statistics, **params) -> bool``: True if an update is applied, by the means of its loss's statistics."""
+"""``(statistics, **params) -> bool``: True if an update is applied, by the means of its loss's statistics. A guard that
+needs "after_update" reads ``change_t`` [T], the nats by which each sampled token moved; False takes the update back."""

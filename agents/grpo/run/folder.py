@@ -11,7 +11,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def find_checkpoint(run: Path, which: str = "newest") -> Path:
         if newest is None:
             raise InputError(f"the run {str(run)!r} has no checkpoint yet; train it further or give a model folder.")
         return newest
-    steps = {str(int(path.name.removeprefix("step-"))): path for path in _checkpoints(run)}
+    steps = {str(_step_of(path)): path for path in _checkpoints(run)}
     if which not in steps:
         raise unknown_name(f"checkpoint of {str(run)!r}", which, ["newest", "best", *steps])
     return steps[which]
@@ -62,6 +62,10 @@ def _checkpoints(run: Path) -> list[Path]:
     """Complete checkpoints, oldest first."""
     found = [path for path in (run / "checkpoints").glob("step-*") if path.suffix != ".partial"]
     return sorted(found, key=lambda path: (len(path.name), path.name))
+
+
+def _step_of(checkpoint: Path) -> int:
+    return int(checkpoint.name.removeprefix("step-"))
 
 
 @contextmanager
@@ -140,6 +144,12 @@ class RunFolder:
             with (self.path / f"{log}.jsonl").open("a", encoding="utf-8") as file:
                 file.write(text)
 
+    def read(self, log: str, first: int, last: int) -> list[dict[str, Any]]:
+        """Rows of the steps from ``first`` to ``last`` of a log."""
+        path = self.path / f"{log}.jsonl"
+        rows = map(json.loads, _complete_rows(path)) if path.exists() else ()
+        return [row for row in rows if first <= row["step"] <= last]
+
     def rewind(self, step: int) -> None:
         """Drop log rows after ``step``, and a row that was cut off in the middle."""
         for log in LOGS:
@@ -150,13 +160,18 @@ class RunFolder:
                 )
 
     @contextmanager
-    def checkpoint(self, step: int) -> Iterator[Path]:
-        """Open a folder for a checkpoint; it is renamed when the block ends, and old checkpoints are removed."""
+    def checkpoint(self, step: int, keep: Collection[int] = ()) -> Iterator[Path]:
+        """Open a folder for a checkpoint; it is renamed when the block ends, and old checkpoints are removed.
+
+        Args:
+            keep: steps of the checkpoints to keep beside the newest.
+        """
         place = self.path / "checkpoints" / f"step-{step:06d}"
         with write_folder(place) as partial:
             yield partial
         for old in _checkpoints(self.path)[:-KEPT_CHECKPOINTS]:
-            shutil.rmtree(old)
+            if _step_of(old) not in keep:
+                shutil.rmtree(old)
 
     def best_success(self) -> float | None:
         """Success of the evaluation whose policy is kept as the best checkpoint; None if there is none."""

@@ -41,6 +41,7 @@ class StepSigns:
         no_signal: no trained token had an advantage.
         cut: share of the valid episodes that failed as a token budget cut them off.
         success: share of the valid episodes that succeeded; NaN if none was valid.
+        guided: the policy was given parts of solutions.
     """
 
     skipped: bool
@@ -48,6 +49,7 @@ class StepSigns:
     no_signal: bool
     cut: float
     success: float
+    guided: bool = False
 
     @classmethod
     def of(cls, groups: Sequence[Group], metrics: Mapping[str, Any], signal: bool) -> StepSigns:
@@ -68,6 +70,7 @@ class StepSigns:
             no_signal=not signal,
             cut=sum(cut) / count if count else 0.0,
             success=sum(t.success for t in valid) / count if count else math.nan,
+            guided=any(t.guided > 0 for t in valid),
         )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from .....checks import check_number
 from ...batch.scored import needs
 from ..loss_arrays import Statistics, regulariser
 from ..surrogates.ratios import bounded_exp, probability_ratio
@@ -41,9 +42,22 @@ def penalty(kl_t: Tensor, coefficient: Tensor | float, name: str = "kl") -> tupl
 
 @regulariser("kl_k3")
 @needs("every_row")
-def kl_k3(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
-    """exp(d) - d - 1, the low-variance estimate of KL(pi || ref) (GRPO, arXiv 2402.03300, eq. 4)."""
-    return penalty(k3(logp_ref_t - logp_t), coefficient)
+def kl_k3(
+    logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04, clip: float | None = None
+) -> tuple[Tensor, Statistics]:
+    """exp(d) - d - 1, the low-variance estimate of KL(pi || ref) (GRPO, arXiv 2402.03300, eq. 4).
+
+    A sampled token that pi finds unlikely and ref does not has a slope of exp(d) - 1, without a bound. ``clip``: the
+    largest value of a token, above which its slope is 0; verl, OpenRLHF and NeMo RL take 10, where d is 2.61 and the
+    slope 12.6 (or d = -11, and -1). None leaves it unbounded, as in the paper. "kl" reports the mean before clipping,
+    "kl_clipped" the share of the tokens that are clipped.
+    """
+    value = k3(logp_ref_t - logp_t)
+    penalties, statistics = penalty(value, coefficient)
+    if clip is None:
+        return penalties, statistics
+    most = check_number("clip", clip, above=0)
+    return coefficient * value.clamp(max=most), {**statistics, "kl_clipped": (value > most).to(value.dtype)}
 
 
 @regulariser("kl_k2")

@@ -6,8 +6,8 @@ import json
 
 import pytest
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
-from palaestra.agents.grpo.learner import Learner, apply_overrides
-from palaestra.agents.grpo.objective.notices import recipe_notices, updates_per_batch
+from palaestra.agents.grpo.learner import Learner
+from palaestra.agents.grpo.objective.notices import apply_overrides, recipe_notices, updates_per_batch
 from palaestra.agents.grpo.recipes import RECIPES, Stages
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from palaestra.agents.grpo.recipes.stages import REGULARISERS
+from palaestra.errors import InputError
 
 from ..tokens import slope, tokens  # isort: skip
 
@@ -73,6 +74,19 @@ def test_the_forward_estimate_has_value_and_gradient_of_the_forward_divergence()
     s = tokens(POLICY.log().tolist(), None, 0.0, logp_ref=REFERENCE.log().tolist())
     mean = (POLICY * torch.tensor(value("kl_forward", s, coefficient=1.0))).sum()
     assert mean.item() == pytest.approx((REFERENCE * (REFERENCE / POLICY).log()).sum().item())
+
+
+def test_a_clipped_k3_has_neither_value_nor_slope_beyond_its_bound():
+    # d = 2, 3, -12: exp(d) - d - 1 = 4.39, 16.09, 11.00, slope 1 - exp(d)
+    s = tokens([-3.0, -4.0, -1.0], None, 0.0, logp_ref=[-1.0, -1.0, -13.0])
+    assert value("kl_k3", s, coefficient=0.5, clip=10.0) == pytest.approx([0.5 * (math.exp(2) - 3), 5.0, 5.0])
+    assert slope(REGULARISERS["kl_k3"], s, coefficient=0.5, clip=10.0) == pytest.approx([0.5 * (1 - math.exp(2)), 0, 0])
+    assert slope(REGULARISERS["kl_k3"], s, coefficient=0.5)[1] == pytest.approx(0.5 * (1 - math.exp(3)))
+    stats = REGULARISERS["kl_k3"](s, clip=10.0).stats
+    assert stats["kl_clipped"] == (2, 3)
+    assert stats["kl"] == REGULARISERS["kl_k3"](s).stats["kl"]
+    with pytest.raises(InputError, match="clip must be a finite number above 0"):
+        REGULARISERS["kl_k3"](s, clip=0)
 
 
 def test_estimates_of_a_known_gap():

@@ -1,0 +1,107 @@
+"""Evaluations of a run's policy: on held-out tasks, and on tasks that it has trained on before.
+
+Every episode is played as in training. The random numbers depend on the run's seed and the step alone, so that an
+evaluation does not change the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..episodes import EpisodePlan
+from ..evaluation_report import Report
+from ..language.model import LanguageModel
+from .collection import EVALUATION, derive_seed, token_limits
+from .config import TrainConfig
+from .rollouts.environments import Environments
+from .rollouts.player import Player
+from .rollouts.starts import RolloutTask, Start
+from .run.blend import environment_of, join_evaluations
+from .run.logs import evaluation_row
+from .run.validation import AT_ONCE, evaluate_policy
+
+_AGAIN = 1 << 32
+"""Key of the random numbers of `Evaluations.play_again`, beyond every seed of an evaluation."""
+
+
+class Evaluations:
+    """Plays the evaluations of a run."""
+
+    def __init__(self, config: TrainConfig):
+        self.config = config
+        self._splits: dict[str, Environments] = {}
+
+    def environments(self, split: str) -> Environments:
+        """The environments that draw from a split."""
+        if split not in self._splits:
+            env_id, options = environment_of(self.config)
+            self._splits[split] = Environments(env_id, split=split, **options)
+        return self._splits[split]
+
+    def evaluate(
+        self,
+        language: LanguageModel,
+        step: int,
+        episodes: int,
+        seed: int = 0,
+        split: str = "test",
+        greedy: bool = False,
+        family: str | None = None,
+    ) -> Report:
+        """Evaluate on tasks spread evenly over the trained range of difficulty.
+
+        Args:
+            greedy: take the likeliest tokens, instead of sampling at the training temperature.
+            family: of several environments, the name of the one to evaluate on; None draws them by their weights.
+        """
+        environments = self.environments(split)
+        env = environments.take()
+        axes = None if family is None else {"env": [family]}
+        plan = EpisodePlan(env, family or " ".join(self.config.envs), episodes, seed, None, axes)
+        environments.give_back(env)
+        return evaluate_policy(self._player(language, step, seed, split, episodes), plan, split, greedy)
+
+    def row(self, language: LanguageModel, step: int, episodes: int) -> dict[str, Any]:
+        """Evaluate on the test split, sampled and greedy, each environment by itself; the row for the log."""
+        rows = {
+            family: evaluation_row(
+                step,
+                self.evaluate(language, step, episodes, family=family),
+                self.evaluate(language, step, episodes, family=family, greedy=True),
+            )
+            for family in self.environments("train").families or (None,)
+        }
+        return rows[None] if None in rows else join_evaluations({str(family): row for family, row in rows.items()})
+
+    def play_again(
+        self, language: LanguageModel, step: int, tasks: Sequence[Mapping[str, Any]], episodes: int
+    ) -> list[bool]:
+        """Play new training tasks with the parameters of earlier ones. Return the success of each valid episode.
+
+        Args:
+            tasks: parameters; as many episodes of each as fit into ``episodes``, at least one.
+        """
+        rng = np.random.default_rng([self.config.seed, EVALUATION, step, _AGAIN])
+        starts = [
+            Start(RolloutTask(params, int(rng.integers(2**31)), 1))
+            for params in tasks
+            for _ in range(max(episodes // len(tasks), 1))
+        ]
+        played = self._player(language, step, _AGAIN, "train", len(starts)).play(starts, at_once=AT_ONCE)
+        return [one.trajectory.success for one in played if one.trajectory.valid]
+
+    def _player(self, language: LanguageModel, step: int, seed: int, split: str, episodes: int) -> Player:
+        config = self.config
+        engine = language.engine(min(AT_ONCE, episodes), config.context, config.fp32_head)
+        engine.seed(derive_seed(config.seed, EVALUATION, step, seed))
+        return Player(
+            self.environments(split),
+            engine,
+            language.renderer,
+            token_limits(config),
+            config.temperature,
+            np.random.default_rng([config.seed, EVALUATION, step, seed]),
+        )

@@ -1,0 +1,190 @@
+"""Detection of a collapse: the policy has lost what it could do a few steps ago.
+
+Success in training also falls when the teacher makes tasks harder. So a fall is only suspected from it: the mean over
+the latest steps lies far below that over the best of the steps before. The tasks of those steps are then played anew.
+If the policy still succeeds on them the tasks have become harder; if not, the policy is at fault, and the run can go
+back to the last checkpoint of the time when it did.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...evaluation_report import share_interval, wilson_interval
+from ..config import Collapse
+from .folder import RunFolder
+from .health import StepSigns
+
+MEMORY = 10
+"""Windows of earlier steps among which the best is sought."""
+EPISODES = 64
+"""Episodes, about, that are played to tell a collapse from harder tasks."""
+LEAST = 0.1
+"""Success below which nothing can be seen to fall."""
+
+
+@dataclass(frozen=True)
+class Fall:
+    """A suspected collapse.
+
+    Attributes:
+        first, last: the earlier steps of the best success.
+        before: mean success there.
+        since, step: the latest steps.
+        now: mean success there.
+    """
+
+    first: int
+    last: int
+    before: float
+    since: int
+    step: int
+    now: float
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A collapse: success has fallen, and on tasks of the earlier steps too.
+
+    Attributes:
+        then: mean success on these tasks at the time.
+        again, episodes: on as many new episodes of them.
+        norm, at: the largest gradient norm since, and its step.
+    """
+
+    fall: Fall
+    then: float
+    again: float
+    episodes: int
+    norm: float
+    at: int
+
+    def __str__(self) -> str:
+        fall = self.fall
+        earlier = f"steps {fall.first}-{fall.last}"
+        return (
+            f"The policy has lost what it could do: success fell from {fall.before:.0%} ({earlier}) to {fall.now:.0%} "
+            f"(steps {fall.since}-{fall.step}), and on {self.episodes} new episodes of the tasks of {earlier} from "
+            f"{self.then:.0%} to {self.again:.0%}; the largest gradient norm since was {self.norm:.3g} (step {self.at})"
+        )
+
+
+PlayAgain = Callable[[Sequence[Mapping[str, Any]], int], list[bool]]
+"""(parameters of tasks, about how many episodes) -> success of each episode on new tasks of these parameters."""
+
+
+def confirm_fall(fall: Fall, folder: RunFolder, play_again: PlayAgain, share: float) -> Loss | None:
+    """Play the tasks of a fall's earlier steps anew. Return None if the policy still succeeds on them.
+
+    Args:
+        share: the part of the success that must be lost, beyond what two 95 % intervals leave open.
+    """
+    rows = [row for row in folder.read("proposals", fall.first, fall.last) if row["success"] is not None]
+    rows = [row for row in rows if not row.get("asked")][:EPISODES]
+    wins = play_again([row["params"] for row in rows], EPISODES) if rows else []
+    if not wins:
+        return None
+    then, now = share_interval([row["success"] for row in rows]), wilson_interval(sum(wins), len(wins))
+    if now.mean > (1 - share) * then.mean or now.high >= then.low:
+        return None
+    norms = [
+        (row["grad_norm"], row["step"]) for row in folder.read("metrics", fall.last, fall.step) if row["grad_norm"]
+    ]
+    return Loss(fall, then.mean, now.mean, len(wins), *max(norms, default=(0.0, fall.step)))
+
+
+class SuccessWatch:
+    """Success of the latest steps, the checkpoints that a run can go back to, and how often it did.
+
+    Args:
+        settings: see `Collapse`.
+    """
+
+    def __init__(self, settings: Collapse):
+        self.settings = settings
+        self.returned = 0
+        self.checkpoints: list[int] = []
+        """Steps of the checkpoints that a return may need, oldest first."""
+        self._success: deque[tuple[int, float]] = deque(maxlen=(MEMORY + 1) * settings.window)
+
+    def check(
+        self, step: int, signs: StepSigns, folder: RunFolder, play_again: PlayAgain
+    ) -> tuple[int | None, list[str]]:
+        """Add a step and look for a collapse.
+
+        Args:
+            play_again: see `PlayAgain`; called if one is suspected.
+
+        Returns:
+            (step of the checkpoint that the run is to go back to, or None; sentences about it).
+        """
+        # With parts of the solutions the policy could do more than without.
+        fall = None if signs.guided or math.isnan(signs.success) else self.observe(step, signs.success)
+        if fall is None:
+            return None, []
+        self.forget()
+        loss = confirm_fall(fall, folder, play_again, self.settings.fall)
+        if loss is None:
+            return None, []
+        back, sentence = self.respond(loss)
+        return back, [sentence]
+
+    def observe(self, step: int, success: float) -> Fall | None:
+        """Add the success of a step. Return the fall that it completes, if any."""
+        self._success.append((step, success))
+        size = self.settings.window
+        if len(self._success) < 2 * size:
+            return None
+        steps, values = zip(*self._success, strict=True)
+        means = [math.fsum(values[i : i + size]) / size for i in range(len(values) - size + 1)]
+        earlier = means[: len(means) - size]
+        best = max(range(len(earlier)), key=lambda i: (earlier[i], i))
+        before, now = means[best], means[-1]
+        if before < LEAST or now > (1 - self.settings.fall) * before:
+            return None
+        return Fall(steps[best], steps[best + size - 1], before, steps[-size], step, now)
+
+    def forget(self) -> None:
+        """Compare with later steps only: the tasks have become harder, or the policy is another."""
+        self._success.clear()
+
+    def add_checkpoint(self, step: int) -> None:
+        """Note a checkpoint; drop what no return can need any more."""
+        size = self.settings.window
+        if not self.checkpoints or step - self.checkpoints[-1] >= 2 * size:
+            self.checkpoints.append(step)
+        old = [each for each in self.checkpoints if each <= step - (MEMORY + 1) * size]
+        self.checkpoints = self.checkpoints[max(len(old) - 1, 0) :]
+
+    def respond(self, loss: Loss) -> tuple[int | None, str]:
+        """Choose what to do about a collapse.
+
+        Returns:
+            (step of the newest checkpoint from before the fall, if the run is to go back to it; a sentence). Then the
+            return is counted, and later checkpoints are forgotten.
+        """
+        sound = [step for step in self.checkpoints if step <= loss.fall.last] or self.checkpoints[:1]
+        most = self.settings.returns
+        if self.returned < most and sound:
+            self.returned += 1
+            self.checkpoints = sound
+            action = f"The run goes on from the checkpoint of step {sound[-1]}, return {self.returned} of {most}."
+            return sound[-1], f"{loss}. {action}"
+        used = f", of which it has used all {most}" if self.returned else ""
+        return None, (
+            f"{loss}. Lower --lr, hold the policy with --regularisers kl_full or --guards max_token_change, or let the "
+            f"run go back to its last good checkpoint with --collapse.returns{used}."
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """JSON-able."""
+        return {"returned": self.returned, "checkpoints": self.checkpoints, "success": list(self._success)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.returned, self.checkpoints = int(state["returned"]), [int(step) for step in state["checkpoints"]]
+        self._success.clear()
+        self._success.extend((int(step), float(success)) for step, success in state["success"])
