@@ -64,8 +64,8 @@ class DuckdbMemory:
             raise QueryError(f"The query is longer than {MAX_LENGTH:,} characters.")
         start = time.process_time()
         connection = self.connection
-        try:
-            with _interrupt(connection, start + limits.seconds):
+        with _interrupt(connection, start + limits.seconds):
+            try:
                 statements = duckdb.extract_statements(sql)
                 if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
                     raise QueryError("Only one SELECT statement is allowed.")
@@ -77,13 +77,16 @@ class DuckdbMemory:
                 finally:
                     with contextlib.suppress(duckdb.Error):
                         connection.execute("ROLLBACK")
-        except QueryError:
-            raise
-        except (duckdb.Error, MemoryError, RuntimeError, ValueError, OverflowError) as error:
-            if time.process_time() > start + limits.seconds:
-                raise TimeoutError(f"the query took more than {limits.seconds:g} s") from None
-            raise QueryError(f"The query fails: {_describe(error)}.") from None
+            except QueryError:
+                raise
+            except (duckdb.Error, MemoryError, ValueError, OverflowError) as error:
+                if time.process_time() > start + limits.seconds:
+                    raise TimeoutError(f"the query took more than {limits.seconds:g} s") from None
+                raise QueryError(f"The query fails: {_describe(error)}.") from None
         return QueryResult(columns, unify_rows(rows), time.process_time() - start)
+
+    def close(self) -> None:
+        self.connection.close()
 
 
 @contextlib.contextmanager

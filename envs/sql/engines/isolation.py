@@ -1,8 +1,8 @@
 """Queries in worker processes, for engines that could take the memory of this process or end it.
 
-A worker has a bound on its address space and writes no file. It stops a query at its deadline; one that does not stop is
-killed with its worker at `KILL_SHARE` of the deadline, measured in time of the processor, so that a busy machine makes
-no query late. The next query gets another worker.
+A worker has a bound on its address space and writes no file. It stops a query at its deadline. One that does not stop
+is killed with its worker soon after; the next query gets another worker. The deadline is in time of the processor, so
+that a busy machine makes no query late.
 """
 
 from __future__ import annotations

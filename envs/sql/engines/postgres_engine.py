@@ -68,9 +68,8 @@ class _Session:
                     f"CREATE DATABASE {self.name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
                 )
             self.owner = psycopg.connect(server, dbname=self.name, autocommit=True)
-            self.owner.execute(
-                f"REVOKE ALL ON DATABASE {self.name} FROM PUBLIC; REVOKE ALL ON SCHEMA public FROM PUBLIC"
-            )
+            self.owner.execute(f"REVOKE ALL ON DATABASE {self.name} FROM PUBLIC")
+            self.owner.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
             self.owner.execute(f"GRANT CONNECT ON DATABASE {self.name} TO {self.name}")
             self.owner.execute(_REVOKE_VOLATILE)
             self.reader: Connection[Any] = psycopg.connect(server, dbname=self.name, user=self.name, password=password)
@@ -123,9 +122,8 @@ class _Session:
         start = time.monotonic()
         try:
             with psycopg.RawCursor(self.reader) as cursor:
-                cursor.execute(
-                    f"SET LOCAL search_path TO {name}; SET LOCAL statement_timeout = {max(int(limits.seconds * 1e3), 1)}"
-                )
+                milliseconds = max(int(limits.seconds * 1e3), 1)
+                cursor.execute(f"SET LOCAL search_path TO {name}; SET LOCAL statement_timeout = {milliseconds}")
                 # A message in the extended protocol, which binary=True takes, holds one statement.
                 cursor.execute(b"DECLARE result NO SCROLL CURSOR FOR " + sql.encode(), binary=True)
                 found = cursor.stream(f"FETCH {limits.rows + 1} FROM result")

@@ -1,4 +1,4 @@
-"""A server of PostgreSQL: the one that PALAESTRA_POSTGRES names, or a private one that ends with the processes that use it.
+"""A server of PostgreSQL: the one that PALAESTRA_POSTGRES names, or a private one that ends with its users.
 
 A private server listens on a socket in a temporary folder only, which no other user can enter; it has a bound on the
 memory of each query, and forgets all. A shell keeps it: when the last process that holds the other end of a pipe is

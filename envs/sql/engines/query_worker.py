@@ -1,21 +1,26 @@
-"""The side of a worker process in `isolation`: loads databases, runs queries, and ends itself where one does not stop."""
+"""The worker's side of `isolation`: loads databases and runs queries, with a timer that ends one that does not stop."""
 
 from __future__ import annotations
 
 import base64
 import functools
 import signal
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....errors import InputError
 from ....rewards.verifiers.sql import Database, QueryError
 from .engine import QueryLimits, QueryResult
 
+if TYPE_CHECKING:
+    from .duckdb_memory import DuckdbMemory
+
 # Of the deadline, and seconds: when the system ends a worker whose query has not stopped.
 KILL_SHARE, KILL_SECONDS = 1.12, 0.02
-# Databases that a worker keeps.
-KEPT = 32
+# Databases of DuckDB that a worker keeps: as many as judge one answer. Each has threads, whose stacks take 70 MB of the
+# worker's address space.
+KEPT = 6
 
 
 def answer_query(job: dict[str, Any]) -> dict[str, Any]:
@@ -24,7 +29,14 @@ def answer_query(job: dict[str, Any]) -> dict[str, Any]:
     if source["image"] is not None:
         source["image"] = base64.b64decode(source["image"])
     try:
-        run = load_database(job["engine"], Database(**source), job["schema"])
+        database = Database(**source)
+        run: Callable[[str, QueryLimits], QueryResult]
+        if job["engine"] == "sqlite":
+            from .sqlite_engine import run_here
+
+            run = functools.partial(run_here, database, bound_memory=True)
+        else:
+            run = LOADED.load(database, job["schema"]).query
         signal.setitimer(signal.ITIMER_PROF, KILL_SHARE * limits.seconds + KILL_SECONDS)
         try:
             result = run(job["sql"], limits)
@@ -39,13 +51,22 @@ def answer_query(job: dict[str, Any]) -> dict[str, Any]:
         return {"error": "input", "message": str(error)}
 
 
-@functools.lru_cache(maxsize=KEPT)
-def load_database(engine: str, database: Database, schema: str | None) -> Callable[[str, QueryLimits], QueryResult]:
-    """Load a database and return the function that queries it."""
-    if engine == "sqlite":
-        from .sqlite_engine import run_here
+class _LoadedDatabases:
+    """The databases of DuckDB that were used last; the others are closed."""
 
-        return lambda sql, limits: run_here(database, sql, limits, bound_memory=True)
-    from .duckdb_memory import DuckdbMemory
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[Database, str | None], DuckdbMemory] = OrderedDict()
 
-    return DuckdbMemory(database, schema).query
+    def load(self, database: Database, schema: str | None) -> DuckdbMemory:
+        from .duckdb_memory import DuckdbMemory
+
+        key = (database, schema)
+        if key not in self._kept:
+            while len(self._kept) >= KEPT:
+                self._kept.popitem(last=False)[1].close()
+            self._kept[key] = DuckdbMemory(database, schema)
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+
+LOADED = _LoadedDatabases()

@@ -13,7 +13,7 @@ from typing import Any
 from ....rewards.verifiers.sql import Database, open_database
 from .engine import unify_value
 
-# The type of a column by its affinity in SQLite, which is known by a part of its declared type, the first that is found.
+# The type of a column by its affinity in SQLite, which the first of these parts in its declared type decides.
 _AFFINITIES = (("INT", "BIGINT"), ("CHAR", "TEXT"), ("CLOB", "TEXT"), ("TEXT", "TEXT"), ("DATE", "DATE"))
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
