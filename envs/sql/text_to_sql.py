@@ -120,7 +120,7 @@ class TextToSQL(Question):
         self.dialect = make_engine(engine).dialect
         if self.dialect != "sqlite":
             # Verifiers of rewards run queries in SQLite.
-            self.supplies = frozenset()
+            self.supplies = self.supplies - {"sql_reference"}
         self.seconds = check_number("seconds", seconds, low=0.01)
         self.sample_rows = check_count("sample_rows", sample_rows, low=0)
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from ....checks import check_count, check_number
 from ....registry import Registry
-from ....rewards.verifiers.sql import Database, ResultRows, round_floats
+from ....rewards.verifiers.sql import MAX_LENGTH, Database, QueryError, ResultRows, round_floats
 
 ENGINES: Registry[type[SqlEngine]] = Registry(
     "engine of SQL",
@@ -117,6 +117,14 @@ def make_engine(name: str) -> SqlEngine:
         InputError: no engine has this name.
     """
     return ENGINES[name]()
+
+
+def check_text(sql: str) -> None:
+    """Raise QueryError for a text that no engine reads as it stands."""
+    if len(sql) > MAX_LENGTH:
+        raise QueryError(f"The query is longer than {MAX_LENGTH:,} characters.")
+    if "\0" in sql or any("\ud800" <= letter <= "\udfff" for letter in sql):
+        raise QueryError("The query has a character that is no text.")
 
 
 def unify_rows(rows: Iterable[Sequence[Any]]) -> ResultRows:

@@ -14,7 +14,7 @@ from typing import Any
 from ....errors import InputError
 from ....rewards.verifiers.sql import Database, QueryError
 from ....rewards.verifiers.workers import WorkerFailure, WorkerPool
-from .engine import EngineFailure, QueryLimits, QueryResult
+from .engine import EngineFailure, QueryLimits, QueryResult, check_text
 
 ADDRESS_SPACE_MB = 1024
 # The longest wait for a worker's answer on a machine that is busy otherwise: seconds, and in deadlines.
@@ -36,6 +36,7 @@ def run_in_worker(engine: str, database: Database, schema: str | None, sql: str,
         QueryError, TimeoutError, EngineFailure: as `LoadedDatabase.query`.
         InputError: the worker could not load the database.
     """
+    check_text(sql)
     source = dataclasses.asdict(database)
     if database.image is not None:
         source["image"] = base64.b64encode(database.image).decode("ascii")

@@ -19,8 +19,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from ....errors import InputError, MissingExtra
-from ....rewards.verifiers.sql import MAX_LENGTH, Database, QueryError, fetch_rows
-from .engine import ENGINES, EngineFailure, QueryLimits, QueryResult, unify_rows
+from ....rewards.verifiers.sql import Database, QueryError, fetch_rows
+from .engine import ENGINES, EngineFailure, QueryLimits, QueryResult, check_text, unify_rows
 from .postgres_server import VARIABLE, check_server, find_server
 from .tables import quote, read_tables
 
@@ -203,8 +203,7 @@ class PostgresEngine:
 
     def query(self, database: Database, schema: str | None, sql: str, limits: QueryLimits) -> QueryResult:
         """Load a database, unless it is there, and run a query; as `LoadedDatabase.query`."""
-        if len(sql) > MAX_LENGTH:
-            raise QueryError(f"The query is longer than {MAX_LENGTH:,} characters.")
+        check_text(sql)
         if self._pid != os.getpid():
             # After a fork the connections are the parent's.
             self._pid, self._session, self._lock = os.getpid(), None, threading.Lock()

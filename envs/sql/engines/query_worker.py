@@ -51,22 +51,23 @@ def answer_query(job: dict[str, Any]) -> dict[str, Any]:
         return {"error": "input", "message": str(error)}
 
 
-class _LoadedDatabases:
-    """The databases of DuckDB that were used last; the others are closed."""
+class LoadedDatabases:
+    """The databases of DuckDB that were used last, each in an instance of its own."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[Database, str | None], DuckdbMemory] = OrderedDict()
 
     def load(self, database: Database, schema: str | None) -> DuckdbMemory:
+        """Return the instance with a database, which takes the place of the one that was not used for longest."""
         from .duckdb_memory import DuckdbMemory
 
         key = (database, schema)
         if key not in self._kept:
-            while len(self._kept) >= KEPT:
-                self._kept.popitem(last=False)[1].close()
-            self._kept[key] = DuckdbMemory(database, schema)
+            instance = self._kept.popitem(last=False)[1] if len(self._kept) == KEPT else DuckdbMemory()
+            instance.load(database, schema)
+            self._kept[key] = instance
         self._kept.move_to_end(key)
         return self._kept[key]
 
 
-LOADED = _LoadedDatabases()
+LOADED = LoadedDatabases()
