@@ -135,10 +135,10 @@ class TextToSQL(Question):
             drawn = draw_rows(plan.schema, seed)
             with contextlib.closing(make_database(plan.schema, drawn)) as connection:
                 query = self._draw_good_query(dice, plan, drawn, connection, params)
-            if query is None:
-                continue
-            tries += 1
-            witnesses = find_witnesses(query, plan.schema, drawn, seed)
+                if query is None:
+                    continue
+                tries += 1
+                witnesses = find_witnesses(query, plan.schema, drawn, connection, seed)
             if best is None or len(witnesses.survivors) < len(best.witnesses.survivors):
                 best, rows = QueryTask(plan, seed, query, witnesses), drawn
         plan, query = best.plan, best.query
