@@ -7,6 +7,7 @@ examples:
   palaestra bench learner --setup
   palaestra bench learner --markdown table.md
   palaestra bench sandbox --peer-python /path/to/venv/bin/python
+  palaestra bench sql --engines sqlite duckdb postgres
   palaestra bench verifiers
   palaestra bench verifiers --json verifiers.json --failures
   palaestra bench verifiers --peer-python /path/to/venv/bin/python
@@ -30,6 +31,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "sandbox.command",
         "runs of programs per second and their latency, against a cold interpreter and peers",
     ),
+    "sql": ("sql.command", "right and wrong verdicts on queries beside set comparison, and tasks per second"),
     "teachers": ("teachers.command", "teachers compared on simulated and real students, with a report"),
     "verifiers": ("verifiers.command", "right and wrong verdicts, and time, over the labelled sheet"),
 }

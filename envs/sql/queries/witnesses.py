@@ -6,6 +6,7 @@ are drawn, with the query's own constants among the values, until each near miss
 
 from __future__ import annotations
 
+import datetime
 import operator
 import re
 import sqlite3
@@ -185,7 +186,8 @@ def _values_around(condition: Condition, values: Sequence[Any]) -> list[Any]:
         return [value for value in values if value.startswith(condition.prefix)]
     if isinstance(condition, Within):
         low, high = values.index(condition.low), values.index(condition.high)
-        return [values[place % len(values)] for place in (low, high, (low + high) // 2, low - 1, high + 1)]
+        around = [values[place % len(values)] for place in (low, high, (low + high) // 2, low - 1, high + 1)]
+        return [*around, *_next_to(condition.low), *_next_to(condition.high)]
     if isinstance(condition, Compare) and isinstance(condition.left, YearOf):
         year = str(condition.right)
         return [value for value in values if value.startswith(year)][::8] + list(values[::30])
@@ -195,7 +197,8 @@ def _values_around(condition: Condition, values: Sequence[Any]) -> list[Any]:
             return [values[place]] * (2 if condition.operator == "=" else 1) + [values[place - 1]]
         step = 1 if condition.operator in (">", ">=") else -1
         last = len(values) - 1
-        return [values[place], *(values[min(max(place + step * far, 0), last)] for far in (1, 2, -1))]
+        around = [values[min(max(place + step * far, 0), last)] for far in (1, 2, -1)]
+        return [values[place], *around, *_next_to(condition.right)]
     if isinstance(condition, Compare) and condition.operator == "=":
         # The least or the greatest value of the column.
         function = condition.right.columns[0].function
@@ -203,3 +206,12 @@ def _values_around(condition: Condition, values: Sequence[Any]) -> list[Any]:
     if _is_with_mean(condition):
         return [values[len(values) // 3], values[-1]]
     return []
+
+
+def _next_to(value: Any) -> list[Any]:
+    """List the values right below and above a number or date: those that another constant would tell apart from it."""
+    if isinstance(value, str):
+        day = datetime.date.fromisoformat(value)
+        return [str(day + datetime.timedelta(days=days)) for days in (-1, 1)]
+    step = 1 if isinstance(value, int) else 0.01
+    return [round(value - step, 2), round(value + step, 2)]
