@@ -127,6 +127,8 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
 def _aggregate_changes(node: AggregateOf, schema: Schema) -> Iterator[tuple[str, AggregateOf]]:
     if node.function in _AGGREGATES:
         yield "aggregate", replace(node, function=_AGGREGATES[node.function])
+        if node.function in ("SUM", "AVG"):
+            yield "aggregate", replace(node, distinct=True)
     elif node.column:
         if node.column.name != schema[node.column.table].key:
             yield "aggregate", replace(node, distinct=not node.distinct)

@@ -204,7 +204,9 @@ def _values_around(condition: Condition, values: Sequence[Any]) -> list[Any]:
         function = condition.right.columns[0].function
         return [values[0 if function == "MIN" else -1], values[len(values) // 2]]
     if _is_with_mean(condition):
-        return [values[len(values) // 3], values[-1]]
+        # Neighbours in the middle: a small change of the mean changes which of them are beyond it.
+        middle = len(values) // 2
+        return [*values[max(middle - 2, 0) : middle + 2], values[0], values[-1]]
     return []
 
 
