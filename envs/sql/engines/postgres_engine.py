@@ -54,6 +54,7 @@ class _Session:
         self.name = f"palaestra_{secrets.token_hex(8)}"
         self.loaded: OrderedDict[tuple[Database, str | None], str] = OrderedDict()
         self.open_to_reader = ""
+        self.connections = contextlib.ExitStack()
         password = secrets.token_hex(16)
         try:
             with psycopg.connect(server, autocommit=True) as first:
@@ -67,15 +68,23 @@ class _Session:
                 first.execute(
                     f"CREATE DATABASE {self.name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
                 )
-            self.owner = psycopg.connect(server, dbname=self.name, autocommit=True)
+            self.owner = self._connect(autocommit=True)
             self.owner.execute(f"REVOKE ALL ON DATABASE {self.name} FROM PUBLIC")
             self.owner.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
             self.owner.execute(f"GRANT CONNECT ON DATABASE {self.name} TO {self.name}")
             self.owner.execute(_REVOKE_VOLATILE)
-            self.reader: Connection[Any] = psycopg.connect(server, dbname=self.name, user=self.name, password=password)
+            self.reader = self._connect(user=self.name, password=password)
             self.reader.read_only, self.reader.prepare_threshold = True, None
         except psycopg.Error as error:
+            self.close()
             raise EngineFailure(f"the server of {VARIABLE}={server!r} does not work: {error}") from None
+
+    def _connect(self, **options: Any) -> Connection[Any]:
+        import psycopg
+
+        connection = psycopg.connect(self.server, dbname=self.name, **options)
+        self.connections.callback(connection.close)
+        return connection
 
     def load(self, database: Database, schema: str | None) -> str:
         """Return the name of the schema that holds a database."""
@@ -144,8 +153,7 @@ class _Session:
     def close(self) -> None:
         import psycopg
 
-        self.reader.close()
-        self.owner.close()
+        self.connections.close()
         with contextlib.suppress(psycopg.Error), psycopg.connect(self.server, autocommit=True) as last:
             _drop(last, self.name)
 
@@ -203,6 +211,8 @@ class PostgresEngine:
 
     def query(self, database: Database, schema: str | None, sql: str, limits: QueryLimits) -> QueryResult:
         """Load a database, unless it is there, and run a query; as `LoadedDatabase.query`."""
+        import psycopg
+
         check_text(sql)
         if self._pid != os.getpid():
             # After a fork the connections are the parent's.
@@ -212,10 +222,12 @@ class PostgresEngine:
                 try:
                     self._session = self._session or _Session(find_server())
                     return self._session.query(self._session.load(database, schema), sql, limits)
-                except EngineFailure:
-                    self._session = None
+                except (EngineFailure, psycopg.OperationalError, psycopg.InterfaceError) as error:
+                    if self._session is not None:
+                        self._session.close()
+                        self._session = None
                     if last:
-                        raise
+                        raise EngineFailure(str(error)) from error
         raise AssertionError
 
     def _close(self) -> None:
