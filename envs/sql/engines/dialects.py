@@ -26,11 +26,12 @@ def translate_query(query: str, dialect: str) -> str:
         return query
     try:
         import sqlglot
+        from sqlglot.errors import SqlglotError
     except ImportError:
         raise MissingExtra(f"the translation of queries to {dialect!r}", "sql") from None
     try:
         return sqlglot.transpile(translate_years(query), read="sqlite", write=dialect)[0]
-    except sqlglot.errors.SqlglotError as error:
+    except SqlglotError as error:
         raise InputError(f"the query {query[:100]!r} cannot be translated to {dialect!r}: {error}.") from None
 
 

@@ -16,16 +16,13 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....errors import InputError, MissingExtra
 from ....rewards.verifiers.sql import Database, QueryError, fetch_rows
 from .engine import ENGINES, EngineFailure, QueryLimits, QueryResult, check_text, unify_rows
 from .postgres_server import VARIABLE, check_server, find_server
 from .tables import quote, read_tables
-
-if TYPE_CHECKING:
-    from psycopg import Connection
 
 # Loaded databases that stay on the server for later queries.
 KEPT = 64
@@ -57,6 +54,7 @@ class _Session:
         self.connections = contextlib.ExitStack()
         password = secrets.token_hex(16)
         try:
+            first: Any
             with psycopg.connect(server, autocommit=True) as first:
                 if first.execute("SHOW is_superuser").fetchone() != ("on",):
                     raise InputError(f"the role of {VARIABLE} must be a superuser, which makes roles and databases.")
@@ -68,18 +66,18 @@ class _Session:
                 first.execute(
                     f"CREATE DATABASE {self.name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
                 )
-            self.owner = self._connect(autocommit=True)
+            self.owner: Any = self._connect(autocommit=True)
             self.owner.execute(f"REVOKE ALL ON DATABASE {self.name} FROM PUBLIC")
             self.owner.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
             self.owner.execute(f"GRANT CONNECT ON DATABASE {self.name} TO {self.name}")
             self.owner.execute(_REVOKE_VOLATILE)
-            self.reader = self._connect(user=self.name, password=password)
+            self.reader: Any = self._connect(user=self.name, password=password)
             self.reader.read_only, self.reader.prepare_threshold = True, None
         except psycopg.Error as error:
             self.close()
             raise EngineFailure(f"the server of {VARIABLE}={server!r} does not work: {error}") from None
 
-    def _connect(self, **options: Any) -> Connection[Any]:
+    def _connect(self, **options: Any) -> Any:
         import psycopg
 
         connection = psycopg.connect(self.server, dbname=self.name, **options)
@@ -130,6 +128,7 @@ class _Session:
             self.open_to_reader = name
         start = time.monotonic()
         try:
+            cursor: Any
             with psycopg.RawCursor(self.reader) as cursor:
                 milliseconds = max(int(limits.seconds * 1e3), 1)
                 cursor.execute(f"SET LOCAL search_path TO {name}; SET LOCAL statement_timeout = {milliseconds}")
@@ -158,7 +157,7 @@ class _Session:
             _drop(last, self.name)
 
 
-def _drop(connection: Connection[Any], name: str) -> None:
+def _drop(connection: Any, name: str) -> None:
     connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
     connection.execute(f"DROP ROLE IF EXISTS {name}")
 

@@ -107,7 +107,7 @@ def start_server() -> str:
     return f"host={folder} user=palaestra dbname=postgres"
 
 
-def _stop_server(keeper: subprocess.Popen[bytes], owner: int) -> None:
+def _stop_server(keeper: subprocess.Popen[Any], owner: int) -> None:
     """Stop the server at the end of the process that started it; a forked child leaves it alone."""
     if os.getpid() == owner:
         assert keeper.stdin is not None

@@ -17,13 +17,13 @@ _FLIPPED = {exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, 
 _OPPOSITE = {exp.GT: exp.LTE, exp.LT: exp.GTE, exp.GTE: exp.LT, exp.LTE: exp.GT}
 
 
-def write(tree: exp.Expression, **options: Any) -> str:
+def write(tree: Any, **options: Any) -> str:
     return tree.sql(dialect="sqlite", **options)
 
 
 def equivalent_queries(gold: str, ordered: bool) -> Iterator[tuple[str, str]]:
     """Yield (name, query) for each rewriting that changes the query. ``ordered``: whether the order of rows counts."""
-    tree = sqlglot.parse_one(gold, read="sqlite")
+    tree: Any = sqlglot.parse_one(gold, read="sqlite")
     yield "layout", f"-- the answer; as asked\n{write(tree, pretty=True)} ;"
     yield "capitals", re.sub(r"'[^']*'|[A-Z]{2,}", lambda one: one[0] if one[0][0] == "'" else one[0].lower(), gold)
     if not ordered:
@@ -57,7 +57,7 @@ def wrong_queries(gold: str, first_rows: Any) -> Iterator[tuple[str, str]]:
         gold: the right query.
         first_rows: its result on the database that the prompt shows, which one mistake repeats.
     """
-    tree = sqlglot.parse_one(gold, read="sqlite")
+    tree: Any = sqlglot.parse_one(gold, read="sqlite")
     if first_rows and len(first_rows) <= 40:
         yield "memorised result", "VALUES " + ", ".join(f"({', '.join(map(_literal, row))})" for row in first_rows)
     for place, node in enumerate(tree.find_all(exp.Literal)):
@@ -114,44 +114,44 @@ def wrong_queries(gold: str, first_rows: Any) -> Iterator[tuple[str, str]]:
     yield "distinct rows", f"SELECT * FROM ({gold}) UNION SELECT * FROM ({gold})"
 
 
-def _flip(node: exp.Expression) -> exp.Expression:
+def _flip(node: Any) -> Any:
     if type(node) in _FLIPPED and not node.find_ancestor(exp.Join) and isinstance(node.expression, exp.Literal):
         return _FLIPPED[type(node)](this=node.expression, expression=node.this)
     return node
 
 
-def _negate(node: exp.Expression) -> exp.Expression:
+def _negate(node: Any) -> Any:
     if type(node) in _OPPOSITE:
         opposite = _OPPOSITE[type(node)](this=node.this, expression=node.expression)
         return exp.Not(this=exp.Paren(this=opposite))
     return node
 
 
-def _split_between(node: exp.Expression) -> exp.Expression:
+def _split_between(node: Any) -> Any:
     if isinstance(node, exp.Between):
         low = exp.GTE(this=node.this.copy(), expression=node.args["low"])
         return exp.paren(exp.and_(low, exp.LTE(this=node.this.copy(), expression=node.args["high"])))
     return node
 
 
-def _split_list(node: exp.Expression) -> exp.Expression:
+def _split_list(node: Any) -> Any:
     if isinstance(node, exp.In) and node.expressions:
         return exp.paren(exp.or_(*[exp.EQ(this=node.this.copy(), expression=one) for one in node.expressions]))
     return node
 
 
-def _count_ones(node: exp.Expression) -> exp.Expression:
+def _count_ones(node: Any) -> Any:
     return exp.Count(this=exp.Literal.number(1)) if isinstance(node, exp.Count) and node.find(exp.Star) else node
 
 
-def _divide_sum(node: exp.Expression) -> exp.Expression:
+def _divide_sum(node: Any) -> Any:
     if isinstance(node, exp.Avg):
         total = exp.Mul(this=exp.Sum(this=node.this.copy()), expression=exp.Literal.number("1.0"))
         return exp.Paren(this=exp.Div(this=total, expression=exp.Count(this=node.this.copy()), typed=True))
     return node
 
 
-def _cross_join(node: exp.Expression) -> exp.Expression:
+def _cross_join(node: Any) -> Any:
     joins = node.args.get("joins") if isinstance(node, exp.Select) else None
     if not joins or any(join.side for join in joins):
         return node
@@ -169,7 +169,7 @@ def _take_distinct(node: Any) -> Any:
     return type(node)(this=exp.Distinct(expressions=[node.this.copy()]))
 
 
-def _replace(tree: exp.Expression, kind: type, place: int, change: Any) -> str:
+def _replace(tree: Any, kind: Any, place: int, change: Any) -> str:
     """Write the tree with the node of a kind at one place changed."""
     copied = tree.copy()
     node = list(copied.find_all(kind))[place]
@@ -177,20 +177,20 @@ def _replace(tree: exp.Expression, kind: type, place: int, change: Any) -> str:
     return write(copied)
 
 
-def _with_columns(select: exp.Select, columns: Any) -> str:
+def _with_columns(select: Any, columns: Any) -> str:
     copied = select.copy()
     copied.set("expressions", [column.copy() for column in columns])
     return write(copied)
 
 
-def _without(select: exp.Select, *clauses: str) -> str:
+def _without(select: Any, *clauses: str) -> str:
     copied = select.copy()
     for clause in clauses:
         copied.set(clause, None)
     return write(copied)
 
 
-def _add_one(number: str) -> exp.Expression:
+def _add_one(number: str) -> Any:
     return exp.Literal.number(float(number) + 1 if "." in number else int(number) + 1)
 
 
