@@ -38,7 +38,10 @@ OUTSIDE = {
         *("gymnasium", "numpy", "jsonschema", "mpmath", "openai", "scipy"),
         *("jsonschema_specifications", "referencing", "safetensors", "sqlglot", "sympy", "torch"),
     },
-    "envs": {"PIL", "datasets", "docker", "gymnasium", "minigrid", "numpy", "reasoning_gym"},
+    "envs": {
+        *("PIL", "datasets", "docker", "duckdb", "gymnasium", "minigrid", "numpy", "psycopg"),
+        *("reasoning_gym", "sqlglot"),
+    },
     "teachers": {"gymnasium", "numpy"},
     "agents": {
         *("gymnasium", "jinja2", "numpy", "peft", "rich", "safetensors"),

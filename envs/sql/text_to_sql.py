@@ -13,7 +13,7 @@ import numpy as np
 from ...checks import check_choice, check_count, check_number
 from ...rewards import Verdict
 from ...rewards.answers import MAX_PROGRAM, fenced, query_in
-from ...rewards.verifiers.sql import Database, compare_results
+from ...rewards.verifiers.sql import Database
 from ..code.programs.dice import Dice
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
@@ -22,6 +22,8 @@ from ..splits import split_of
 from .databases.contents import Rows, draw_rows, format_row, make_database
 from .databases.domains import read_domains
 from .databases.relations import Schema
+from .engines import QueryLimits, grade_query, make_engine
+from .engines.dialects import translate_query, translate_years
 from .queries.query_grammar import Plan, draw_plan, draw_query
 from .queries.query_steps import write_steps
 from .queries.query_tree import Query, count_matches, is_ordered_query, list_words
@@ -33,7 +35,7 @@ _DRAWS, _TRIES = 8, 5
 # Rows of a result, at most, and rows that meet the conditions, at least.
 _MOST_ROWS, _FEWEST_MATCHES = 40, 3
 REQUEST = (
-    "Answer with one SQLite query. It must return exactly these columns in this order, and be right for any contents "
+    "Answer with one {engine} query. It must return exactly these columns in this order, and be right for any contents "
     "of the tables. Round nothing; years are integers; aggregates skip NULL."
 )
 
@@ -92,7 +94,10 @@ class TextToSQL(Question):
         with Distilled Test Suites" (arXiv 2010.02840); schemas, data and questions generated here.
 
     Args:
-        seconds: CPU time of an answer on all databases together.
+        engine: "sqlite", "duckdb" or "postgres", where answers run: the same tasks, asked for in its dialect. The
+            latter two need the extra [sql], and PostgreSQL a server: an installed one is started, or
+            PALAESTRA_POSTGRES names one (``host=localhost user=postgres password=...``).
+        seconds: time of an answer on all databases together; of the processor, but for PostgreSQL.
         sample_rows: rows of each table that the prompt shows.
         domains: names of the domains that databases are of, such as ("shop",); all where empty.
     """
@@ -113,8 +118,21 @@ class TextToSQL(Question):
     strips_marks: ClassVar[bool] = False
     supplies = frozenset({"sql_reference"})
 
-    def __init__(self, *, seconds: float = 2.0, sample_rows: int = 2, domains: Sequence[str] = (), **kwargs: Any):
+    def __init__(
+        self,
+        *,
+        engine: str = "sqlite",
+        seconds: float = 2.0,
+        sample_rows: int = 2,
+        domains: Sequence[str] = (),
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
+        self.engine = engine
+        self.dialect = make_engine(engine).dialect
+        if self.dialect != "sqlite":
+            # Verifiers of rewards run queries in SQLite.
+            self.supplies = self.supplies - {"sql_reference"}
         self.domains = tuple([domains] if isinstance(domains, str) else domains)
         for name in self.domains:
             check_choice("domain", name, [domain.domain for domain in read_domains()])
@@ -132,20 +150,22 @@ class TextToSQL(Question):
             drawn = draw_rows(plan.schema, seed)
             with contextlib.closing(make_database(plan.schema, drawn)) as connection:
                 query = self._draw_good_query(dice, plan, drawn, connection, params)
-            if query is None:
-                continue
-            tries += 1
-            witnesses = find_witnesses(query, plan.schema, drawn, seed)
+                if query is None:
+                    continue
+                tries += 1
+                witnesses = find_witnesses(query, plan.schema, drawn, connection, seed)
             if best is None or len(witnesses.survivors) < len(best.witnesses.survivors):
                 best, rows = QueryTask(plan, seed, query, witnesses), drawn
         plan, query = best.plan, best.query
         question = write_question(query, plan.schema, params["wording"], dice)
-        gold = query.sql()
+        gold = translate_query(query.sql(), self.dialect)
+        request = REQUEST.format(engine=make_engine(self.engine).title)
         return Task(
-            f"{_show(plan.schema, rows, self.sample_rows)}\n\n{question}\n{REQUEST}",
+            f"{_show(plan.schema, rows, self.sample_rows, self.dialect)}\n\n{question}\n{request}",
             reference=gold,
             solution=fenced(gold, "sql"),
-            content=f"{plan.schema.ddl}\n{best.seed}\n{gold}",
+            # The same in all dialects.
+            content=f"{plan.schema.ddl}\n{best.seed}\n{query.sql()}",
             split_key=list_words(query),
             data=best,
         )
@@ -170,7 +190,7 @@ class TextToSQL(Question):
         while True:
             query = draw_query(dice, known.plan, rows, self._params["clauses"], self._params["nesting"])
             if query and query != known.query:
-                return fenced(query.sql(), "sql")
+                return fenced(translate_query(query.sql(), self.dialect), "sql")
 
     def database_of(self, task: Task) -> Database:
         """Return the database whose rows the prompt shows."""
@@ -178,12 +198,19 @@ class TextToSQL(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         known: QueryTask = task.data
-        expected = known.witnesses.expected
-        return compare_results(query_in(answer), expected, ordered=is_ordered_query(known.query), seconds=self.seconds)
+        return grade_query(
+            query_in(answer),
+            known.witnesses.expected,
+            ordered=is_ordered_query(known.query),
+            engine=self.engine,
+            schema=known.plan.schema.ddl_for(self.dialect),
+            limits=QueryLimits(self.seconds),
+        )
 
     def solution_steps(self, task: Task) -> list[str]:
         """A clause a line."""
-        return [*write_steps(task.data.query), self.oracle(task)]
+        steps = write_steps(task.data.query)
+        return [*(steps if self.dialect == "sqlite" else map(translate_years, steps)), self.oracle(task)]
 
     def compute_extra(self, subject: Task, name: str) -> Any:
         if name != "sql_reference":
@@ -200,10 +227,10 @@ def _has_result(connection: sqlite3.Connection, query: Query) -> bool:
     return 0 < len(found) <= _MOST_ROWS and any(value for row in found for value in row)
 
 
-def _show(schema: Schema, rows: Rows, number: int) -> str:
+def _show(schema: Schema, rows: Rows, number: int, dialect: str) -> str:
     """Write the tables, each with its first rows."""
     lines = []
-    for relation, create in zip(schema.relations, schema.ddl.split("\n")):
+    for relation, create in zip(schema.relations, schema.ddl_for(dialect).split("\n")):
         lines += [create, *(f"-- {format_row(row)}" for row in rows[relation.name][:number])]
     return "\n".join(lines)
 

@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -169,7 +169,22 @@ def executes(query: str, database: Database, *, seconds: float = 2.0, max_rows: 
 
 
 def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000) -> ResultRows:
-    """Run a query on a read-only database and return its rows.
+    """Run a query on a read-only database and return its rows; the exceptions are those of `read_result`."""
+    return round_floats(read_result(query, database, seconds=seconds, max_rows=max_rows)[1])
+
+
+def read_result(
+    query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000, memory_mb: int | None = None
+) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """Run a query on a read-only database and return the names of its columns, and its rows.
+
+    Args:
+        query: untrusted text.
+        database: is opened for this query.
+        seconds: CPU time.
+        max_rows: most rows.
+        memory_mb: bounds the memory that sqlite takes in this whole process, MiB, from now on (it cannot be raised
+            again), and keeps intermediate results out of files; for worker processes.
 
     Raises:
         QueryError: it is not a single reading statement, it fails, or its result has more than ``max_rows`` rows or
@@ -179,13 +194,16 @@ def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows:
     """
     if len(query) > MAX_LENGTH:
         raise QueryError(f"The query is longer than {MAX_LENGTH:,} characters.")
-    connection = _connect(database)
+    connection = open_database(database)
     deadline = time.thread_time() + seconds
     try:
+        if memory_mb is not None:
+            connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute(f"PRAGMA hard_heap_limit = {memory_mb << 20}")
         connection.set_authorizer(_authorize)
         connection.set_progress_handler(lambda: time.thread_time() > deadline, OPERATIONS_BETWEEN_LOOKS)
         cursor = connection.execute(query)
-        rows = _fetch_rows(cursor, max_rows)
+        rows = fetch_rows(cursor, max_rows)
         if cursor.description is None:
             raise QueryError("The text is no query.")
     except QueryError:
@@ -193,14 +211,15 @@ def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows:
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
         if time.thread_time() > deadline:
             raise TimeoutError(f"the query took more than {seconds:g} s") from None
-        reason = " ".join(str(error).split())[:120].rstrip(".")
+        reason = " ".join(str(error).split())[:120].rstrip(".") or "out of memory"
         raise QueryError(f"The query fails: {reason}.") from None
     finally:
         connection.close()
-    return round_floats(rows)
+    return tuple(name for name, *_ in cursor.description), rows
 
 
-def _fetch_rows(cursor: sqlite3.Cursor, max_rows: int) -> list[tuple[Any, ...]]:
+def fetch_rows(cursor: Iterable[tuple[Any, ...]], max_rows: int) -> list[tuple[Any, ...]]:
+    """Collect the rows of a result. Raise QueryError for too many, or more than 32 MB."""
     rows: list[tuple[Any, ...]] = []
     size = 0
     for row in cursor:
@@ -241,7 +260,7 @@ def _authorize(action: int, first: str | None, second: str | None, *_: Any) -> i
     return sqlite3.SQLITE_DENY if denied else sqlite3.SQLITE_OK
 
 
-def _connect(database: Database) -> sqlite3.Connection:
+def open_database(database: Database) -> sqlite3.Connection:
     if database.path is not None:
         if not Path(database.path).is_file():
             raise InputError(f"there is no database file {database.path!r}.")

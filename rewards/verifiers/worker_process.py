@@ -31,7 +31,8 @@ class WorkerFailure(Exception):
     """A job without an answer.
 
     Attributes:
-        reason: "deadline", "memory", "died" (twice, without the deadline), "failed" (the function raised), "start" (the
+        reason: "deadline", "memory", "died" (twice, without the deadline), "cpu" (its own timer of
+            processor time ended it), "failed" (the function raised), "start" (the
             worker could not be started), "busy" (no worker was free in time) or "closed".
     """
 

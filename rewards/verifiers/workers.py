@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import threading
 import time
 import weakref
@@ -113,6 +114,9 @@ class WorkerPool:
                 reply = worker.call(request, left)
             except WorkerDied:
                 self._discard(worker)
+                if worker.process.returncode == -signal.SIGPROF:
+                    # The function had set a timer of its own (ITIMER_PROF) for what cannot be interrupted.
+                    raise WorkerFailure("cpu") from None
                 # A worker may have been killed while it was idle; a job that kills one does so again.
                 left -= 0.0 if began is None else time.monotonic() - began
                 if not again or left <= 0.0:

@@ -7,6 +7,7 @@ examples:
   palaestra bench learner --setup
   palaestra bench learner --markdown table.md
   palaestra bench sandbox --peer-python /path/to/venv/bin/python
+  palaestra bench sql --engines sqlite duckdb postgres
   palaestra bench stability --streams 1 --only as-it-was no-kl lr-3e-4
   palaestra bench verifiers
   palaestra bench verifiers --json verifiers.json --failures
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "sandbox.command",
         "runs of programs per second and their latency, against a cold interpreter and peers",
     ),
+    "sql": ("sql.command", "right and wrong verdicts on queries beside set comparison, and tasks per second"),
     "stability": ("stability", "what makes a small run lose what it could do, one factor at a time"),
     "teachers": ("teachers.command", "teachers compared on simulated and real students, with a report"),
     "verifiers": ("verifiers.command", "right and wrong verdicts, and time, over the labelled sheet"),

@@ -139,21 +139,18 @@ def list_values(field: Field) -> tuple[Any, ...]:
 def make_database(schema: Schema, rows: Rows) -> sqlite3.Connection:
     """Make a database in memory that holds the rows."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
-    connection.deserialize(_empty_database(schema.ddl))
-    for relation in schema.relations:
-        places = ", ".join("?" * len(relation.fields))
-        connection.executemany(f"INSERT INTO {relation.name} VALUES ({places})", rows[relation.name])
-    connection.commit()
+    connection.executescript(f"PRAGMA page_size = 1024; {schema.ddl}")
+    insert_rows(connection, schema, rows)
     return connection
 
 
-@functools.lru_cache(maxsize=256)
-def _empty_database(ddl: str) -> bytes:
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(f"PRAGMA page_size = 1024; {ddl}")
-    image = connection.serialize()
-    connection.close()
-    return image
+def insert_rows(connection: sqlite3.Connection, schema: Schema, rows: Rows) -> None:
+    """Put the rows in the place of those that a database has."""
+    for relation in schema.relations:
+        places = ", ".join("?" * len(relation.fields))
+        connection.execute(f"DELETE FROM {relation.name}")
+        connection.executemany(f"INSERT INTO {relation.name} VALUES ({places})", rows[relation.name])
+    connection.commit()
 
 
 def format_row(row: Sequence[Any]) -> str:

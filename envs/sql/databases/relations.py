@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 SQL_TYPES = {"int": "INTEGER", "real": "REAL", "name": "TEXT", "pick": "TEXT", "date": "TEXT"}
+# Of engines that check types.
+STRICT_TYPES = {**SQL_TYPES, "real": "DOUBLE PRECISION", "date": "DATE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +119,19 @@ class Schema:
 
     @functools.cached_property
     def ddl(self) -> str:
-        """The CREATE TABLE statements, one a line."""
-        return "\n".join(map(_create_table, self.relations))
+        """The CREATE TABLE statements of SQLite, one a line."""
+        return self.ddl_for("sqlite")
+
+    def ddl_for(self, dialect: str) -> str:
+        """Write the CREATE TABLE statements of an engine with this dialect."""
+        types = SQL_TYPES if dialect == "sqlite" else STRICT_TYPES
+        return "\n".join(_create_table(relation, types) for relation in self.relations)
 
 
-def _create_table(relation: TableSchema) -> str:
+def _create_table(relation: TableSchema, types: Mapping[str, str]) -> str:
     columns = []
     for field in relation.fields:
-        kind = SQL_TYPES.get(field.kind, "INTEGER")
+        kind = types.get(field.kind, "INTEGER")
         end = " PRIMARY KEY" if field.kind == "key" else "" if field.nullable else " NOT NULL"
         reference = f" REFERENCES {field.values[0]}" if field.kind == "parent" else ""
         columns.append(f"{field.name} {kind}{end}{reference}")

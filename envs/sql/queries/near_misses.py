@@ -7,7 +7,7 @@ operation, or DISTINCT. Some are equivalent to the query they are made of, for a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 from ..databases.relations import Schema
@@ -86,16 +86,16 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
         if node.partition:
             yield "window", replace(node, partition=None)
         return
-    for field in fields(node):
-        value = getattr(node, field.name)
+    for name in node.__slots__:
+        value = getattr(node, name)
         if isinstance(value, tuple):
             for place, inner in enumerate(value):
                 if is_dataclass(inner):
                     for kind, changed in _changes(inner, schema, False):
-                        yield kind, replace(node, **{field.name: (*value[:place], changed, *value[place + 1 :])})
+                        yield kind, replace(node, **{name: (*value[:place], changed, *value[place + 1 :])})
         elif is_dataclass(value):
             for kind, changed in _changes(value, schema, False):
-                yield kind, replace(node, **{field.name: changed})
+                yield kind, replace(node, **{name: changed})
 
 
 def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Iterator[tuple[str, SelectQuery]]:
@@ -127,6 +127,8 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
 def _aggregate_changes(node: AggregateOf, schema: Schema) -> Iterator[tuple[str, AggregateOf]]:
     if node.function in _AGGREGATES:
         yield "aggregate", replace(node, function=_AGGREGATES[node.function])
+        if node.function in ("SUM", "AVG"):
+            yield "aggregate", replace(node, distinct=True)
     elif node.column:
         if node.column.name != schema[node.column.table].key:
             yield "aggregate", replace(node, distinct=not node.distinct)

@@ -7,7 +7,7 @@ own names, each joined to one before it; conditions that are joined by AND.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, TypeAlias
 
 from ..databases.contents import format_literal
@@ -248,10 +248,10 @@ def collect_conditions(node: Any, found: dict[tuple[str, str], list[Condition]])
         left = left.column
     if isinstance(left, ColumnName):
         found.setdefault((left.table, left.name), []).append(node)
-    for field in fields(node) if is_dataclass(node) else ():
-        value = getattr(node, field.name)
+    for name in node.__slots__:
+        value = getattr(node, name)
         for inner in value if isinstance(value, tuple) else (value,):
-            if is_dataclass(inner):
+            if hasattr(inner, "__slots__"):
                 collect_conditions(inner, found)
 
 

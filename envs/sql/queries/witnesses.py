@@ -6,7 +6,7 @@ are drawn, with the query's own constants among the values, until each near miss
 
 from __future__ import annotations
 
-import contextlib
+import datetime
 import operator
 import re
 import sqlite3
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ....rewards.verifiers.sql import Database, ResultRows, round_floats, same_rows
-from ..databases.contents import Focus, Rows, draw_rows, list_values, make_database, read_pool
+from ..databases.contents import Focus, Rows, draw_rows, insert_rows, list_values, read_pool
 from ..databases.relations import Schema
 from .near_misses import near_misses
 from .query_tree import (
@@ -35,9 +35,9 @@ from .query_tree import (
 )
 
 # Contents that are drawn for one query beside the first, at least.
-DRAWS = 2
+DRAWS = 1
 # Values that a step changes, and steps in a row that tell no near miss from the query, after which there are no more.
-CHANGES, MOST_IDLE = 6, 12
+CHANGES, MOST_IDLE = 12, 8
 # Databases that are kept.
 FEWEST, MOST = 2, 6
 # Rows that meet the conditions of the query, at least, where contents are changed.
@@ -67,13 +67,14 @@ class Witnesses:
         return len(self.survivors) <= max(MOST_SURVIVORS, len(self.near_misses) // 12)
 
 
-def find_witnesses(query: Query, schema: Schema, first: Rows, seed: int) -> Witnesses:
+def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite3.Connection, seed: int) -> Witnesses:
     """Draw contents of a schema, and change them, until each near miss is told from the query or the effort is spent.
 
     Args:
         query: a query that runs on the schema.
         schema: the tables.
         first: contents of the first database, which is kept.
+        connection: to a database with these contents, which are exchanged, so that statements are compiled once.
         seed: decides the others.
     """
     ordered, text, matches = is_ordered_query(query), query.sql(), count_matches(query).sql()
@@ -81,42 +82,46 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, seed: int) -> Witn
     kinds = tuple(kind for _, kind in alive)
     kept: list[tuple[Database, ResultRows]] = []
 
-    def tell(connection: sqlite3.Connection, expected: list[Any]) -> bool:
-        """Drop the near misses that this database tells from the query. Return whether there are any."""
+    def keep(least: int) -> bool:
+        """Drop the near misses that the contents tell from the query. Keep the contents if there are any, or if fewer
+        than ``least`` are kept."""
         nonlocal alive
+        found = connection.execute(text).fetchall()
+        expected = round_floats(found)
         same = []
         for other, kind in alive:
-            found = connection.execute(other).fetchall()
-            if found == expected or same_rows(round_floats(found), round_floats(expected), ordered):
+            rows = connection.execute(other).fetchall()
+            if len(rows) == len(found) and (rows == found or same_rows(round_floats(rows), expected, ordered)):
                 same.append((other, kind))
         told, alive = len(same) < len(alive), same
+        if told or len(kept) < least:
+            kept.append((Database(image=connection.serialize()), expected))
         return told
 
     focuses = choose_focus(query, schema)
-    with contextlib.ExitStack() as stack:
-        drawn: list[tuple[int, sqlite3.Connection]] = []
-        for draw in range(max(DRAWS, len(focuses)) + 1):
-            rows = draw_rows(schema, seed + draw, focuses[draw % len(focuses)]) if draw else first
-            connection = stack.enter_context(contextlib.closing(make_database(schema, rows)))
-            expected = connection.execute(text).fetchall()
-            if tell(connection, expected) or len(kept) < FEWEST:
-                kept.append((Database(image=connection.serialize()), round_floats(expected)))
-            drawn.append((connection.execute(matches).fetchone()[0], connection))
-            if not alive and len(kept) >= FEWEST:
-                break
+    drawn: list[tuple[int, Rows]] = []
+    for draw in range(max(DRAWS, len(focuses)) + 1):
+        rows = first
+        if draw:
+            rows = draw_rows(schema, seed + draw, focuses[draw % len(focuses)])
+            insert_rows(connection, schema, rows)
+        keep(FEWEST)
+        drawn.append((connection.execute(matches).fetchone()[0], rows))
+        if not alive and len(kept) >= FEWEST:
+            break
+    if _is_worthwhile(len(alive), len(kinds)):
         most, best = max(drawn, key=operator.itemgetter(0))
-        steps = _change(best, schema, focuses[0], seed) if _is_worthwhile(len(alive), len(kinds)) else ()
+        if best is not rows:
+            insert_rows(connection, schema, best)
         idle = 0
-        for _ in steps:
+        for _ in _change(connection, schema, best, focuses[0], seed):
             idle += 1
             # Contents on which few rows meet the conditions tell little.
-            if best.execute(matches).fetchone()[0] < min(most, FEW):
-                best.rollback()
+            if connection.execute(matches).fetchone()[0] < min(most, FEW):
+                connection.rollback()
             else:
-                best.commit()
-                expected = best.execute(text).fetchall()
-                if tell(best, expected):
-                    kept.append((Database(image=best.serialize()), round_floats(expected)))
+                connection.commit()
+                if keep(0):
                     idle = 0
             if not alive or len(kept) == MOST or idle == MOST_IDLE:
                 break
@@ -127,27 +132,25 @@ def _is_worthwhile(alive: int, number: int) -> bool:
     return 0 < alive <= max(MOST_SURVIVORS, number * WORTHWHILE)
 
 
-def _change(connection: sqlite3.Connection, schema: Schema, focus: Focus, seed: int) -> Iterator[None]:
-    """Change some values of the focus's tables at each step, without end; keys stay what they are."""
+def _change(connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: Focus, seed: int) -> Iterator[None]:
+    """Change some values of the focus's tables at each step, without end, into usual ones or into those that another
+    row had at the beginning; keys stay what they are."""
     rng = np.random.default_rng(seed)
     places = []
     for table in sorted(focus.tables):
-        for field in schema[table].fields[1:]:
+        for place, field in enumerate(schema[table].fields[1:], start=1):
             often = focus.values.get((table, field.name), [])
-            places += [(table, schema[table].key, field, often)] * (3 if often else 1)
+            update = f"UPDATE {table} SET {field.name} = ? WHERE {schema[table].key} = ?"
+            places += [(rows[table], place, field, often, update)] * (3 if often else 1)
     while True:
         for chance, key, value in rng.random((CHANGES, 3)).tolist():
-            table, own_key, field, often = places[int(chance * len(places))]
-            # Keys are 1, 2, 3 ...; a value of another row is one that the column may have.
-            row = f"(SELECT 1 + CAST(? * COUNT(*) AS INTEGER) FROM {table})"
-            start = f"UPDATE {table} SET {field.name} ="
+            held, place, field, often, update = places[int(chance * len(places))]
             if often:
-                connection.execute(f"{start} ? WHERE {own_key} = {row}", (often[int(value * len(often))], key))
-            elif field.nullable and value < 0.2:
-                connection.execute(f"{start} NULL WHERE {own_key} = {row}", (key,))
+                other = often[int(value * len(often))]
             else:
-                other = f"(SELECT {field.name} FROM {table} WHERE {own_key} = {row})"
-                connection.execute(f"{start} {other} WHERE {own_key} = {row}", (value, key))
+                other = None if field.nullable and value < 0.2 else held[int(value * len(held))][place]
+            # Keys are 1, 2, 3 ...
+            connection.execute(update, (other, 1 + int(key * len(held))))
         yield
 
 
@@ -183,7 +186,8 @@ def _values_around(condition: Condition, values: Sequence[Any]) -> list[Any]:
         return [value for value in values if value.startswith(condition.prefix)]
     if isinstance(condition, Within):
         low, high = values.index(condition.low), values.index(condition.high)
-        return [values[place % len(values)] for place in (low, high, (low + high) // 2, low - 1, high + 1)]
+        around = [values[place % len(values)] for place in (low, high, (low + high) // 2, low - 1, high + 1)]
+        return [*around, *_next_to(condition.low), *_next_to(condition.high)]
     if isinstance(condition, Compare) and isinstance(condition.left, YearOf):
         year = str(condition.right)
         return [value for value in values if value.startswith(year)][::8] + list(values[::30])
@@ -193,11 +197,23 @@ def _values_around(condition: Condition, values: Sequence[Any]) -> list[Any]:
             return [values[place]] * (2 if condition.operator == "=" else 1) + [values[place - 1]]
         step = 1 if condition.operator in (">", ">=") else -1
         last = len(values) - 1
-        return [values[place], *(values[min(max(place + step * far, 0), last)] for far in (1, 2, -1))]
+        around = [values[min(max(place + step * far, 0), last)] for far in (1, 2, -1)]
+        return [values[place], *around, *_next_to(condition.right)]
     if isinstance(condition, Compare) and condition.operator == "=":
         # The least or the greatest value of the column.
         function = condition.right.columns[0].function
         return [values[0 if function == "MIN" else -1], values[len(values) // 2]]
     if _is_with_mean(condition):
-        return [values[len(values) // 3], values[-1]]
+        # Neighbours in the middle: a small change of the mean changes which of them are beyond it.
+        middle = len(values) // 2
+        return [*values[max(middle - 2, 0) : middle + 2], values[0], values[-1]]
     return []
+
+
+def _next_to(value: Any) -> list[Any]:
+    """List the values right below and above a number or date: those that another constant would tell apart from it."""
+    if isinstance(value, str):
+        day = datetime.date.fromisoformat(value)
+        return [str(day + datetime.timedelta(days=days)) for days in (-1, 1)]
+    step = 1 if isinstance(value, int) else 0.01
+    return [round(value - step, 2), round(value + step, 2)]

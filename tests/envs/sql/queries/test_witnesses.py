@@ -13,8 +13,14 @@ from palaestra.rewards.verifiers.sql import compare_results
 from .shop import COST, PRICE, QUERY, SCHEMA
 
 
+def seek_witnesses(query, seed):
+    rows = draw_rows(SCHEMA, seed)
+    with contextlib.closing(make_database(SCHEMA, rows)) as connection:
+        return find_witnesses(query, SCHEMA, rows, connection, seed)
+
+
 def test_every_near_miss_of_a_plain_query_is_told_on_some_database():
-    witnesses = find_witnesses(QUERY, SCHEMA, draw_rows(SCHEMA, 1), 1)
+    witnesses = seek_witnesses(QUERY, 1)
     assert witnesses.survivors == ()
     assert FEWEST <= len(witnesses.expected) <= MOST
     assert {"join", "comparison", "order", "limit", "column", "distinct", "condition"} <= set(witnesses.near_misses)
@@ -26,7 +32,7 @@ def test_every_near_miss_of_a_plain_query_is_told_on_some_database():
 def test_an_equivalent_query_survives_and_is_accepted():
     # No sale is without price, so that both count the same.
     query = SelectQuery((AggregateOf("COUNT", PRICE),), "sale")
-    witnesses = find_witnesses(query, SCHEMA, draw_rows(SCHEMA, 2), 2)
+    witnesses = seek_witnesses(query, 2)
     assert ("null", "SELECT COUNT(*) FROM sale") in witnesses.survivors
     assert compare_results("SELECT COUNT(*) FROM sale", witnesses.expected, ordered=False).success
 
@@ -36,7 +42,7 @@ def test_a_bound_at_the_mean_is_told_by_a_flat_column():
         (AggregateOf("COUNT"),), "sale", where=(Compare(COST, ">", SelectQuery((AggregateOf("AVG", COST),), "sale")),)
     )
     assert [focus.flat for focus in choose_focus(query, SCHEMA)] == [None, ("sale", "cost")]
-    witnesses = find_witnesses(query, SCHEMA, draw_rows(SCHEMA, 3), 3)
+    witnesses = seek_witnesses(query, 3)
     assert all("cost >= (SELECT AVG(cost)" not in sql for _, sql in witnesses.survivors)
 
 
@@ -44,7 +50,7 @@ def test_witnesses_keep_the_references_of_the_schema():
     join = JoinTo("LEFT", ColumnName("store", "store_id"), ColumnName("sale", "store_id"))
     query = replace(QUERY, joins=(join,), limit=None)
     for seed in range(5):
-        for database, _ in find_witnesses(query, SCHEMA, draw_rows(SCHEMA, seed), seed).expected:
+        for database, _ in seek_witnesses(query, seed).expected:
             with contextlib.closing(make_database(SCHEMA, {"store": [], "sale": []})) as connection:
                 connection.deserialize(database.image)
                 assert connection.execute("PRAGMA foreign_key_check").fetchall() == []

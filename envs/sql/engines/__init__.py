@@ -1,0 +1,12 @@
+"""Engines of databases: `sqlite`, `duckdb` and `postgres` behind one protocol, and the comparison of their results.
+
+database = make_engine("duckdb").load(Database(path="shop.sqlite"))
+database.query("SELECT 1", QueryLimits(seconds=1.0)).rows
+"""
+
+from __future__ import annotations
+
+from .engine import ENGINES, LoadedDatabase, QueryLimits, QueryResult, SqlEngine, make_engine
+from .grading import grade_query
+
+__all__ = ["ENGINES", "LoadedDatabase", "QueryLimits", "QueryResult", "SqlEngine", "grade_query", "make_engine"]

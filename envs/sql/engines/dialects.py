@@ -1,0 +1,40 @@
+"""Queries of SQLite in the dialects of other engines, by sqlglot."""
+
+from __future__ import annotations
+
+import re
+
+from ....errors import InputError, MissingExtra
+
+# The year of a date as this package's queries write it. Other engines have a word for it, which reads better than the
+# translation of the function.
+_YEAR = re.compile(r"CAST\(strftime\('%Y', ([\w.]+)\) AS INTEGER\)")
+
+
+def translate_query(query: str, dialect: str) -> str:
+    """Translate a query of SQLite.
+
+    Args:
+        query: one statement.
+        dialect: a dialect of sqlglot; "sqlite" leaves the query as it is.
+
+    Raises:
+        InputError: sqlglot cannot read the query.
+        MissingExtra: sqlglot is not installed.
+    """
+    if dialect == "sqlite":
+        return query
+    try:
+        import sqlglot
+        from sqlglot.errors import SqlglotError
+    except ImportError:
+        raise MissingExtra(f"the translation of queries to {dialect!r}", "sql") from None
+    try:
+        return sqlglot.transpile(translate_years(query), read="sqlite", write=dialect)[0]
+    except SqlglotError as error:
+        raise InputError(f"the query {query[:100]!r} cannot be translated to {dialect!r}: {error}.") from None
+
+
+def translate_years(text: str) -> str:
+    """Write the years of dates in a text as other engines do."""
+    return _YEAR.sub(r"EXTRACT(YEAR FROM \1)", text)

@@ -1,0 +1,147 @@
+"""The protocol of an engine: load a database, ask it queries that only read, close it.
+
+Results are in one form on all engines, so that they can be compared: NULL is None; numbers are int or float, rounded to
+12 significant digits; dates and times are ISO 8601 text, and a midnight is its date; truth values are 1 and 0.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ....checks import check_count, check_number
+from ....registry import Registry
+from ....rewards.verifiers.sql import MAX_LENGTH, Database, QueryError, ResultRows, round_floats
+
+ENGINES: Registry[type[SqlEngine]] = Registry(
+    "engine of SQL",
+    modules=[f"{__package__}.sqlite_engine", f"{__package__}.duckdb_engine", f"{__package__}.postgres_engine"],
+)
+
+
+# Memory of a query in an engine, MiB: engines can bound it for a process or a connection, but not for a query.
+MEMORY_MB = 128
+
+
+class EngineFailure(RuntimeError):
+    """An engine did not work, for no fault of the query: it cannot be started, or was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLimits:
+    """Bounds of one query.
+
+    Args:
+        seconds: time of the processor in this machine's engines, time of the clock in a server.
+        rows: most rows of the result.
+    """
+
+    seconds: float = 2.0
+    rows: int = 10_000
+
+    def __post_init__(self) -> None:
+        check_number("seconds of a query", self.seconds, low=0.0)
+        check_count("rows of a query", self.rows, low=1)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """The result of a query.
+
+    Args:
+        columns: their names.
+        rows: in the form that this module states.
+        seconds: what it took of `QueryLimits.seconds`.
+    """
+
+    columns: tuple[str, ...]
+    rows: ResultRows
+    seconds: float
+
+
+class LoadedDatabase(Protocol):
+    """A database in an engine, which no query can change."""
+
+    def query(self, sql: str, limits: QueryLimits = ...) -> QueryResult:
+        """Run one statement that reads.
+
+        Raises:
+            QueryError: it is no such statement, it fails, or its result is larger than the limits; one sentence for
+                the agent.
+            TimeoutError: it took more than its seconds.
+            EngineFailure: the engine did not work, and the query is not the cause.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release the database. Nothing of it is left."""
+        ...
+
+
+class SqlEngine(Protocol):
+    """An engine.
+
+    Attributes:
+        title: its name in a prompt.
+        dialect: its name in sqlglot.
+    """
+
+    title: str
+    dialect: str
+
+    def load(self, database: Database, schema: str | None = None) -> LoadedDatabase:
+        """Load a database.
+
+        Args:
+            database: the tables and rows, in one of the forms of SQLite.
+            schema: CREATE TABLE statements of this engine for these tables; by default those of the database,
+                translated.
+
+        Raises:
+            InputError: the rows do not fit the schema, or the database cannot be read.
+            MissingExtra: the package of the engine is not installed.
+            EngineFailure: the engine does not work.
+        """
+        ...
+
+
+@functools.cache
+def make_engine(name: str) -> SqlEngine:
+    """Make the engine of a name, one for the whole process.
+
+    Raises:
+        InputError: no engine has this name.
+    """
+    return ENGINES[name]()
+
+
+def check_text(sql: str) -> None:
+    """Raise QueryError for a text that no engine reads as it stands."""
+    if len(sql) > MAX_LENGTH:
+        raise QueryError(f"The query is longer than {MAX_LENGTH:,} characters.")
+    if "\0" in sql or any("\ud800" <= letter <= "\udfff" for letter in sql):
+        raise QueryError("The query has a character that is no text.")
+
+
+def unify_rows(rows: Iterable[Sequence[Any]]) -> ResultRows:
+    """Write the values of rows in the form of results."""
+    return round_floats([tuple(map(unify_value, row)) for row in rows])
+
+
+def unify_value(value: Any) -> Any:
+    """Write one value in the form of results, but for rounding."""
+    if value is None or isinstance(value, (str, float)):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, decimal.Decimal):
+        return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(" ").removesuffix(" 00:00:00")
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return f"X'{bytes(value).hex()}'"
+    return str(value)

@@ -1,0 +1,73 @@
+"""The worker's side of `isolation`: loads databases and runs queries, with a timer that ends one that does not stop."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import signal
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ....errors import InputError
+from ....rewards.verifiers.sql import Database, QueryError
+from .engine import QueryLimits, QueryResult
+
+if TYPE_CHECKING:
+    from .duckdb_memory import DuckdbMemory
+
+# Of the deadline, and seconds: when the system ends a worker whose query has not stopped.
+KILL_SHARE, KILL_SECONDS = 1.12, 0.02
+# Databases of DuckDB that a worker keeps: as many as judge one answer. Each has threads, whose stacks take 70 MB of the
+# worker's address space.
+KEPT = 6
+
+
+def answer_query(job: dict[str, Any]) -> dict[str, Any]:
+    """Run one query: {"result": [columns, rows, seconds]}, or {"error": kind, "message": text}."""
+    source, limits = job["database"], QueryLimits(**job["limits"])
+    if source["image"] is not None:
+        source["image"] = base64.b64decode(source["image"])
+    try:
+        database = Database(**source)
+        run: Callable[[str, QueryLimits], QueryResult]
+        if job["engine"] == "sqlite":
+            from .sqlite_engine import run_here
+
+            run = functools.partial(run_here, database, bound_memory=True)
+        else:
+            run = LOADED.load(database, job["schema"]).query
+        signal.setitimer(signal.ITIMER_PROF, KILL_SHARE * limits.seconds + KILL_SECONDS)
+        try:
+            result = run(job["sql"], limits)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+        return {"result": [result.columns, result.rows, result.seconds]}
+    except QueryError as error:
+        return {"error": "query", "message": str(error)}
+    except TimeoutError as error:
+        return {"error": "time", "message": str(error)}
+    except InputError as error:
+        return {"error": "input", "message": str(error)}
+
+
+class LoadedDatabases:
+    """The databases of DuckDB that were used last, each in an instance of its own."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[Database, str | None], DuckdbMemory] = OrderedDict()
+
+    def load(self, database: Database, schema: str | None) -> DuckdbMemory:
+        """Return the instance with a database, which takes the place of the one that was not used for longest."""
+        from .duckdb_memory import DuckdbMemory
+
+        key = (database, schema)
+        if key not in self._kept:
+            instance = self._kept.popitem(last=False)[1] if len(self._kept) == KEPT else DuckdbMemory()
+            instance.load(database, schema)
+            self._kept[key] = instance
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+
+LOADED = LoadedDatabases()

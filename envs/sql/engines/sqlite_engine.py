@@ -1,0 +1,77 @@
+"""SQLite: in this process while a query takes little, in a worker process with a bound on memory when it takes more.
+
+Reading only, by construction: files are opened as immutable, an authorizer denies all actions but reading, and a
+progress handler stops the query at its deadline. A query that takes long may take much memory as well, for which SQLite
+has one bound in a process, so that it starts anew in a worker.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from ....rewards.verifiers.sql import Database, read_result
+from .engine import ENGINES, MEMORY_MB, QueryLimits, QueryResult, unify_rows
+from .isolation import run_in_worker
+
+# Processor time of a query in this process, at most: seconds, and share of the query's own limit.
+HERE_SECONDS, HERE_SHARE = 0.05, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteDatabase:
+    """A database of SQLite; each query opens its own connection.
+
+    Args:
+        database: what is opened.
+        isolated: whether all queries run in a worker.
+    """
+
+    database: Database
+    isolated: bool = False
+
+    def query(self, sql: str, limits: QueryLimits = QueryLimits()) -> QueryResult:  # noqa: B008 (frozen)
+        here = 0.0 if self.isolated else min(HERE_SECONDS, limits.seconds * HERE_SHARE)
+        if here:
+            try:
+                return run_here(self.database, sql, replace(limits, seconds=here))
+            except TimeoutError:
+                pass
+        return run_in_worker("sqlite", self.database, None, sql, replace(limits, seconds=limits.seconds - here))
+
+    def close(self) -> None:
+        pass
+
+
+def run_here(database: Database, sql: str, limits: QueryLimits, bound_memory: bool = False) -> QueryResult:
+    """Run a query in this process.
+
+    Args:
+        database: what is opened.
+        sql: untrusted text.
+        limits: of the query.
+        bound_memory: whether to bound the memory that SQLite takes in this whole process.
+    """
+    start = time.thread_time()
+    columns, rows = read_result(
+        sql, database, seconds=limits.seconds, max_rows=limits.rows, memory_mb=MEMORY_MB if bound_memory else None
+    )
+    return QueryResult(columns, unify_rows(rows), time.thread_time() - start)
+
+
+@ENGINES.register("sqlite")
+class SqliteEngine:
+    """SQLite, a part of Python.
+
+    Args:
+        isolated: whether all queries run in a worker, rather than those that take long.
+    """
+
+    title, dialect = "SQLite", "sqlite"
+
+    def __init__(self, isolated: bool = False):
+        self.isolated = isolated
+
+    def load(self, database: Database, schema: str | None = None) -> SqliteDatabase:
+        """Return the database itself: its schema is that of ``database``."""
+        return SqliteDatabase(database, self.isolated)

@@ -1,0 +1,90 @@
+"""The tables of a database of SQLite, written for engines with strict types."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ....rewards.verifiers.sql import Database, open_database
+from .engine import unify_value
+
+# The type of a column by its affinity in SQLite, which the first of these parts in its declared type decides.
+_AFFINITIES = (("INT", "BIGINT"), ("CHAR", "TEXT"), ("CLOB", "TEXT"), ("TEXT", "TEXT"), ("DATE", "DATE"))
+
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """One table: its name, the names of its columns, and its rows."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Any, ...]]
+
+
+def read_tables(database: Database) -> tuple[list[TableRows], str]:
+    """Read all tables, and write CREATE TABLE statements that hold them in any engine: with types, without keys.
+
+    A column that is declared as a date is one if all its values are; other dates are text. A column of numbers with
+    values of another sort is text, and so are blobs. Names that need no quotes are written in lower case, as such names
+    are read by engines that tell cases apart.
+
+    Raises:
+        InputError: the database cannot be read.
+    """
+    tables, statements = [], []
+    with contextlib.closing(open_database(database)) as connection:
+        for name in list(_list_tables(connection)):
+            described = connection.execute(f"PRAGMA table_info({quote(name)})").fetchall()
+            columns = tuple(column for _, column, *_ in described)
+            rows = connection.execute(f"SELECT * FROM {quote(name)}").fetchall()
+            kinds = [_choose_type(one[2], [row[place] for row in rows]) for place, one in enumerate(described)]
+            for place, kind in enumerate(kinds):
+                if kind == "TEXT":
+                    rows = [(*row[:place], _as_text(row[place]), *row[place + 1 :]) for row in rows]
+            parts = [f"{quote(column)} {kind}" for column, kind in zip(columns, kinds)]
+            statements.append(f"CREATE TABLE {quote(name)} ({', '.join(parts)});")
+            tables.append(TableRows(name, columns, rows))
+    return tables, "\n".join(statements)
+
+
+def _list_tables(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield the names of the tables in the order of their making, parents before children."""
+    text = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
+    for (name,) in connection.execute(text).fetchall():
+        yield name
+
+
+def _choose_type(declared: str, values: Sequence[Any]) -> str:
+    kinds = {type(value) for value in values if value is not None}
+    kind = next((kind for part, kind in _AFFINITIES if part in declared.upper()), "DOUBLE PRECISION")
+    if kind == "BIGINT" and kinds <= {int}:
+        return kind
+    if kind == "DATE" and kinds <= {str} and all(value is None or _is_date(value) for value in values):
+        return kind
+    if kind in ("BIGINT", "DOUBLE PRECISION") and kinds <= {int, float}:
+        return "DOUBLE PRECISION"
+    return "TEXT"
+
+
+def _as_text(value: Any) -> str | None:
+    value = unify_value(value)
+    return value if value is None else str(value)
+
+
+def _is_date(text: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return str(datetime.date.fromisoformat(text)) == text
+    return False
+
+
+def quote(name: str) -> str:
+    """Write a name in SQL."""
+    name = name.lower() if _PLAIN.fullmatch(name) else name
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,163 @@
+"""What holds for every engine: the same results and tasks, limits, and hostile statements that change nothing."""
+
+from __future__ import annotations
+
+import time
+
+import gymnasium as gym
+import pytest
+from palaestra.envs.sql.engines import ENGINES, QueryLimits, grade_query, make_engine
+from palaestra.errors import InputError
+from palaestra.rewards.verifiers.sql import Database, QueryError
+
+from .... import test_every_env as suite
+from .engines import SHOP, engine_or_skip, env_or_skip
+from .hostile import COUNT, HOSTILE
+
+every_engine = pytest.mark.parametrize("name", ["sqlite", "duckdb", "postgres"])
+
+
+def test_these_are_all_engines():
+    assert list(ENGINES) == ["duckdb", "postgres", "sqlite"]
+    with pytest.raises(InputError, match="unknown engine of SQL 'mysql'"):
+        make_engine("mysql")
+
+
+@every_engine
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT AVG(price), SUM(price), COUNT(*) FROM sale", ((2.45, 9.8, 4),)),
+        ("SELECT SUM(sale_id), MAX(name), MIN(opened_on) FROM sale, store", ((30, "West End", "2021-07-09"),)),
+        ("SELECT 0.1 + 0.2, 1 = 1, 1 = 2, NULL, '1'", ((0.3, 1, 0, None, "1"),)),
+        ("SELECT reason, COUNT(*) FROM sale GROUP BY reason ORDER BY 2 DESC, 1", None),
+        ("SELECT name FROM store LEFT JOIN sale USING (store_id) WHERE sale_id IS NULL", (("Harbour",),)),
+        ("WITH x AS (SELECT price FROM sale) SELECT COUNT(*) FROM x WHERE price > 1;", ((2,),)),
+        ("SELECT opened_on FROM store ORDER BY store_id -- ; comment", (("2022-03-01",), ("2021-07-09",), (None,))),
+        ("SELECT CAST(1 AS NUMERIC) / 4.0 * 4, CAST(7 AS BIGINT)", ((1, 7),)),
+    ],
+)
+def test_results_have_one_form_on_all_engines(name: str, query: str, rows):
+    found = engine_or_skip(name).load(SHOP).query(query)
+    if rows is None:
+        # NULL comes first or last, as the engine has it.
+        assert found.rows[0] == ("late", 2)
+        assert sorted(map(str, found.rows[1:])) == ["('worn', 1)", "(None, 1)"]
+    else:
+        assert found.rows == rows
+        assert all(isinstance(value, (int, float, str, type(None))) for row in found.rows for value in row)
+    assert len(found.columns) == len(found.rows[0])
+
+
+@every_engine
+def test_verdicts_follow_one_rule_on_all_engines(name: str):
+    engine_or_skip(name)
+    expected = [(SHOP, ((1, 0.1), (1, 2.5)))]
+    gold = "SELECT store_id, price FROM sale WHERE store_id = 1 ORDER BY price"
+    for query, ordered, right in [
+        (gold, True, True),
+        (f"{gold} DESC", False, True),
+        (f"{gold} DESC", True, False),
+        (gold.replace("store_id, price", "price, store_id"), True, False),
+        (gold.replace("price FROM", "price AS x FROM"), True, True),
+        (gold.replace("store_id, price", "CAST(store_id AS VARCHAR(9)), price"), True, False),
+        (gold.replace("store_id, price", "store_id * 1.0, 10 * price / 10"), True, True),
+        (f"SELECT * FROM ({gold}) AS x UNION ALL SELECT * FROM ({gold}) AS y", False, False),
+    ]:
+        verdict = grade_query(query, expected, ordered=ordered, engine=name)
+        assert (verdict.success, verdict.valid, verdict.malformed) == (right, True, False), query
+
+
+@every_engine
+def test_a_query_that_fails_says_why_in_a_sentence(name: str):
+    engine_or_skip(name)
+    verdict = grade_query("SELECT no_such FROM sale", [(SHOP, ((1,),))], ordered=False, engine=name)
+    assert verdict.malformed
+    assert "no_such" in verdict.feedback
+    assert "\n" not in verdict.feedback
+
+
+@every_engine
+def test_limits_on_rows_and_time_end_the_query_alone(name: str):
+    database = engine_or_skip(name).load(SHOP)
+    with pytest.raises(QueryError, match="more than 3 rows"):
+        database.query("SELECT * FROM sale", QueryLimits(rows=3))
+    assert len(database.query("SELECT * FROM sale", QueryLimits(rows=4)).rows) == 4
+    billion = "SELECT COUNT(*) FROM " + ", ".join(f"sale AS s{number}" for number in range(15))
+    for endless in (f"{COUNT} SELECT max(i) FROM n", billion):
+        start = time.process_time()
+        with pytest.raises(TimeoutError):
+            database.query(endless, QueryLimits(seconds=0.2))
+        assert time.process_time() - start < 0.2
+        assert database.query("SELECT COUNT(*) FROM sale").rows == ((4,),)
+
+
+@every_engine
+def test_hostile_statements_change_nothing_and_are_refused_with_an_error(name: str, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert len(HOSTILE) >= 60
+    env = env_or_skip(name, seconds=0.1)
+    env.reset(seed=1, options={"difficulty": 0.0})
+    state, known = env.get_state(), env.here().data
+    database, schema = known.witnesses.expected[0][0], known.plan.schema.ddl_for(env.dialect)
+
+    def contents():
+        loaded = make_engine(name).load(database, schema)
+        tables = [loaded.query(f"SELECT * FROM {table}").rows for table in known.plan.schema.names]
+        if name == "postgres":
+            tables.append(loaded.query("SELECT rolname, rolsuper FROM pg_roles").rows)
+            tables.append(loaded.query("SELECT relname, relkind, relacl::text FROM pg_class").rows)
+            tables.append(loaded.query("SELECT name, setting FROM pg_settings WHERE name <> 'statement_timeout'").rows)
+        return tables
+
+    before = contents()
+    for statement in HOSTILE:
+        env.set_state(state)
+        info = env.step(f"```sql\n{statement.replace('{t}', known.plan.base)}\n```")[4]
+        assert info["action_error"], statement[:80]
+        assert not info["is_success"]
+        assert info["reward_valid"], (statement[:80], info["feedback"])
+        assert len(info["action_error"]) < 300
+    assert list(tmp_path.iterdir()) == []
+    assert contents() == before
+    env.set_state(state)
+    assert env.step(env.oracle())[4]["is_success"]
+
+
+@pytest.mark.parametrize("name", ["duckdb", "postgres"])
+def test_the_same_tasks_stand_on_other_engines(name: str):
+    env, base = env_or_skip(name), env_or_skip("sqlite")
+    for seed in range(15):
+        options = {"difficulty": seed % 5 / 4}
+        prompt, info = env.reset(seed=seed, options=options)
+        plain, other = base.reset(seed=seed, options=options)
+        assert info["task_id"] == other["task_id"]
+        assert f"one {make_engine(name).title} query" in prompt
+        assert prompt.split("\n\n")[1].split("\n")[0] == plain.split("\n\n")[1].split("\n")[0]
+        assert "strftime" not in "".join(info["extras"]["solution_steps"])
+        expected = [rows for _, rows in env.here().data.witnesses.expected]
+        assert expected == [rows for _, rows in base.here().data.witnesses.expected]
+        assert env.step(env.oracle())[4]["is_success"]
+
+
+@pytest.mark.parametrize("name", ["duckdb", "postgres"])
+def test_the_suite_of_all_environments_holds_on_other_engines(name: str):
+    engine_or_skip(name)
+    env_id = f"test/TextToSQL-{name}-v0"
+    gym.register(env_id, "palaestra.envs.sql.text_to_sql:TextToSQL", kwargs={"engine": name})
+    try:
+        suite.test_gymnasium_finds_no_fault(env_id)
+        suite.test_same_seed_gives_same_episode(env_id)
+        suite.test_environments_can_be_pickled_at_any_moment(env_id)
+        suite.test_spec_survives_json_with_its_arguments(env_id)
+    finally:
+        del gym.registry[env_id]
+
+
+def test_values_that_do_not_fit_a_column_are_text_on_strict_engines():
+    mixed = Database(
+        schema="CREATE TABLE x (A INTEGER, b, c BLOB); INSERT INTO x VALUES (1, 2, X'0a'), ('z', 2.5, NULL);"
+    )
+    for name in ("duckdb", "postgres"):
+        found = engine_or_skip(name).load(mixed).query("SELECT a, B, c FROM X")
+        assert found.rows == (("1", 2, "X'0a'"), ("z", 2.5, None))

@@ -1,0 +1,46 @@
+"""``palaestra bench sql``: labels that hold, and a table of both graders."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from palaestra.errors import InputError
+from palaestra.scripts.bench.sql.command import main
+from palaestra.scripts.bench.sql.rewrites import equivalent_queries, wrong_queries
+
+GOLD = "SELECT AVG(a), COUNT(*) FROM t JOIN u ON u.b = t.b WHERE t.a >= 2 AND u.b IN (1, 2) GROUP BY t.b"
+SCRIPT = """
+CREATE TABLE t (a INTEGER, b INTEGER); CREATE TABLE u (b INTEGER);
+INSERT INTO t VALUES (1, 1), (2, 1), (2, 1), (3, 2), (9, NULL), (4, 3); INSERT INTO u VALUES (1), (2), (3);
+"""
+
+
+def test_rewritten_queries_have_the_result_and_wrong_ones_mostly_another():
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(SCRIPT)
+    expected = connection.execute(GOLD).fetchall()
+    rewritten = dict(equivalent_queries(GOLD, False))
+    assert {"flipped comparison", "list of alternatives", "sum over count", "join of all pairs"} <= set(rewritten)
+    assert all(text != GOLD and connection.execute(text).fetchall() == expected for text in rewritten.values())
+    wrong = dict(wrong_queries(GOLD, expected))
+    assert {"constant", "or for and", "aggregate of distinct", "group left out"} <= set(wrong)
+    assert connection.execute(wrong["memorised result"]).fetchall() == expected
+    assert sum(connection.execute(text).fetchall() != expected for text in wrong.values()) > len(wrong) / 2
+    connection.close()
+
+
+def test_several_databases_accept_fewer_wrong_queries_than_one(tmp_path: Path):
+    file = tmp_path / "sql.json"
+    assert main(["--tasks", "8", "--contents", "15", "--speed-tasks", "2", "--json", str(file)]) == 0
+    ours, _, sets = json.loads(file.read_text())["graders"]
+    assert ours["right"] == sets["right"] > 30
+    assert ours["refused"] == 0
+    assert ours["accepted"] < sets["accepted"] / 2
+
+
+def test_an_unknown_engine_is_refused():
+    with pytest.raises(InputError, match="unknown engine of SQL 'mysql'"):
+        main(["--engines", "mysql"])
