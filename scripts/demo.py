@@ -31,7 +31,7 @@ from ..agents.grpo.config import TrainConfig, WarmUp
 from ..agents.grpo.run.observers import TrainingProgress
 from ..errors import InputError
 from .bench.ladders import LADDERS
-from .bench.teachers.language_model import SETTINGS, Climb, climb, find_warm_model
+from .bench.teachers.language_model import SETTINGS, LadderRun, climb, find_warm_model
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -97,7 +97,7 @@ def show_ladder(options: DemoOptions, console: Console) -> None:
         name: (_climb, (replace(config, model=str(warm), warmup=WarmUp(0), teacher=teacher), options.out / teacher))
         for teacher, name in CLIMBERS.items()
     }
-    climbs: dict[str, Climb] = follow(runs)
+    climbs: dict[str, LadderRun] = follow(runs)
     for teacher, name in CLIMBERS.items():
         _write_climb(options.out / teacher, climbs[name], steps)
     pages = [
@@ -227,12 +227,12 @@ def _warm_up(tell: Callable[[TrainingProgress], None], config: TrainConfig, fold
     return str(find_warm_model(config, folder, tell))
 
 
-def _climb(tell: Callable[[TrainingProgress], None], config: TrainConfig, folder: Path) -> Climb:
+def _climb(tell: Callable[[TrainingProgress], None], config: TrainConfig, folder: Path) -> LadderRun:
     case = SETTINGS[LADDER]
     return climb(config, folder, case["axis"], case["shown"], tell)
 
 
-def _write_climb(run: Path, found: Climb, steps: int) -> None:
+def _write_climb(run: Path, found: LadderRun, steps: int) -> None:
     """Keep the rungs climbed beside the run's other figures, where the report finds them."""
     rows = [
         {"step": round(steps * attempts / found.attempts[-1]), "attempts": attempts, "rungs": rungs}
@@ -247,7 +247,7 @@ def _write_report(run: Path, beside: Mapping[str, Path] | None = None) -> Path:
     return write_report(run, beside or {})
 
 
-def _climb_table(climbs: Mapping[str, Climb], seed: int) -> Table:
+def _climb_table(climbs: Mapping[str, LadderRun], seed: int) -> Table:
     from rich.table import Table
 
     first = SETTINGS[LADDER]["shown"]
@@ -265,7 +265,7 @@ def _climb_table(climbs: Mapping[str, Climb], seed: int) -> Table:
     return table
 
 
-def _climb_plot(climbs: Mapping[str, Climb]) -> Table:
+def _climb_plot(climbs: Mapping[str, LadderRun]) -> Table:
     """The climbs as bars, one line for each time that rungs were counted."""
     from rich.bar import Bar
     from rich.table import Table

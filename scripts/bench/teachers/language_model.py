@@ -93,7 +93,7 @@ def find_warm_model(
 
 
 @dataclass(frozen=True)
-class Climb:
+class LadderRun:
     """What a run reached.
 
     Attributes:
@@ -116,7 +116,7 @@ def climb(
     axis: str,
     shown: int,
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
-) -> Climb:
+) -> LadderRun:
     """Train in a new folder, and count the rungs climbed now and then.
 
     Args:
@@ -158,7 +158,7 @@ def climb(
     learner.run(follow, notify=lambda sentence: None)
     rates = measure(TASKS_AT_THE_END)
     last = success(TASKS_AT_THE_END, **({axis: shown} if axis else {}))
-    return Climb([*x, float(attempts)], [*y, score(rates)], rates, last, float(np.mean(mixed)))
+    return LadderRun([*x, float(attempts)], [*y, score(rates)], rates, last, float(np.mean(mixed)))
 
 
 def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int, folder: Path) -> TableResult:

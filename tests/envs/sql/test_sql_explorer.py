@@ -9,7 +9,7 @@ import gymnasium as gym
 import pytest
 from palaestra.errors import InputError
 
-from .test_text_to_sql import HOSTILE
+from .engines.hostile import HOSTILE
 
 
 def made(seed: int = 4, **kwargs: Any) -> tuple[Any, str]:
