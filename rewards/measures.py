@@ -185,6 +185,7 @@ drawn | [D] | reward | returns of all episodes drawn before some were kept
 batch | flag | | the component sees the whole optimiser batch at once
 every_row | flag | | rows without advantage are scored as well
 anchor | flag | | ratios are taken against the policy before the update
+after_update | flag | | the guard judges an update by what it did
 """
 
 for _table in (_ENVIRONMENT, _LEARNER, _PROBERS, _BATCH):

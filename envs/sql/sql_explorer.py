@@ -107,6 +107,8 @@ class SQLExplorer(ToolQuestion):
     def choose_space(self, inner: Question) -> ParamSpace:
         if not hasattr(inner, "database_of"):
             raise InputError(f"`of` must be the id of a question about a database; {self.of} has none.")
+        if (engine := getattr(inner, "engine", "sqlite")) != "sqlite":
+            raise InputError(f"SQLExplorer runs queries on SQLite: engine must be 'sqlite', not {engine!r}.")
         return ParamSpace([*inner.param_space.axes, _SPARE])
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> SchemaSearch:

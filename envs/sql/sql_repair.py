@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import InputError
 from ...rewards.answers import fenced
 from ...rewards.verifiers.sql import same_rows
 from ..code.programs.dice import Dice
@@ -18,7 +19,7 @@ from .queries.faults import faults
 from .queries.near_misses import near_misses
 from .queries.query_steps import write_steps
 from .queries.query_tree import is_ordered_query
-from .text_to_sql import REQUEST, QueryTask, TextToSQL
+from .text_to_sql import QueryTask, TextToSQL
 
 # Rows of a wrong result that the prompt shows.
 _SHOWN_ROWS = 3
@@ -99,6 +100,8 @@ class SQLRepair(TextToSQL):
 
     def __init__(self, *, seconds: float = 2.0, sample_rows: int = 1, **kwargs: Any):
         super().__init__(seconds=seconds, sample_rows=sample_rows, **kwargs)
+        if self.engine != "sqlite":
+            raise InputError(f"SQLRepair shows what SQLite says: engine must be 'sqlite', not {self.engine!r}.")
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         while True:
@@ -106,8 +109,8 @@ class SQLRepair(TextToSQL):
             broken = (self._break if params["fault"] == "error" else self._spoil)(Dice(rng), task.data)
             if broken is not None:
                 break
-        shown = task.prompt.removesuffix(f"\n{REQUEST}")
-        wrong = f"This query is almost right:\n{fenced(broken.wrong, 'sql')}\n{broken.outcome}\n{REQUEST}"
+        shown = task.prompt.removesuffix(f"\n{self.request}")
+        wrong = f"This query is almost right:\n{fenced(broken.wrong, 'sql')}\n{broken.outcome}\n{self.request}"
         if len(shown) + len(wrong) >= _LONGEST_PROMPT:
             shown = "\n".join(line for line in shown.split("\n") if not line.startswith("-- "))
         content = f"{task.content}\n{broken.wrong}"

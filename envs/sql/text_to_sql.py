@@ -130,6 +130,7 @@ class TextToSQL(Question):
         super().__init__(**kwargs)
         self.engine = engine
         self.dialect = make_engine(engine).dialect
+        self.request = REQUEST.format(engine=make_engine(engine).title)
         if self.dialect != "sqlite":
             # Verifiers of rewards run queries in SQLite.
             self.supplies = self.supplies - {"sql_reference"}
@@ -159,9 +160,8 @@ class TextToSQL(Question):
         plan, query = best.plan, best.query
         question = write_question(query, plan.schema, params["wording"], dice)
         gold = translate_query(query.sql(), self.dialect)
-        request = REQUEST.format(engine=make_engine(self.engine).title)
         return Task(
-            f"{_show(plan.schema, rows, self.sample_rows, self.dialect)}\n\n{question}\n{request}",
+            f"{_show(plan.schema, rows, self.sample_rows, self.dialect)}\n\n{question}\n{self.request}",
             reference=gold,
             solution=fenced(gold, "sql"),
             # The same in all dialects.

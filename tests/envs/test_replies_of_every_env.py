@@ -122,12 +122,19 @@ def _questions(env: Any) -> Iterator[Position]:
         if len(drawn) > 4 and len({answer for _, answer in drawn}) > 3:
             break
     for state, answer in drawn[: 2 if is_cheap(env) else 1]:
+        best = None
         for decoy in dict.fromkeys(renamed(other, answer) for _, other in reversed(drawn)):
             position = Position(state, answer, decoy, kind_of(env, answer))
-            others = decoy != answer and kind_of(env, decoy) == position.kind
-            if others and not outcome(env, position, env.write_action(decoy))[4]["is_success"]:
-                yield position
-                break
+            if decoy == answer or kind_of(env, decoy) != position.kind:
+                continue
+            info = outcome(env, position, env.write_action(decoy))[4]
+            if not info["is_success"]:
+                best = best or position
+                if not info["action_error"]:  # of the form that the task asks for
+                    best = position
+                    break
+        if best:
+            yield best
 
 
 def renamed(program: str, model: str) -> str:

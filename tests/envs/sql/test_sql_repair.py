@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import pytest
 from palaestra.envs.sql.outcomes import describe_rows, try_query
+from palaestra.errors import InputError
 
 
 @pytest.mark.parametrize("fault", ["error", "result"])
@@ -38,3 +39,10 @@ def test_long_prompts_leave_the_sample_rows_out():
     with_rows = [len(prompt) for prompt in prompts if "\n-- 1, " in prompt]
     assert 0 < len(with_rows) < len(prompts)
     assert max(with_rows) <= 2_000
+
+
+def test_other_engines_are_refused_with_the_reason():
+    with pytest.raises(InputError, match="engine must be 'sqlite', not 'duckdb'"):
+        gym.make("palaestra/SQLRepair-v0", engine="duckdb")
+    with pytest.raises(InputError, match="engine must be 'sqlite', not 'duckdb'"):
+        gym.make("palaestra/SQLExplorer-v0", of_kwargs={"engine": "duckdb"})
