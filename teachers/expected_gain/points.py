@@ -7,6 +7,7 @@ repeated; variations of it are tried in search of the next one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,10 @@ from .gains import add_return, fit_gains
 
 MOST = 32  # points kept; the one with the least value makes way
 SCALES = np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0])  # outcomes of a point over which its returns are weighted
-SMALLEST, LARGEST = 0.02, 0.5  # length of a variation along an axis, drawn evenly on a logarithmic scale
+SMALLEST, LARGEST = 0.02, 0.5  # length of a variation along an axis, on a logarithmic scale
+LENGTHS = 6  # classes of lengths, each drawn by the squared share of its variations that were discoveries
+FADE = 0.995  # of what is known about a class, at each variation
+FAINT = 0.01  # least level of a point as an origin
 MOVED = 0.5  # chance that a variation moves the axis that matters most; others by what they matter, at least one
 ALIKE = 0.05  # a variation whose return is that near to its origin's is taken for the same task
 SOLVED = 0.9  # returns from which on a task is no discovery
@@ -42,8 +46,8 @@ class Points:
 
     G the largest likely gain lately: points that improve, intermediate ones that were hardly tried, little
     that is solved, and nothing whose groups do not tell their episodes apart. A single return counts as mixed.
-    Points are repeated in proportion to v, and varied in proportion to the squared share of their variations that were
-    discoveries: neither failures, nor solved, nor like their origin.
+    Points are repeated in proportion to v, and varied in proportion to l and the squared share of their variations that
+    were discoveries: neither failures, nor solved, nor like their origin. The lengths of variations are drawn alike.
 
     Attributes:
         moves: whether some point's gain was ever proven.
@@ -59,6 +63,7 @@ class Points:
         self._visits, self._tries, self._hits = np.zeros(MOST), np.zeros(MOST), np.zeros(MOST)
         self.level, self.value, self._mixed = np.zeros(MOST), np.zeros(MOST), np.ones(MOST)
         self.size = self._born = 0
+        self._lengths = np.zeros((2, LENGTHS))  # discoveries and variations by class of length
         self._record = 0.0
         self.moves = False
         self._chance = np.array([0.5, 1.0])  # variance by chance, and possible variance; forgotten slowly
@@ -79,12 +84,12 @@ class Points:
         """
         m, d = self.size, self.tasks.shape[1]
         varied = rng.random(k) < share
-        at = np.where(
-            varied, pick((self._hits[:m] / self._tries[:m]) ** 2, k, rng), pick(self.value[:m] + 1e-9, k, rng)
-        )
+        origins = (self._hits[:m] / self._tries[:m]) ** 2 * np.maximum(self.level[:m], FAINT)
+        at = np.where(varied, pick(origins, k, rng), pick(self.value[:m] + 1e-9, k, rng))
         moved = rng.random((k, d)) < MOVED * np.maximum(matters / matters.max(initial=1e-9), IDLE)
         moved[np.arange(k), rng.integers(d, size=k)] |= ~moved.any(1)
-        length = SMALLEST * (LARGEST / SMALLEST) ** rng.random((k, 1))
+        classes = pick(((self._lengths[0] + 1) / (self._lengths[1] + 2)) ** 2, k, rng)
+        length = SMALLEST * (LARGEST / SMALLEST) ** ((classes + rng.random(k)) / LENGTHS)[:, None]
         step = np.where(rng.random((k, d)) < 0.5, -length, length) * (moved & varied[:, None])
         points = np.abs(self.tasks[at] + step)
         return np.minimum(points, 2 - points), self._ids[at], varied
@@ -102,9 +107,14 @@ class Points:
             return self._visit(at, ret, mixed)
         if at >= 0:
             self._tries[at] += 1
+            found = 0 < ret < SOLVED
+            length = max(float(np.abs(point - self.tasks[at]).max()), SMALLEST)
+            place = min(int(LENGTHS * math.log(length / SMALLEST) / math.log(LARGEST / SMALLEST)), LENGTHS - 1)
+            self._lengths *= FADE
+            self._lengths[:, place] += found, 1
             if abs(ret - self.level[at]) < ALIKE:
                 return None
-            self._hits[at] += 0 < ret < SOLVED
+            self._hits[at] += found
         if ret <= 0 or (origin >= 0 and not varied):
             return None
         same = np.flatnonzero((self.tasks[: self.size] == point).all(1))
@@ -153,6 +163,7 @@ class Points:
             **{name: array[:m].tolist() for name, array in arrays.items()},
             "sums": self._sums[:, :, :m].tolist(),
             "chance": self._chance.tolist(),
+            "lengths": self._lengths.tolist(),
             "record": self._record,
             "born": self._born,
             "moves": self.moves,
@@ -173,5 +184,6 @@ class Points:
             array[:m] = restore_array(saved[name], array[:m])
             points._sums[:, :, :m] = restore_array(saved["sums"], points._sums[:, :, :m])
         points._chance = restore_array(saved["chance"], points._chance)
+        points._lengths = restore_array(saved["lengths"], points._lengths)
         points._record, points._born, points.moves = float(saved["record"]), int(saved["born"]), bool(saved["moves"])
         return points
