@@ -91,7 +91,7 @@ def show_ladder(options: DemoOptions, console: Console) -> None:
     """Warm up, let two policies climb the ladder, and print how far they came."""
     begun = time.monotonic()
     steps = SETTINGS[LADDER]["length"] if options.steps is None else options.steps
-    config = replace(LADDERS[LADDER].climb(options.seed), steps=steps, keep_trajectories=2)
+    config = replace(LADDERS[LADDER].climb(options.seed), steps=steps, final_episodes=200, keep_trajectories=2)
     warm = Path(follow({"warm-up": (_warm_up, (config, options.out / "warm-up"))})["warm-up"])
     runs = {
         name: (_climb, (replace(config, model=str(warm), warmup=WarmUp(0), teacher=teacher), options.out / teacher))

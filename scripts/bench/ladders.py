@@ -95,9 +95,15 @@ class LadderCase:
 
 
 CLIMB: dict[str, Any] = {
-    **{"recipe": "grpo", "stages": Stages(regularisers="kl_full(coefficient=0.1)")},
-    **{"prompts": 12, "samples": 8, "lr": 5e-4, "max_grad_norm": 0.5},
-    **{"eval_every": 0, "checkpoint_every": 100_000, "keep_trajectories": 0},
+    "recipe": "grpo",
+    "stages": Stages(regularisers="kl_full(coefficient=0.1)"),
+    "prompts": 12,
+    "samples": 8,
+    "lr": 5e-4,
+    "max_grad_norm": 0.5,
+    "eval_every": 0,
+    "checkpoint_every": 100_000,
+    "keep_trajectories": 0,
     # A run in which nothing is learned is a result.
     "patience": Patience(0, 0, 0, 0),
 }

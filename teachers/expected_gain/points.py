@@ -155,12 +155,15 @@ class Points:
             self._chance += NEWEST * (np.array([weight @ np.minimum(residual, possible), weight @ possible]) / total)
             self._chance *= 1 - NEWEST
 
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """What is known of each point, by the name under which it is saved."""
+        arrays = {"tasks": self.tasks, "ids": self._ids, "visits": self._visits, "tries": self._tries}
+        return arrays | {"hits": self._hits, "level": self.level, "value": self.value, "mixed": self._mixed}
+
     def save(self) -> dict[str, Any]:
         m = self.size
-        arrays = {"tasks": self.tasks, "ids": self._ids, "visits": self._visits, "tries": self._tries}
-        arrays |= {"hits": self._hits, "level": self.level, "value": self.value, "mixed": self._mixed}
         return {
-            **{name: array[:m].tolist() for name, array in arrays.items()},
+            **{name: array[:m].tolist() for name, array in self._arrays().items()},
             "sums": self._sums[:, :, :m].tolist(),
             "chance": self._chance.tolist(),
             "lengths": self._lengths.tolist(),
@@ -173,15 +176,9 @@ class Points:
     def restore(cls, saved: Mapping[str, Any], dimension: int) -> Points:
         points = cls(dimension)
         m = points.size = len(saved["ids"])
-        for name, array in (
-            ()
-            if not m
-            else (
-                *(("tasks", points.tasks), ("ids", points._ids), ("visits", points._visits), ("tries", points._tries)),
-                *(("hits", points._hits), ("level", points.level), ("value", points.value), ("mixed", points._mixed)),
-            )
-        ):
-            array[:m] = restore_array(saved[name], array[:m])
+        if m:
+            for name, array in points._arrays().items():
+                array[:m] = restore_array(saved[name], array[:m])
             points._sums[:, :, :m] = restore_array(saved["sums"], points._sums[:, :, :m])
         points._chance = restore_array(saved["chance"], points._chance)
         points._lengths = restore_array(saved["lengths"], points._lengths)
