@@ -43,6 +43,31 @@ def test_a_task_is_left_whose_groups_do_not_tell_their_episodes_apart():
     assert (ids == 0).mean() > 0.95
 
 
+def test_variations_take_the_lengths_that_led_to_discoveries():
+    points, rng = Points(1), np.random.default_rng(0)
+    points.add([0.5], 0.5, -1, False)
+    matters = np.ones(1)
+    for _ in range(40):
+        for task, origin in zip(*points.draw(8, 1.0, matters, rng)[:2]):
+            # What lies more than .05 away is out of reach.
+            points.add(task, 0.3 if abs(task[0] - 0.5) < 0.05 else 0.0, int(origin), True)
+    tasks, ids, _ = points.draw(1000, 1.0, matters, rng)
+    origins = np.array([points.tasks[np.flatnonzero(points._ids == i)[0], 0] for i in ids])
+    assert np.median(abs(tasks[:, 0] - origins)) < 0.05  # 0.1 where all lengths are drawn alike
+
+
+def test_what_is_known_of_points_is_saved():
+    points = Points(2)
+    for x in (0.2, 0.8):
+        points.add([x, x], 0.1, -1, False)
+    repeat(points, 1, [0.2, 0.3], False)
+    points.fit()
+    other = Points.restore(json.loads(json.dumps(points.save())), 2)
+    for name, array in vars(points).items():
+        if isinstance(array, np.ndarray):
+            assert (getattr(other, name) == array).all(), name
+
+
 def test_variations_stay_in_the_cube_and_move_the_axes_that_matter():
     points = Points(3)
     points.add([0.99, 0.5, 0.0], 0.5, -1, False)

@@ -11,6 +11,7 @@ from palaestra.envs.axes import IntAxis
 from palaestra.envs.param_space import ParamSpace
 from palaestra.errors import InputError
 from palaestra.teachers import FiniteTasks, Outcome, discretise, make
+from palaestra.teachers.expected_gain.teacher import _CellPlaces, _Focus
 from palaestra.teachers.students import HypercubeStudent
 
 
@@ -318,3 +319,17 @@ def test_cells_of_a_grid_are_arms():
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(InputError, match=next(iter(options))):
         palaestra(gym.spaces.Discrete(3), **options)
+
+
+def test_cells_whose_groups_have_equal_returns_are_left():
+    rng = np.random.default_rng(0)
+    points = rng.random((100, 1))
+    low = points[:, 0] < 0.5
+    returns = np.where(low, rng.uniform(0.3, 0.5, 100), rng.uniform(0.5, 0.7, 100))
+    chances = {}
+    for name, mixed in {"all": np.ones(100, dtype=bool), "lower half": low}.items():
+        places = _CellPlaces(1, 100, np.array([8.0, 32.0]))
+        places.add(points.tolist(), returns.tolist(), mixed.tolist())
+        places.fit(_Focus(1000.0), 100, 0.0)
+        chances[name] = places.chances[places.low[:, 0] >= 0.45].sum()
+    assert chances["lower half"] < 0.05 < chances["all"]
