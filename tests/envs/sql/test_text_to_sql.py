@@ -89,3 +89,10 @@ def test_databases_are_of_the_domains_asked_for():
     with pytest.raises(InputError, match="garden"):
         gym.make("palaestra/TextToSQL-v0", domains=["garden"])
     assert gym.make("palaestra/SQLRepair-v0", domains="shop").reset(seed=0)
+
+
+def test_a_runaway_query_ends_at_the_time_that_was_asked_for():
+    env: Any = gym.make("palaestra/TextToSQL-v0", seconds=0.2, difficulty=0.0).unwrapped
+    env.reset(seed=1)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    assert "did not finish within 0.2 s" in env.step(endless)[4]["action_error"]
