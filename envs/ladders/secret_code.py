@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Mapping
 from typing import Any
@@ -11,17 +10,15 @@ import numpy as np
 
 from ...checks import check_count
 from ...errors import InputError
-from ...rewards import Verdict
 from ..param_space import FloatAxis, IntAxis, ParamSpace
-from ..question import Question, Task
+from ..question import Task
 from ..registration import register
+from .digit_words import DigitWord
 
 SYMBOLS = string.ascii_letters + "!#$%&()*+-/:;=?@[]^_|~"
-# Digits written apart, as the symbols are in the word.
-_APART = re.compile(r"[1-9](?:[ ,;]+[1-9])+")
 
 
-class SecretCode(Question):
+class SecretCode(DigitWord):
     """Write a word of a secret code in digits.
 
     Description:
@@ -65,7 +62,6 @@ class SecretCode(Question):
             FloatAxis("newest", 0.0, 0.8, limits=(0.0, 1.0)),
         ]
     )
-    verifier = "integer"
 
     def __init__(self, *, code: int = 0, digits: int = 8, **kwargs: Any):
         super().__init__(**kwargs)
@@ -87,10 +83,6 @@ class SecretCode(Question):
             int("".join(self._digits[symbol] for symbol in word.split())),
             content=word,
         )
-
-    def verify(self, task: Task, answer: str) -> Verdict:
-        digits = re.sub(r"[ ,;]+", "", answer) if _APART.fullmatch(answer) else answer
-        return super().verify(task, digits)
 
     def solution_steps(self, task: Task) -> list[str]:
         """What each symbol of the word stands for."""

@@ -109,6 +109,18 @@ CLIMB: dict[str, Any] = {
 }
 GUESSES = WarmUp(steps=600, target=0.9, batch=32, explore=0.3)
 LADDERS: dict[str, LadderCase] = {
+    "NextDigits": LadderCase(
+        "palaestra/NextDigits-v0",
+        "length",
+        (2, 4),
+        (3, 4, 5, 6, 7, 8),
+        20,
+        {"digits": 4},
+        # High, so that the guesses are learned, too.
+        WarmUp(steps=600, target=0.95, batch=32, lr=1e-3, explore=0.5),
+        tokens=22,
+        context=96,
+    ),
     "SecretCode": LadderCase(
         "palaestra/SecretCode-v0",
         "symbols",

@@ -1,0 +1,83 @@
+"""palaestra/NextDigits-v0: a simple rule for words of any length, which small models learn length by length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..param_space import IntAxis, ParamSpace
+from ..question import Task
+from ..registration import register
+from .digit_words import DigitWord
+
+LONGEST = 100
+NAMES = dict(enumerate("one two three four five six seven eight nine".split(), start=1))
+
+
+class NextDigits(DigitWord):
+    """Replace each digit of a word by the next one.
+
+    Description:
+        The rule is stated and the same everywhere; what is difficult for a small model is to find its place in a longer
+        word than it has practised. A player who is right on words of k digits, and guesses what is beyond, is right with
+        probability 1/digits on k + 1, 1/digits**2 on k + 2, and so on.
+
+    Parameters:
+        length (4 to 40; open from 2 to 100): digits in the word, the rung of the ladder.
+        digits (3 to 9; open from 2 to 9): the highest digit. 1 follows it.
+
+    Observation:
+        Text such as ``Next digits, one to four: 31244``.
+
+    Actions:
+        Text with one digit for each digit of the word, ``42311`` (or apart, ``4 2 3 1 1``), read in ``answer_format``.
+
+    Reward:
+        1 if all digits are right, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        Tasks whose answer can be read off place by place, and which transformers still have to learn length by length:
+        Lee et al., "Self-improving transformers overcome easy-to-hard and length generalization challenges", arXiv
+        2502.01612. Made for comparisons of teachers; generated here.
+    """
+
+    param_space = ParamSpace([IntAxis("length", 4, 40, limits=(2, LONGEST)), IntAxis("digits", 3, 9, limits=(2, 9))])
+    baselines: ClassVar = {}
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        highest = params["digits"]
+        word = rng.integers(1, highest + 1, params["length"])
+        text = "".join(map(str, word.tolist()))
+        return Task(
+            f"Next digits, one to {NAMES[highest]}: {text}",
+            int("".join(map(str, (word % highest + 1).tolist()))),
+            content=f"{text} {highest}",
+            split_key=text,
+            data=highest,
+        )
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """What follows each digit of the rule, and the answer."""
+        return [*(f"{digit} becomes {digit % task.data + 1}" for digit in range(1, task.data + 1)), self.oracle(task)]
+
+    def criteria(self, task: Task) -> list[str]:
+        return [f"It writes {len(self.oracle(task))} digits."]
+
+    def guess_action(self, episode: Task, known: Mapping[str, Any], rng: np.random.Generator) -> str:
+        """Return the right digits of the first ``known["length"]`` places and random digits of the others."""
+        return self.oracle(episode)[: known["length"]] + self.random_action(episode, rng)[known["length"] :]
+
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str:
+        return "".join(map(str, rng.integers(1, episode.data + 1, len(self.oracle(episode))).tolist()))
+
+    def solver_cost(self, episode: Task) -> float:
+        """The number of digits."""
+        return float(len(self.oracle(episode)))
+
+
+register("palaestra/NextDigits-v0", f"{__name__}:NextDigits")

@@ -1,0 +1,58 @@
+"""NextDigits: the rule, the rungs, and what a player knows of a longer word."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from palaestra.envs.ladders.next_digits import NAMES, NextDigits
+
+RUNG_9 = {"length": 9, "digits": 4}
+
+
+@pytest.mark.parametrize(("length", "digits"), [(2, 2), (9, 4), (40, 9), (100, 3)])
+def test_each_digit_is_replaced_by_the_next_one(length, digits):
+    env = NextDigits(split="all", length=length, digits=digits)
+    for seed in range(20):
+        question, _ = env.reset(seed=seed)
+        stated, _, word = question.removeprefix("Next digits, one to ").partition(": ")
+        assert stated == NAMES[digits]
+        assert len(word) == length
+        follows = {str(digit): str(digit + 1) for digit in range(1, digits)} | {str(digits): "1"}
+        right = "".join(follows[digit] for digit in word)
+        assert env.oracle() == right
+        assert env.step(right)[4]["is_success"]
+
+
+@pytest.mark.parametrize("form", ["{}", "\\boxed{{{}}}", "The answer is {}."])
+def test_digits_may_stand_apart_but_none_may_be_missing(form):
+    env = NextDigits(length=30, digits=5)
+    for seed in range(10):
+        for separator in ("", " ", ", "):
+            env.reset(seed=seed)
+            assert env.step(form.format(separator.join(env.oracle())))[4]["is_success"]
+        env.reset(seed=seed)
+        assert not env.step(form.format(env.oracle()[:-1]))[4]["is_success"]
+
+
+def test_a_word_stays_in_its_split_whatever_the_highest_digit():
+    words = {split: set() for split in ("train", "test")}
+    for split, found in words.items():
+        for digits in (3, 4):
+            env = NextDigits(split=split, length=4, digits=digits)
+            found.update(env.reset(seed=seed)[0].rpartition(" ")[2] for seed in range(200))
+    assert words["train"]
+    assert words["test"]
+    assert not words["train"] & words["test"]
+
+
+def test_a_guess_is_right_where_the_word_is_known_and_uniform_beyond():
+    env, rng = NextDigits(), np.random.default_rng(0)
+    env.reset(seed=0, options={"params": RUNG_9})
+    right = env.oracle()
+    guesses = [env.guess_action(env.here(), {"length": 4}, rng) for _ in range(800)]
+    assert {guess[:4] for guess in guesses} == {right[:4]}
+    for place in range(4, 9):
+        counts = np.bincount([int(guess[place]) for guess in guesses], minlength=5)
+        # Four digits, 200 of each on average; five standard deviations are 61.
+        assert counts[0] == 0
+        assert abs(counts[1:] - 200).max() < 61
