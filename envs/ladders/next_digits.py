@@ -13,7 +13,6 @@ from ..registration import register
 from .digit_words import DigitWord
 
 LONGEST = 100
-NAMES = dict(enumerate("one two three four five six seven eight nine".split(), start=1))
 
 
 class NextDigits(DigitWord):
@@ -26,13 +25,13 @@ class NextDigits(DigitWord):
 
     Parameters:
         length (4 to 40; open from 2 to 100): digits in the word, the rung of the ladder.
-        digits (3 to 9; open from 2 to 9): the highest digit. 1 follows it.
+        digits (3 to 8; open from 2 to 8): the word has digits from 1 to this one.
 
     Observation:
-        Text such as ``Next digits, one to four: 31244``.
+        Text such as ``Next digits: 31244``.
 
     Actions:
-        Text with one digit for each digit of the word, ``42311`` (or apart, ``4 2 3 1 1``), read in ``answer_format``.
+        Text with one digit for each digit of the word, ``42355`` (or apart, ``4 2 3 5 5``), read in ``answer_format``.
 
     Reward:
         1 if all digits are right, 0 otherwise.
@@ -46,7 +45,7 @@ class NextDigits(DigitWord):
         2502.01612. Made for comparisons of teachers; generated here.
     """
 
-    param_space = ParamSpace([IntAxis("length", 4, 40, limits=(2, LONGEST)), IntAxis("digits", 3, 9, limits=(2, 9))])
+    param_space = ParamSpace([IntAxis("length", 4, 40, limits=(2, LONGEST)), IntAxis("digits", 3, 8, limits=(2, 8))])
     baselines: ClassVar = {}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
@@ -54,16 +53,16 @@ class NextDigits(DigitWord):
         word = rng.integers(1, highest + 1, params["length"])
         text = "".join(map(str, word.tolist()))
         return Task(
-            f"Next digits, one to {NAMES[highest]}: {text}",
-            int("".join(map(str, (word % highest + 1).tolist()))),
+            f"Next digits: {text}",
+            int("".join(map(str, (word + 1).tolist()))),
             content=f"{text} {highest}",
             split_key=text,
             data=highest,
         )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """What follows each digit of the rule, and the answer."""
-        return [*(f"{digit} becomes {digit % task.data + 1}" for digit in range(1, task.data + 1)), self.oracle(task)]
+        """What each digit becomes, and the answer."""
+        return [*(f"{digit} becomes {digit + 1}" for digit in range(1, task.data + 1)), self.oracle(task)]
 
     def criteria(self, task: Task) -> list[str]:
         return [f"It writes {len(self.oracle(task))} digits."]
@@ -73,7 +72,7 @@ class NextDigits(DigitWord):
         return self.oracle(episode)[: known["length"]] + self.random_action(episode, rng)[known["length"] :]
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        return "".join(map(str, rng.integers(1, episode.data + 1, len(self.oracle(episode))).tolist()))
+        return "".join(map(str, rng.integers(2, episode.data + 2, len(self.oracle(episode))).tolist()))
 
     def solver_cost(self, episode: Task) -> float:
         """The number of digits."""

@@ -116,8 +116,8 @@ LADDERS: dict[str, LadderCase] = {
         (3, 4, 5, 6, 7, 8),
         20,
         {"digits": 4},
-        # High, so that the guesses are learned, too.
-        WarmUp(steps=600, target=0.95, batch=32, lr=1e-3, explore=0.5),
+        # No earlier end, so that the guesses are learned, too.
+        WarmUp(steps=400, target=1.0, batch=32, explore=0.5),
         tokens=22,
         context=96,
     ),

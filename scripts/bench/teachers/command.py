@@ -20,7 +20,7 @@ examples:
   palaestra bench teachers --tables T1 T3 --peer-python /path/to/venv/bin/python
   palaestra bench teachers --tables T6 --teachers palaestra alp-gmm rlve-down
   palaestra bench teachers --tables T7
-  palaestra bench teachers --tables T7 --settings SecretCode --teachers all --seeds 1
+  palaestra bench teachers --tables T7 --settings NextDigits --teachers all --seeds 1
 """
 
 from __future__ import annotations

@@ -54,9 +54,9 @@ LEVEL = replace(
     warmup=WarmUp(steps=600, target=0.4, batch=32),
 )
 SETTINGS: dict[str, dict[str, Any]] = {
-    "SecretCode": _ladder("SecretCode", 500),
-    "CombinationLock": _ladder("CombinationLock", 300),
-    "GuessNumber": _ladder("GuessNumber", 200),
+    "NextDigits": _ladder("NextDigits", 300),
+    "SecretCode": _ladder("SecretCode", 300),
+    "GuessNumber": _ladder("GuessNumber", 100),
     "level": _setting(LEVEL, 100),
 }
 
@@ -214,8 +214,8 @@ TABLE = Table(
     ),
     settings=SETTINGS,
     notes={
+        "NextDigits": "words of digits, each to be raised by one; a rung is a digit more",
         "SecretCode": "words in a code whose symbols can only be learned one after the other; a rung is a symbol",
-        "CombinationLock": "a tower of floors with one right door of four in each of two rooms; a rung is a floor",
         "GuessNumber": "a hidden number to be found by bisection; a rung doubles the range",
         "level": "words of symbols that the warm-up shows, all alike, in the secret code; share of words right",
     },
@@ -223,7 +223,7 @@ TABLE = Table(
     teachers=lambda: [
         "random",
         "palaestra",
-        "rlve window=2 threshold=0.7",
+        "rlve window=5 threshold=0.7",
         "rlve",
         "rlve-down",
         "alp-gmm",
@@ -244,7 +244,7 @@ TABLE = Table(
     keeps=True,
     statistic="interquartile mean",
     columns=("over the run", "sum of success", "mixed groups"),
-    joint=("SecretCode", "CombinationLock", "GuessNumber"),
+    joint=("NextDigits", "SecretCode", "GuessNumber"),
     further=(
         "Over the run: the score averaged over the attempts (area under its curve). Sum of success: of the shares "
         "solved of all rungs above those shown. Mixed groups: share of the groups with both successes and failures, "
