@@ -19,9 +19,9 @@ class NextDigits(DigitWord):
     """Replace each digit of a word by the next one.
 
     Description:
-        The rule is stated and the same everywhere; what is difficult for a small model is to find its place in a longer
-        word than it has practised. A player who is right on words of k digits, and guesses what is beyond, is right with
-        probability 1/digits on k + 1, 1/digits**2 on k + 2, and so on.
+        The rule is the same everywhere; what is difficult for a small model is to find its place in a longer word than
+        it has practised. A player who is right on words of k digits, and guesses what is beyond, is right on k + 1 with
+        probability 1/digits, on k + 2 with 1/digits**2, and so on.
 
     Parameters:
         length (4 to 40; open from 2 to 100): digits in the word, the rung of the ladder.
@@ -55,8 +55,7 @@ class NextDigits(DigitWord):
         return Task(
             f"Next digits: {text}",
             int("".join(map(str, (word + 1).tolist()))),
-            content=f"{text} {highest}",
-            split_key=text,
+            content=text,
             data=highest,
         )
 
