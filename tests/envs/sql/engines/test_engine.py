@@ -92,6 +92,16 @@ def test_limits_on_rows_and_time_end_the_query_alone(name: str):
         assert database.query("SELECT COUNT(*) FROM sale").rows == ((4,),)
 
 
+def test_a_query_that_sleeps_ends_at_its_deadline():
+    database = engine_or_skip("duckdb").load(SHOP)
+    database.query("SELECT 1")
+    start = time.monotonic()
+    with pytest.raises(TimeoutError):
+        database.query("SELECT sleep_ms(9000)", QueryLimits(seconds=0.3))
+    assert 0.3 <= time.monotonic() - start < 1.2
+    assert database.query("SELECT COUNT(*) FROM sale").rows == ((4,),)
+
+
 @every_engine
 def test_hostile_statements_change_nothing_and_are_refused_with_an_error(name: str, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
