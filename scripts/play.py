@@ -99,16 +99,18 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
 
     observation, info = env.reset(seed=seed)
     solution = _answer(env, info)
-    total, hints, done = 0.0, 0, False
+    total, hints, done, shown = 0.0, 0, False, observation
     while not done:
-        action = player.act([observation], [info])[0]
+        action = player.act([shown], [info])[0]
         if isinstance(action, str) and action.strip() == HINT:
-            say(Text(_hint(env, hints), style="cyan"))
+            say(Text(_hint(env, hints), style="cyan"), soft_wrap=True)
             hints += 1
+            # The text above the hint is not repeated below it.
+            shown, info = ("" if isinstance(observation, str) else observation), {}
             continue
-        observation, reward, terminated, truncated, info = env.step(action)
+        shown, reward, terminated, truncated, info = env.step(action)
         total += float(reward)
-        done = terminated or truncated
+        done, observation = terminated or truncated, shown
     if isinstance(observation, str) and observation:
         say(Text(observation))
     if info.get("is_success"):
@@ -117,7 +119,7 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
         why = info.get("feedback") or ("out of turns" if truncated else "")
         say(Text(f"Not solved; reward {total:g}{f' ({why})' if why else ''}.", style="red"))
         if solution:
-            say(Text(f"The solver's answer: {solution}"))
+            say(Text(f"The solver's answer: {strip_block_marks(solution)}"), soft_wrap=True)
     return info
 
 

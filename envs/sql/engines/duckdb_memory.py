@@ -88,7 +88,7 @@ class DuckdbMemory:
         except (duckdb.Error, MemoryError, ValueError, OverflowError) as error:
             if clock.seconds() > limits.seconds or isinstance(error, duckdb.InterruptException):
                 raise TimeoutError(f"the query took more than {limits.seconds:g} s") from None
-            raise QueryError(f"The query fails: {_describe(error)}.") from None
+            raise QueryError(f"The query fails: {_describe(error)}") from None
         finally:
             self._roll_back()
         return QueryResult(columns, unify_rows(rows), clock.seconds())
@@ -113,7 +113,7 @@ class QueryClock:
 
     def _waits(self) -> float | None:
         with contextlib.suppress(OSError, ValueError, IndexError):
-            # Nanoseconds at work and waiting, and the number of turns: the kernel's Documentation/scheduler/sched-stats.
+            # Nanoseconds at work, nanoseconds in the queue, turns (Linux, Documentation/scheduler/sched-stats.rst).
             return int(Path(f"/proc/self/task/{self._thread}/schedstat").read_text().split()[1]) / 1e9
         return None
 
@@ -146,4 +146,5 @@ def _interrupt(connection: duckdb.DuckDBPyConnection, clock: QueryClock, seconds
 def _describe(error: BaseException) -> str:
     text = str(error).partition(_QUOTE)[0]
     kind, found, rest = text.partition(_KIND)
-    return " ".join((rest if found and len(kind) < 30 else text).split())[:120].rstrip(".") or "out of memory"
+    told = " ".join((rest if found and len(kind) < 30 else text).split())[:120].rstrip(".") or "out of memory"
+    return told if told.endswith("?") else f"{told}."
