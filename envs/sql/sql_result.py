@@ -99,7 +99,8 @@ class SQLResult(Question):
 
     def __init__(self, *, engine: str = "sqlite", **kwargs: Any):
         super().__init__(**kwargs)
-        self.engine = make_engine(engine)
+        self.engine = engine
+        self.dialect = make_engine(engine).dialect
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         dice = Dice(rng)
@@ -114,7 +115,7 @@ class SQLResult(Question):
                         continue
                     rows = round_floats(connection.execute(query.sql()).fetchall()) if query else ()
                     if query and _is_hard_to_guess(rows):
-                        schema = plan.schema.ddl_for(self.engine.dialect)
+                        schema = plan.schema.ddl_for(self.dialect)
                         known = ResultTask(query, Database(image=connection.serialize()), rows, schema)
                         return self._ask(known, plan.schema, drawn)
 
@@ -124,16 +125,14 @@ class SQLResult(Question):
             for one in schema.relations
         )
         order = "in their order" if is_ordered_query(known.query) else "in any order"
-        gold = translate_query(known.query.sql(), self.engine.dialect)
-        if self.engine.dialect != "sqlite":
+        gold = translate_query(known.query.sql(), self.dialect)
+        if self.dialect != "sqlite":
             known = replace(known, rows=self._load(known).query(gold).rows)
-        asked = (
-            f"{tables}\n\nWhat does this {self.engine.title} query return?\n{fenced(gold, 'sql')}\nAnswer with its "
-            f"rows in a block, one a line, {order}, with | between values, and NULL for a missing value. Numbers may "
-            "be rounded to two decimals."
-        )
+        title = make_engine(self.engine).title
         return Task(
-            asked,
+            f"{tables}\n\nWhat does this {title} query return?\n{fenced(gold, 'sql')}\nAnswer with its rows in a "
+            f"block, one a line, {order}, with | between values, and NULL for a missing value. Numbers may be rounded "
+            "to two decimals.",
             reference=known.rows,
             solution=fenced(_write_rows(known.rows), ""),
             split_key=list_words(known.query),
@@ -142,14 +141,14 @@ class SQLResult(Question):
 
     def gold_query(self, task: Task) -> str:
         """Return the query of a task in the dialect of the engine."""
-        return translate_query(task.data.query.sql(), self.engine.dialect)
+        return translate_query(task.data.query.sql(), self.dialect)
 
     def database_of(self, task: Task) -> LoadedDatabase:
         """Return the database that the prompt shows."""
         return self._load(task.data)
 
     def _load(self, known: ResultTask) -> LoadedDatabase:
-        return self.engine.load(known.database, known.schema)
+        return make_engine(self.engine).load(known.database, known.schema)
 
     def verify(self, task: Task, answer: str) -> Verdict:
         expected = list(task.data.rows)
@@ -174,7 +173,7 @@ class SQLResult(Question):
         with contextlib.closing(connection):
             connection.deserialize(task.data.database.image)
             steps = _count_steps(task.data.query, connection)
-            return [*(steps if self.engine.dialect == "sqlite" else map(translate_years, steps)), self.oracle(task)]
+            return [*(steps if self.dialect == "sqlite" else map(translate_years, steps)), self.oracle(task)]
 
 
 def _is_hard_to_guess(rows: ResultRows) -> bool:
