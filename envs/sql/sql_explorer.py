@@ -22,7 +22,7 @@ from .text_to_sql import TextToSQL
 
 _SPARE = IntAxis("spare", 0, 6, harder="down", limits=(0, 20))
 _ANSWER = re.compile(r"answer\b:?\s*(.+)", re.IGNORECASE | re.DOTALL)
-_COMMANDS = "tables, describe TABLE, sample TABLE N, query SELECT ... or answer SELECT ..., such as: describe book"
+_COMMANDS = "tables, describe TABLE, sample TABLE N, query SELECT ... or answer SELECT ..."
 
 
 @dataclass(frozen=True, slots=True)

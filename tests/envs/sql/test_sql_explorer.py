@@ -85,7 +85,7 @@ def test_each_call_takes_one_of_the_budget_and_then_only_answers_are_left():
 def test_what_is_no_command_is_one_of_the_calls_so_that_a_turn_is_left_for_the_answer():
     env, _ = made(spare=0)
     calls = env.here().calls
-    assert env.step("help")[0].endswith(f"describe book\n{calls - 1} calls are left before the answer.")
+    assert env.step("help")[0].endswith(f"or answer SELECT ...\n{calls - 1} calls are left before the answer.")
     while env.here().calls:
         env.step("tables" if env.here().calls % 2 else "help")
     assert env.step(f"answer {env.here().task.reference}")[4]["is_success"]
