@@ -103,18 +103,18 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
 
     observation, info = env.reset(seed=seed)
     solution = _answer(env, info)
-    total, hints, done, shown = 0.0, 0, False, observation
+    total, hints, done = 0.0, 0, False
     while not done:
-        action = player.act([shown], [info])[0]
+        action = player.act([observation], [info])[0]
         if isinstance(action, str) and action.strip() == HINT:
             say(Text(_hint(env, hints), style="cyan"), soft_wrap=True)
             hints += 1
             # The text above the hint is not repeated below it.
-            shown, info = ("" if isinstance(observation, str) else observation), {}
+            observation, info = "" if isinstance(observation, str) else observation, {}
             continue
-        shown, reward, terminated, truncated, info = env.step(action)
+        observation, reward, terminated, truncated, info = env.step(action)
         total += float(reward)
-        done, observation = terminated or truncated, shown
+        done = terminated or truncated
     if isinstance(observation, str) and observation:
         say(Text(observation))
     if info.get("is_success"):

@@ -76,10 +76,13 @@ def draw_table(columns: Sequence[str], rows: ResultRows, most: int, characters: 
     text = ""
     for shown in range(min(most, len(rows)), 0, -1):
         table = [list(map(_cut, columns)), *(list(map(_write_short, row)) for row in rows[:shown])]
-        widths = [max(map(len, cells)) for cells in zip(*table)]
-        pads = [str.rjust if all(_is_number(row[place]) for row in rows) else str.ljust for place in range(len(widths))]
-        lines = [" | ".join(pad(*one) for pad, *one in zip(pads, cells, widths)).rstrip() for cells in table]
-        rule = "-+-".join("-" * width for width in widths)
+        # Numbers stand at the right of their column.
+        forms = [
+            f"{'>' if all(map(_is_number, values)) else '<'}{max(map(len, cells))}"
+            for values, cells in zip(zip(*rows[:shown]), zip(*table))
+        ]
+        lines = [" | ".join(map(format, cells, forms)).rstrip() for cells in table]
+        rule = "-+-".join("-" * int(form[1:]) for form in forms)
         text = "\n".join([_count_rows(rows, shown), lines[0], rule, *lines[1:]])
         if len(text) <= characters:
             break

@@ -69,6 +69,13 @@ def test_axes_narrow_what_is_played(typed):
     assert out.count("+") == 1
 
 
+def test_environments_take_further_arguments(typed):
+    shown = [
+        typed(["1"], "palaestra/TextToSQL-v0", "--seed", "1", "--env-option", f"sample_rows={n}")[1] for n in (0, 2)
+    ]
+    assert ["\n-- 1, " in out for out in shown] == [False, True]
+
+
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
