@@ -43,7 +43,7 @@ def describe_tables(database: LoadedDatabase) -> dict[str, str]:
     """Map the name of each table to the statement that makes it in the engine, in alphabetical order."""
     made = try_query(_TABLES, database.database).rows or ()
     lines = [sql for _, sql in made] if database.schema is None else database.schema.split("\n")
-    return dict(sorted((str(name), str(line)) for (name, _), line in zip(made, lines)))
+    return dict(sorted((str(name), str(line).rstrip(";")) for (name, _), line in zip(made, lines)))
 
 
 def command_in(action: str) -> str:
