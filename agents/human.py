@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 import gymnasium as gym
 
+from ..envs.question import Question
 from ..errors import InputError
 from .agent import Agent, register
 
@@ -54,7 +55,8 @@ class HumanAgent(Agent):
             self._fresh.discard(slot)
             console.rule("new episode")
         # Text, never markup: an observation may hold square brackets that rich would otherwise read as styles.
-        console.print(Text(self._format_observation(slot, observation)), soft_wrap=True)
+        if shown := self._format_observation(slot, observation):
+            console.print(Text(shown), soft_wrap=True)
         error = str(info.get("action_error") or "")
         # Games begin their observations with it.
         if error and not str(observation).startswith(error):
@@ -63,7 +65,7 @@ class HumanAgent(Agent):
         numbered = space if isinstance(space, gym.spaces.Discrete) else None
         names = self._action_names(slot)
         while True:
-            console.print(Text(f"{self._prompt(numbered, names)}> ", style="bold"), end="")
+            console.print(Text(f"{self._prompt(slot, numbered, names)}> ", style="bold"), end="")
             line = (self._stdin or sys.stdin).readline()
             if not line:
                 raise InputError(
@@ -108,9 +110,8 @@ class HumanAgent(Agent):
             if member is not None
         }
 
-    @staticmethod
-    def _prompt(space: gym.spaces.Discrete | None, names: Mapping[str, int]) -> str:
+    def _prompt(self, slot: int, space: gym.spaces.Discrete | None, names: Mapping[str, int]) -> str:
         if space is None:
-            return "answer"
+            return "answer" if slot >= len(self._envs) or isinstance(self._envs[slot].unwrapped, Question) else "action"
         numbers = f"{space.start}–{space.start + space.n - 1}"
         return f"action ({', '.join(names)}, or {numbers})" if names else f"action ({numbers})"

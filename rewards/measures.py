@@ -96,7 +96,7 @@ potentials | [K + 1] | reward | potential of each state
 completion | [K] | share | share of the task completed after each step
 soft_factors | [K] | factor | penalty of soft limits violated at each step | a control task with soft limits
 hard_violation | bool | | a hard limit ended the episode | a control task with hard limits
-sql_reference | data | | the gold query and its databases
+sql_reference | data | | the gold query, and its databases or its dialect
 objective | float | | value that a search maximises
 dense_reward | float | reward | a dense reward of the environment, added under its sign
 memory_length | int | tokens | length of what the agent keeps in memory | an agent that keeps a memory of what it reads

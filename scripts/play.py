@@ -7,6 +7,7 @@ examples:
   palaestra play palaestra/Sokoban-v0
   palaestra play palaestra/LinearEquation-v0 --difficulty 0.2 --episodes 3
   palaestra play palaestra/Sudoku-v0 --axis size=4 --seed 7
+  palaestra play palaestra/SQLExplorer-v0 --env-option 'of_kwargs={"engine": "duckdb"}'
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ..errors import InputError
 from ..rewards.answers.blocks import strip_block_marks
 from .axes import parse_axes
 from .docstrings import summary
+from .options import parse_options
 
 HINT = "?"
 
@@ -39,6 +41,8 @@ class PlayOptions:
     """From 0 to 1; by default drawn anew for each episode."""
     axis: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Restrict axes: name=value, name=low:high or name=choice,choice."""
+    env_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
+    """Further arguments of the environment: name=value, such as engine=duckdb; a value may be JSON."""
     episodes: int = 1
     """How many."""
     seed: int | None = None
@@ -78,8 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _make(config: PlayOptions) -> gym.Env[Any, Any]:
     """Make the environment, with text rendering if it has one."""
     spec = environment_spec(config.env)
-    options: dict[str, Any] = {}
-    env = gym.make(spec, disable_env_checker=True)
+    options = parse_options((text for group in config.env_option for text in group), "an environment")
+    env = gym.make(spec, disable_env_checker=True, **options)
     space = getattr(env.unwrapped, "param_space", None)
     modes = env.metadata.get("render_modes", [])
     env.close()
@@ -87,7 +91,7 @@ def _make(config: PlayOptions) -> gym.Env[Any, Any]:
     if space is None and (texts or config.difficulty is not None):
         raise InputError(f"{config.env!r} has no difficulty and no axes; leave --difficulty and --axis out.")
     if space is not None:
-        options = {"split": config.split, "difficulty": config.difficulty, "axes": parse_axes(texts, space) or None}
+        options |= {"split": config.split, "difficulty": config.difficulty, "axes": parse_axes(texts, space) or None}
     if "ansi" in modes:
         options["render_mode"] = "ansi"
     return gym.make(spec, disable_env_checker=True, **options)
@@ -103,8 +107,10 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
     while not done:
         action = player.act([observation], [info])[0]
         if isinstance(action, str) and action.strip() == HINT:
-            say(Text(_hint(env, hints), style="cyan"))
+            say(Text(_hint(env, hints), style="cyan"), soft_wrap=True)
             hints += 1
+            # The text above the hint is not repeated below it.
+            observation, info = "" if isinstance(observation, str) else observation, {}
             continue
         observation, reward, terminated, truncated, info = env.step(action)
         total += float(reward)
@@ -117,7 +123,7 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
         why = info.get("feedback") or ("out of turns" if truncated else "")
         say(Text(f"Not solved; reward {total:g}{f' ({why})' if why else ''}.", style="red"))
         if solution:
-            say(Text(f"The solver's answer: {solution}"))
+            say(Text(f"The solver's answer: {strip_block_marks(solution)}"), soft_wrap=True)
     return info
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ..registration import register
 from .query_sets.query_record import BIRD as LAYOUT
 from .query_sets.query_set import DATA, QuerySet
@@ -44,7 +46,10 @@ class BIRD(QuerySet):
 
     layout = LAYOUT
     built_in = str(DATA / "bird.jsonl")
-    files = {"train": ("train.json", "train/train.json"), "dev": ("dev.json", "mini_dev_sqlite.json", "dev/dev.json")}  # noqa: RUF012
+    files: ClassVar = {
+        "train": ("train.json", "train/train.json"),
+        "dev": ("dev.json", "mini_dev_sqlite.json", "dev/dev.json"),
+    }
 
 
 register("palaestra/BIRD-v0", f"{__name__}:BIRD")

@@ -15,11 +15,13 @@ from ...rewards.verifiers.sql import Database
 from ..code.judging.outputs import keep_ends
 from ..question import Question, Task
 from ..tools.tool import TOOLS, Arguments, Tool, ToolResult
-from .outcomes import describe_rows, try_query
+from .engines import EngineFailure, LoadedDatabase, make_engine
+from .engines.tables import quote
+from .outcomes import QueryOutcome, draw_table, try_query
 
 # Most characters and rows of an output, and most rows of a sample.
 SHOWN, SHOWN_ROWS, MOST_SAMPLED = 1_000, 12, 10
-_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+_TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
 _EMPTY = Database(schema="PRAGMA user_version = 1;")
 _BLOCK = re.compile(r"```[ \t]*(?:sql|sqlite3?)\b[ \t]*\r?\n?(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<(sql|tool_call)>(.*?)(?:</\1>|\Z)", re.DOTALL)
@@ -31,15 +33,17 @@ _VERBS = "select|with|values|explain|pragma|insert|replace|update|delete|drop|cr
 _QUERY = re.compile(rf"query\b:?\s*(.*)|((?:{_VERBS})\b.*)", re.IGNORECASE | re.DOTALL)
 
 
-def database_of(question: Question, task: Task) -> Database:
-    """Return the database of a task; one without tables where the family has none."""
+def database_of(question: Question, task: Task) -> LoadedDatabase:
+    """Return the database of a task in its engine; one without tables, in SQLite, where the family has none."""
     find = getattr(question, "database_of", None)
-    return _EMPTY if find is None else find(task)
+    return make_engine("sqlite").load(_EMPTY) if find is None else find(task)
 
 
-def list_tables(database: Database) -> list[str]:
-    """List the names of the tables in alphabetical order."""
-    return [str(name) for (name,) in try_query(_TABLES, database).rows or ()]
+def describe_tables(database: LoadedDatabase) -> dict[str, str]:
+    """Map the name of each table to the statement that makes it in the engine, in alphabetical order."""
+    made = try_query(_TABLES, database.database).rows or ()
+    lines = [sql for _, sql in made] if database.schema is None else database.schema.split("\n")
+    return dict(sorted((str(name), str(line).rstrip(";")) for (name, _), line in zip(made, lines)))
 
 
 def command_in(action: str) -> str:
@@ -47,96 +51,96 @@ def command_in(action: str) -> str:
     return program_in(action, languages=frozenset({"sql", "sqlite", "sqlite3"})).strip().rstrip(";").rstrip()
 
 
-def _find_table(database: Database, name: str) -> tuple[str | None, str]:
-    """Return the table of this name in any case, or None and a sentence that lists the tables."""
-    tables = list_tables(database)
-    plain = name.strip().strip("\"'`[]")
-    found = next((table for table in tables if table.lower() == plain.lower()), None)
-    listed = keep_ends(", ".join(tables), 200) or "none"
-    return found, "" if found else f"There is no table {plain[:60]!r}; the tables are: {listed}."
+class DatabaseTool(Tool):
+    """Base of tools that look into the database of the question. A subclass implements `look`."""
+
+    priority = 2
+    deed = "use tools"
+    form = "a command"
+
+    def run(self, arguments: Arguments, question: Question, task: Task) -> ToolResult:
+        try:
+            return self.look(arguments, database_of(question, task))
+        except EngineFailure:
+            return ToolResult(valid=False)
+
+    def look(self, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
+        """Make the call; an `EngineFailure` makes it none."""
+        raise NotImplementedError(f"{type(self).__name__} must implement look(arguments, database).")
 
 
-def quote_name(name: str) -> str:
-    """Write the name of a table or column in quotation marks."""
-    return '"' + name.replace('"', '""') + '"'
+class TableTool(DatabaseTool):
+    """Base of tools that show one table, whose name is the argument "table". A subclass implements `show`."""
+
+    def look(self, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
+        tables = describe_tables(database)
+        plain = arguments["table"].strip().strip("\"'`[]")
+        name = next((table for table in tables if table.lower() == plain.lower()), None)
+        if name is None:
+            listed = keep_ends(", ".join(tables), 200) or "none"
+            return ToolResult(failed=True, error=f"There is no table {plain[:60]!r}; the tables are: {listed}.")
+        return self.show(name, tables[name], arguments, database)
+
+    def show(self, name: str, statement: str, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
+        """Show the table of this name, which the statement makes."""
+        raise NotImplementedError(f"{type(self).__name__} must implement show(name, statement, arguments, database).")
 
 
 @TOOLS.register("tables")
-class TableLister(Tool):
+class TableLister(DatabaseTool):
     """Lists the tables."""
 
     name = "tables"
-    priority = 2
-    deed = "use tools"
     usage = "list the tables with their numbers of rows"
-    form = "a command"
 
     def parse(self, action: str) -> Arguments | None:
         return {} if _LIST.fullmatch(command_in(action)) else None
 
-    def run(self, arguments: Arguments, question: Question, task: Task) -> ToolResult:
-        database = database_of(question, task)
+    def look(self, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
         lines = []
-        for table in list_tables(database):
-            ((number,),) = try_query(f"SELECT COUNT(*) FROM {quote_name(table)}", database).rows or (("?",),)
+        for table in describe_tables(database):
+            ((number,),) = try_query(f"SELECT COUNT(*) FROM {quote(table)}", database).rows or (("?",),)
             lines.append(f"{table} ({number} {'row' if number == 1 else 'rows'})")
         return ToolResult(keep_ends("\n".join(lines) or "(there are no tables)", SHOWN))
 
 
 @TOOLS.register("describe")
-class TableDescriber(Tool):
+class TableDescriber(TableTool):
     """Describes a table by the statement that made it."""
 
     name = "describe"
-    priority = 2
-    deed = "use tools"
     usage = "show the columns of a table"
-    form = "a command"
 
     def parse(self, action: str) -> Arguments | None:
         found = _DESCRIBE.fullmatch(command_in(action))
         return {"table": found[1]} if found else None
 
-    def run(self, arguments: Arguments, question: Question, task: Task) -> ToolResult:
-        database = database_of(question, task)
-        table, error = _find_table(database, arguments["table"])
-        if table is None:
-            return ToolResult(failed=True, error=error)
-        name = table.replace("'", "''")
-        rows = try_query(f"SELECT sql FROM sqlite_master WHERE type = 'table' AND name = '{name}'", database).rows
-        return ToolResult(keep_ends(str((rows or (("",),))[0][0]), SHOWN))
+    def show(self, name: str, statement: str, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
+        return ToolResult(keep_ends(statement, SHOWN))
 
 
 @TOOLS.register("sample")
-class RowSampler(Tool):
+class RowSampler(TableTool):
     """Shows the first rows of a table."""
 
     name = "sample"
-    priority = 2
-    deed = "use tools"
-    usage = "show its first 3 rows, or as many as a number behind it says"
-    form = "a command"
+    usage = f"show its first N rows, at most {MOST_SAMPLED}; 3 without N"
 
     def parse(self, action: str) -> Arguments | None:
         found = _SAMPLE.fullmatch(command_in(action))
         return {"table": found[1], "rows": found[2] or "3"} if found else None
 
-    def run(self, arguments: Arguments, question: Question, task: Task) -> ToolResult:
-        database = database_of(question, task)
-        table, error = _find_table(database, arguments["table"])
-        if table is None:
-            return ToolResult(failed=True, error=error)
+    def show(self, name: str, statement: str, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
         most = min(max(int(arguments["rows"]), 1), MOST_SAMPLED)
-        outcome = try_query(f"SELECT * FROM {quote_name(table)} LIMIT {most}", database)
-        return _show(outcome.rows, outcome.error)
+        return _show_outcome(try_query(f"SELECT * FROM {quote(name)} LIMIT {most}", database))
 
 
 @TOOLS.register("sql")
-class QueryRunner(Tool):
+class QueryRunner(DatabaseTool):
     """Runs a query in a block of SQL, in the tag <sql>, or in a <tool_call> in JSON.
 
     Args:
-        seconds: CPU time of a query.
+        seconds: of a query, as in `QueryLimits`.
     """
 
     name = "sql"
@@ -161,9 +165,8 @@ class QueryRunner(Tool):
     def refuse(self, arguments: Arguments) -> str | None:
         return None if arguments["query"].strip() else "The query is empty; write one."
 
-    def run(self, arguments: Arguments, question: Question, task: Task) -> ToolResult:
-        outcome = try_query(arguments["query"], database_of(question, task), seconds=self.seconds)
-        return _show(outcome.rows, outcome.error)
+    def look(self, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
+        return _show_outcome(try_query(arguments["query"], database, seconds=self.seconds))
 
 
 @TOOLS.register("query")
@@ -172,7 +175,7 @@ class QueryCommand(QueryRunner):
 
     name = "query"
     deed = "use tools"
-    usage = f"run a query and show its first {SHOWN_ROWS} rows"
+    usage = f"run a query and show its first rows, at most {SHOWN_ROWS}"
     form = "a command"
 
     def parse(self, action: str) -> Arguments | None:
@@ -190,7 +193,7 @@ def _read_call(text: str) -> str | None:
     return None
 
 
-def _show(rows: tuple[tuple[object, ...], ...] | None, error: str) -> ToolResult:
-    if rows is None:
-        return ToolResult(failed=True, error=error)
-    return ToolResult(keep_ends(describe_rows(rows, SHOWN_ROWS), SHOWN))
+def _show_outcome(outcome: QueryOutcome) -> ToolResult:
+    if outcome.rows is None:
+        return ToolResult(failed=True, error=outcome.error)
+    return ToolResult(draw_table(outcome.columns, outcome.rows, SHOWN_ROWS, SHOWN))

@@ -5,10 +5,13 @@ All tasks and tools of this package run queries through `try_query`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...rewards.verifiers.sql import Database, QueryError, ResultRows, run_query
+from ...rewards.verifiers.sql import Database, QueryError, ResultRows, read_result, round_floats
+from ..code.judging.outputs import keep_ends
+from .engines import LoadedDatabase, QueryLimits
 
 # Characters of one value that are shown.
 _MOST_CELL = 60
@@ -16,23 +19,33 @@ _MOST_CELL = 60
 
 @dataclass(frozen=True, slots=True)
 class QueryOutcome:
-    """The rows of a query, or None and one sentence that says why there are none."""
+    """The rows of a query and the names of its columns, or None and one sentence that says why there are none."""
 
     rows: ResultRows | None
     error: str = ""
+    columns: tuple[str, ...] = ()
 
 
-def try_query(query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000) -> QueryOutcome:
+def try_query(
+    query: str, database: Database | LoadedDatabase, *, seconds: float = 2.0, max_rows: int = 10_000
+) -> QueryOutcome:
     """Run a query, which can only read, within bounds of time, rows and memory. Nothing that it does is an exception.
 
     Args:
         query: untrusted text.
-        database: stays as it is.
-        seconds: CPU time.
+        database: stays as it is. It is queried in its engine; one that is in none, in SQLite and in this process.
+        seconds: as in `QueryLimits`.
         max_rows: rows of the result; more are an error.
+
+    Raises:
+        EngineFailure: the engine did not work, and the query is not the cause.
     """
     try:
-        return QueryOutcome(run_query(query, database, seconds=seconds, max_rows=max_rows))
+        if isinstance(database, Database):
+            columns, rows = read_result(query, database, seconds=seconds, max_rows=max_rows)
+            return QueryOutcome(round_floats(rows), columns=columns)
+        found = database.query(query, QueryLimits(seconds, max_rows))
+        return QueryOutcome(found.rows, columns=found.columns)
     except TimeoutError:
         return QueryOutcome(None, f"The query did not finish within {seconds:g} s.")
     except QueryError as error:
@@ -52,10 +65,41 @@ def describe_rows(rows: ResultRows, most: int) -> str:
     """Write the number of rows, and the first ``most`` of them, one a line, with `` | `` between values."""
     if not rows:
         return "no rows"
+    return "\n".join([_count_rows(rows, most), *(" | ".join(map(_write_short, row)) for row in rows[:most])])
+
+
+def draw_table(columns: Sequence[str], rows: ResultRows, most: int, characters: int) -> str:
+    """Write the number of rows, and the first ``most`` of them as a table under the names of the columns; fewer where
+    the text would have more than so many characters."""
+    if not rows:
+        return "no rows"
+    text = ""
+    for shown in range(min(most, len(rows)), 0, -1):
+        table = [list(map(_cut, columns)), *(list(map(_write_short, row)) for row in rows[:shown])]
+        # Numbers stand at the right of their column.
+        forms = [
+            f"{'>' if all(map(_is_number, values)) else '<'}{max(map(len, cells))}"
+            for values, cells in zip(zip(*rows[:shown]), zip(*table))
+        ]
+        lines = [" | ".join(map(format, cells, forms)).rstrip() for cells in table]
+        rule = "-+-".join("-" * int(form[1:]) for form in forms)
+        text = "\n".join([_count_rows(rows, shown), lines[0], rule, *lines[1:]])
+        if len(text) <= characters:
+            break
+    return keep_ends(text, characters)
+
+
+def _count_rows(rows: ResultRows, shown: int) -> str:
     count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-    first = f", the first {most}" if len(rows) > most else ""
-    lines = [" | ".join(_cut(write_cell(value)) for value in row) for row in rows[:most]]
-    return "\n".join([f"{count}{first}:", *lines])
+    return f"{count}, the first {shown}:" if len(rows) > shown else f"{count}:"
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, (int, float))
+
+
+def _write_short(value: Any) -> str:
+    return _cut(write_cell(value))
 
 
 def _cut(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ..registration import register
 from .query_sets.query_record import SPIDER as LAYOUT
 from .query_sets.query_set import DATA, QuerySet
@@ -45,7 +47,7 @@ class Spider(QuerySet):
 
     layout = LAYOUT
     built_in = str(DATA / "spider.jsonl")
-    files = {"train": ("train_spider.json",), "dev": ("dev.json",), "test": ("test.json",)}  # noqa: RUF012
+    files: ClassVar = {"train": ("train_spider.json",), "dev": ("dev.json",), "test": ("test.json",)}
 
 
 register("palaestra/Spider-v0", f"{__name__}:Spider")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,12 @@ from ..question import Question, Task
 from ..registration import register
 from ..tools.tool import choose_call
 from ..tools.tool_question import Session, ToolQuestion, count_times
-from .database_tools import QueryCommand, RowSampler, TableDescriber, TableLister, command_in, list_tables
+from .database_tools import QueryCommand, RowSampler, TableDescriber, TableLister, command_in, describe_tables
 from .text_to_sql import TextToSQL
 
 _SPARE = IntAxis("spare", 0, 6, harder="down", limits=(0, 20))
 _ANSWER = re.compile(r"answer\b:?\s*(.+)", re.IGNORECASE | re.DOTALL)
-_COMMANDS = "tables, describe TABLE, sample TABLE, query SELECT ..., or answer SELECT ..."
+_COMMANDS = "tables, describe TABLE, sample TABLE N, query SELECT ... or answer SELECT ..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +73,17 @@ class SQLExplorer(ToolQuestion):
 
     Termination:
         After the answer. Truncated two turns after as many turns as there are calls. A call that fails, such as a query
-        with an unknown column or one that writes, is an ``action_error`` and one of the calls.
+        with an unknown column or one that writes, is an ``action_error`` and one of the calls; so is what is no
+        command.
 
     Source:
         Agents that explore databases as in Spider 2.0 (arXiv 2411.07763) and InterCode (arXiv 2306.14898).
 
     Args:
         of: the id of a question about a database: TextToSQL, SQLRepair, Spider or BIRD.
-        of_kwargs: arguments for it.
+        of_kwargs: arguments for it, such as ``{"engine": "duckdb"}``: calls and answers run in that engine.
         answer_format: how the answer is read; the family's own way where None.
-        seconds: CPU time of a query.
+        seconds: time of a query; of the processor, but for PostgreSQL.
         **kwargs: as for every environment; the axes are those of ``of``, and spare.
 
     Raises:
@@ -107,15 +108,13 @@ class SQLExplorer(ToolQuestion):
     def choose_space(self, inner: Question) -> ParamSpace:
         if not hasattr(inner, "database_of"):
             raise InputError(f"`of` must be the id of a question about a database; {self.of} has none.")
-        if (engine := getattr(inner, "engine", "sqlite")) != "sqlite":
-            raise InputError(f"SQLExplorer runs queries on SQLite: engine must be 'sqlite', not {engine!r}.")
         return ParamSpace([*inner.param_space.axes, _SPARE])
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> SchemaSearch:
         inner: Any = self.inner
         task = inner.generate(rng, {name: value for name, value in params.items() if name != "spare"})
         words = set(re.findall(r"\w+", query_in(inner.oracle(task)).lower()))
-        needed = tuple(table for table in list_tables(inner.database_of(task)) if table.lower() in words)
+        needed = tuple(table for table in describe_tables(inner.database_of(task)) if table.lower() in words)
         return SchemaSearch(task, len(needed) + 2 + params["spare"], needed=needed)
 
     def ask(self, task: Task) -> str:
@@ -126,9 +125,12 @@ class SQLExplorer(ToolQuestion):
         return (
             f"\nYou do not know the database yet. Write one command in a reply; the first four may be used "
             f"{count_times(calls)} in all.\ntables: {self.tools[0].usage}\ndescribe TABLE: {self.tools[1].usage}\n"
-            f"sample TABLE: {self.tools[2].usage}\nquery SELECT ...: {self.tools[3].usage}\n"
+            f"sample TABLE N: {self.tools[2].usage}\nquery SELECT ...: {self.tools[3].usage}\n"
             "answer SELECT ...: give the query that answers the question, which ends the episode"
         )
+
+    def tell_left(self, calls: int) -> str:
+        return f"{calls} {'call is' if calls == 1 else 'calls are'} left before the answer."
 
     def act(self, state: Session, action: str) -> Transition:
         command = command_in(action)
@@ -140,7 +142,9 @@ class SQLExplorer(ToolQuestion):
             return self.judge_answer(state, command)
         if call is None:
             error = f"This is no command; write {_COMMANDS}"
-            return Transition(state, progress=self.progress_of(state), action_error=error)
+            # It takes a call, so that the calls left are never more than the turns; the error alone is shown.
+            after = replace(state, calls=max(state.calls - 1, 0), output="")
+            return Transition(after, progress=self.progress_of(state), action_error=error)
         return super().act(state, action)
 
     def progress_of(self, state: Session) -> float:
@@ -163,7 +167,7 @@ class SQLExplorer(ToolQuestion):
     def random_action(self, episode: SchemaSearch, rng: np.random.Generator) -> str:
         """Return a call of a tool, or as an answer the query of another question about the same database."""
         inner: Any = self.inner
-        tables = list_tables(inner.database_of(episode.task))
+        tables = list(describe_tables(inner.database_of(episode.task)))
         table = tables[int(rng.integers(len(tables)))]
         commands = ("tables", f"describe {table}", f"sample {table}", f"query SELECT COUNT(*) FROM {table}", "")
         command = commands[int(rng.integers(len(commands)))] if episode.calls else ""

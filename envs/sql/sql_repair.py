@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError
 from ...rewards.answers import fenced
 from ...rewards.verifiers.sql import same_rows
 from ..code.programs.dice import Dice
 from ..param_space import ChoiceAxis, ParamSpace
 from ..question import Task
 from ..registration import register
+from .engines.dialects import translate_query
 from .outcomes import describe_rows, try_query
 from .queries.faults import faults
 from .queries.near_misses import near_misses
-from .queries.query_steps import write_steps
 from .queries.query_tree import is_ordered_query
 from .text_to_sql import QueryTask, TextToSQL
 
@@ -91,7 +90,8 @@ class SQLRepair(TextToSQL):
         to Self-Debug" (arXiv 2304.05128); databases, questions and mistakes generated here.
 
     Args:
-        seconds: CPU time of an answer on all databases together.
+        engine: as for `TextToSQL`; the error or result shown is that of this engine.
+        seconds: time of an answer on all databases together; of the processor, but for PostgreSQL.
         sample_rows: rows of each table that the prompt shows.
         domains: names of the domains that databases are of; all where empty.
     """
@@ -100,8 +100,6 @@ class SQLRepair(TextToSQL):
 
     def __init__(self, *, seconds: float = 2.0, sample_rows: int = 1, **kwargs: Any):
         super().__init__(seconds=seconds, sample_rows=sample_rows, **kwargs)
-        if self.engine != "sqlite":
-            raise InputError(f"SQLRepair shows what SQLite says: engine must be 'sqlite', not {self.engine!r}.")
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         while True:
@@ -119,10 +117,10 @@ class SQLRepair(TextToSQL):
     def _break(self, dice: Dice, known: QueryTask) -> BrokenQuery | None:
         """Make a query that fails; None where the slip drawn does not matter."""
         kinds: dict[str, list[tuple[str, str]]] = {}
-        for kind, *found in faults(known.query, known.plan.schema):
+        for kind, *found in faults(known.query, known.plan.schema, self.dialect):
             kinds.setdefault(kind, []).append((found[0], found[1]))
         mistake, wrong = dice.one(kinds[dice.one(sorted(kinds))])
-        outcome = try_query(wrong, known.witnesses.expected[0][0])
+        outcome = try_query(wrong, self.load(known, known.witnesses.expected[0][0]))
         return _extend(known, wrong, outcome.error, mistake) if outcome.error else None
 
     def _spoil(self, dice: Dice, known: QueryTask) -> BrokenQuery | None:
@@ -135,9 +133,9 @@ class SQLRepair(TextToSQL):
         if not kinds:
             return None
         kind = dice.one(sorted(kinds))
-        wrong = dice.one(kinds[kind])
+        wrong = translate_query(dice.one(kinds[kind]), self.dialect)
         for database, rows in known.witnesses.expected:
-            found = try_query(wrong, database).rows
+            found = try_query(wrong, self.load(known, database)).rows
             if found is not None and not same_rows(found, rows, is_ordered_query(known.query)):
                 told = f"It runs, but its result is wrong. On one database: {describe_rows(found, _SHOWN_ROWS)}"
                 return _extend(known, wrong, told, _MISTAKES[kind])
@@ -145,8 +143,7 @@ class SQLRepair(TextToSQL):
 
     def solution_steps(self, task: Task) -> list[str]:
         """Name the mistake, then the clauses of the right query."""
-        known: BrokenQuery = task.data
-        return [known.mistake, *write_steps(known.query), self.oracle(task)]
+        return [task.data.mistake, *super().solution_steps(task)]
 
 
 def _extend(known: QueryTask, wrong: str, outcome: str, mistake: str) -> BrokenQuery:

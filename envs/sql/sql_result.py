@@ -22,6 +22,8 @@ from ..registration import register
 from ..splits import split_of
 from .databases.contents import draw_rows, make_database
 from .databases.relations import Schema
+from .engines import LoadedDatabase, make_engine
+from .engines.dialects import translate_query, translate_years
 from .outcomes import write_cell
 from .queries.query_grammar import draw_plan, draw_query
 from .queries.query_steps import write_steps
@@ -38,11 +40,12 @@ _RULE = re.compile(r"\|?[\s:|-]*-[\s:|-]*\|?")
 
 @dataclass(frozen=True, slots=True)
 class ResultTask:
-    """What a task keeps: the query, the database, and the query's rows."""
+    """What a task keeps: the query, the database, the query's rows, and the tables as `SqlEngine.load` takes them."""
 
     query: Query
     database: Database
     rows: ResultRows
+    schema: str | None = None
 
 
 class SQLResult(Question):
@@ -75,6 +78,11 @@ class SQLResult(Question):
     Source:
         Execution of queries by a model as in TAPEX (arXiv 2107.07653), asked as CRUXEval (arXiv 2401.03065) asks for
         outputs of programs; databases and queries generated here.
+
+    Args:
+        engine: "sqlite", "duckdb" or "postgres": the query stands in its dialect, and its rows are those found there;
+            as for `TextToSQL`.
+        **kwargs: as for every environment.
     """
 
     param_space = ParamSpace(
@@ -89,6 +97,11 @@ class SQLResult(Question):
     answer_form = "program"
     strips_marks: ClassVar[bool] = False
 
+    def __init__(self, *, engine: str = "sqlite", **kwargs: Any):
+        super().__init__(**kwargs)
+        self.engine = engine
+        self.dialect = make_engine(engine).dialect
+
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         dice = Dice(rng)
         while True:
@@ -102,7 +115,8 @@ class SQLResult(Question):
                         continue
                     rows = round_floats(connection.execute(query.sql()).fetchall()) if query else ()
                     if query and _is_hard_to_guess(rows):
-                        known = ResultTask(query, Database(image=connection.serialize()), rows)
+                        schema = plan.schema.ddl_for(self.dialect)
+                        known = ResultTask(query, Database(image=connection.serialize()), rows, schema)
                         return self._ask(known, plan.schema, drawn)
 
     def _ask(self, known: ResultTask, schema: Schema, drawn: dict[str, list[tuple[Any, ...]]]) -> Task:
@@ -111,19 +125,30 @@ class SQLResult(Question):
             for one in schema.relations
         )
         order = "in their order" if is_ordered_query(known.query) else "in any order"
-        gold = fenced(known.query.sql(), "sql")
+        gold = translate_query(known.query.sql(), self.dialect)
+        if self.dialect != "sqlite":
+            known = replace(known, rows=self._load(known).query(gold).rows)
+        title = make_engine(self.engine).title
         return Task(
-            f"{tables}\n\nWhat does this SQLite query return?\n{gold}\nAnswer with its rows in a block, one a line, "
-            f"{order}, with | between values, and NULL for a missing value. Numbers may be rounded to two decimals.",
+            f"{tables}\n\nWhat does this {title} query return?\n{fenced(gold, 'sql')}\nAnswer with its rows in a "
+            f"block, one a line, {order}, with | between values, and NULL for a missing value. Numbers may be rounded "
+            "to two decimals.",
             reference=known.rows,
             solution=fenced(_write_rows(known.rows), ""),
             split_key=list_words(known.query),
             data=known,
         )
 
-    def database_of(self, task: Task) -> Database:
+    def gold_query(self, task: Task) -> str:
+        """Return the query of a task in the dialect of the engine."""
+        return translate_query(task.data.query.sql(), self.dialect)
+
+    def database_of(self, task: Task) -> LoadedDatabase:
         """Return the database that the prompt shows."""
-        return task.data.database
+        return self._load(task.data)
+
+    def _load(self, known: ResultTask) -> LoadedDatabase:
+        return make_engine(self.engine).load(known.database, known.schema)
 
     def verify(self, task: Task, answer: str) -> Verdict:
         expected = list(task.data.rows)
@@ -147,7 +172,8 @@ class SQLResult(Question):
         connection = sqlite3.connect(":memory:")
         with contextlib.closing(connection):
             connection.deserialize(task.data.database.image)
-            return [*_count_steps(task.data.query, connection), self.oracle(task)]
+            steps = _count_steps(task.data.query, connection)
+            return [*(steps if self.dialect == "sqlite" else map(translate_years, steps)), self.oracle(task)]
 
 
 def _is_hard_to_guess(rows: ResultRows) -> bool:

@@ -22,7 +22,7 @@ from ..splits import split_of
 from .databases.contents import Rows, draw_rows, format_row, make_database
 from .databases.domains import read_domains
 from .databases.relations import Schema
-from .engines import QueryLimits, grade_query, make_engine
+from .engines import LoadedDatabase, QueryLimits, grade_query, make_engine
 from .engines.dialects import translate_query, translate_years
 from .queries.query_grammar import Plan, draw_plan, draw_query
 from .queries.query_steps import write_steps
@@ -131,9 +131,6 @@ class TextToSQL(Question):
         self.engine = engine
         self.dialect = make_engine(engine).dialect
         self.request = REQUEST.format(engine=make_engine(engine).title)
-        if self.dialect != "sqlite":
-            # Verifiers of rewards run queries in SQLite.
-            self.supplies = self.supplies - {"sql_reference"}
         self.domains = tuple([domains] if isinstance(domains, str) else domains)
         for name in self.domains:
             check_choice("domain", name, [domain.domain for domain in read_domains()])
@@ -192,9 +189,17 @@ class TextToSQL(Question):
             if query and query != known.query:
                 return fenced(translate_query(query.sql(), self.dialect), "sql")
 
-    def database_of(self, task: Task) -> Database:
+    def gold_query(self, task: Task) -> str:
+        """Return the right query of a task in the dialect of the engine."""
+        return task.reference
+
+    def database_of(self, task: Task) -> LoadedDatabase:
         """Return the database whose rows the prompt shows."""
-        return task.data.witnesses.expected[0][0]
+        return self.load(task.data, task.data.witnesses.expected[0][0])
+
+    def load(self, known: QueryTask, database: Database) -> LoadedDatabase:
+        """Return one of the databases of a task, in the engine."""
+        return make_engine(self.engine).load(database, known.plan.schema.ddl_for(self.dialect))
 
     def verify(self, task: Task, answer: str) -> Verdict:
         known: QueryTask = task.data
@@ -215,6 +220,9 @@ class TextToSQL(Question):
     def compute_extra(self, subject: Task, name: str) -> Any:
         if name != "sql_reference":
             return super().compute_extra(subject, name)
+        if self.dialect != "sqlite":
+            # Verifiers of rewards run queries in SQLite alone.
+            return {"dialect": self.dialect, "gold": subject.reference}
         scripts = [write_script(database.image) for database, _ in subject.data.witnesses.expected]
         return {"schema": scripts, "gold": subject.reference}
 

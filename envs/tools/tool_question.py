@@ -115,6 +115,11 @@ class ToolQuestion(Game):
             f"A reply without {' or '.join(tool.form for tool in self.tools)} is your answer."
         )
 
+    def tell_left(self, calls: int) -> str:
+        """Tell how many calls are left, of which there are some."""
+        deed = self.tools[0].deed if len(self.tools) == 1 else "use tools"
+        return f"You may {deed} {count_times(calls)} more."
+
     def write_answer(self, state: Session) -> str:
         """Write the right answer so that no tool takes it for a call."""
         answer = self.inner.write_action(self.inner.oracle(state.task))
@@ -132,8 +137,7 @@ class ToolQuestion(Game):
             return ""
         if state.output is None:
             return f"{self.ask(state.task)}\n{self.explain(state.calls)}"
-        deed = self.tools[0].deed if len(self.tools) == 1 else "use tools"
-        left = f"You may {deed} {count_times(state.calls)} more." if state.calls else "No call is left; answer now."
+        left = self.tell_left(state.calls) if state.calls else "No call is left; answer now."
         return f"```output\n{state.output}\n```\n{left}" if state.output else left
 
     def act(self, state: Session, action: str) -> Transition:

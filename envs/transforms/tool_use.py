@@ -76,9 +76,9 @@ class ToolUse(ToolQuestion):
         """Call each tool that helps, as far as there are calls: SQL with the query of the question, Python to print the
         answer. Then answer."""
         made = {call.name for call in state.made}
-        query = getattr(state.task.data, "query", None)
-        if state.calls and "sql" not in made and query is not None and self._has("sql"):
-            return fenced(query.sql(), "sql")
+        find_query = getattr(self.inner, "gold_query", None)
+        if state.calls and "sql" not in made and find_query is not None and self._has("sql"):
+            return fenced(find_query(state.task), "sql")
         if state.calls and "python" not in made and self._has("python"):
             return fenced(f"print({program_in(self.inner.oracle(state.task))!r})")
         return self.write_answer(state)

@@ -20,7 +20,7 @@ from ..reward import Reward, register
 from ..verdict import Verdict
 from ..verifiers.sql import executes, read_reference, verify_sql
 from ..verifiers.sql_clauses import clause_similarity
-from ..verifiers.sql_similarity import ngram_jaccard, schema_jaccard
+from ..verifiers.sql_similarity import ngram_jaccard, parse_query, schema_jaccard
 from .format import FormatCheck, r1_format
 from .scores import Score
 
@@ -231,8 +231,8 @@ class SQLClauses(Reward):
     def value(self, episode: Episode) -> float:
         if episode.success:
             return 1.0
-        _, gold = read_reference(episode.extra("sql_reference"))
-        return self.partial * clause_similarity(query_of(episode), gold)
+        gold, dialect = _read_gold(episode.extra("sql_reference"))
+        return self.partial * clause_similarity(query_of(episode), gold, dialect=dialect)
 
 
 @register("reasoning-sql")
@@ -241,8 +241,10 @@ class ReasoningSQL(Reward):
 
     "execution": the result is the gold query's; "schema" and "ngram": Jaccard indices of tables and columns, and of
     token n-grams; "syntax": the query runs; "format": tags; and "judge" for queries with another result. The extra
-    "sql_reference" is the verifier's reference. The query stands between ``<answer>`` tags, or else in the last block
-    of SQL behind the thoughts, or is all that stands there.
+    "sql_reference" is the verifier's reference; or {"dialect": of sqlglot, "gold": query} from an environment that runs
+    queries in an engine of its own: then the result is right if the episode is a success, and the query runs if the
+    environment reports no error and sqlglot reads it. The query stands between ``<answer>`` tags, or else in the last
+    block of SQL behind the thoughts, or is all that stands there.
 
     A query with the right result always outranks one with another; `ranks_success` is not claimed, as the environment's
     success may differ from the right result.
@@ -311,18 +313,31 @@ class ReasoningSQL(Reward):
     def _parts(self, episode: Episode) -> Mapping[str, float] | None:
         reference: Any = episode.extra("sql_reference")
         query = query_of(episode)
-        result = verify_sql(query, reference, seconds=self.seconds)
-        if not result.valid:
-            return None
-        judged = 0.0 if self.judge is None or result.success else self.judge(episode)
+        gold, dialect = _read_gold(reference)
+        if "dialect" in reference:
+            right = episode.success
+            runs = right or (parse_query(query, dialect) is not None and episode.steps[-1].action_error is None)
+        else:
+            result = verify_sql(query, reference, seconds=self.seconds)
+            if not result.valid:
+                return None
+            right = result.success
+            runs = right or executes(query, read_reference(reference)[0][0], seconds=self.seconds)
+        judged = 0.0 if self.judge is None or right else self.judge(episode)
         if judged is None:
             return None
-        databases, gold = read_reference(reference)
         return {
-            "execution": float(result.success),
-            "schema": schema_jaccard(query, gold),
+            "execution": float(right),
+            "schema": schema_jaccard(query, gold, dialect=dialect),
             "ngram": ngram_jaccard(query, gold, n=self.n),
-            "syntax": float(result.success or executes(query, databases[0], seconds=self.seconds)),
+            "syntax": float(runs),
             "format": float(self.check(episode)),
             "judge": judged,
         }
+
+
+def _read_gold(reference: Any) -> tuple[str, str]:
+    """Read the right query of a reference, and its dialect."""
+    if isinstance(reference, Mapping) and set(reference) == {"dialect", "gold"}:
+        return reference["gold"], reference["dialect"]
+    return read_reference(reference)[1], "sqlite"

@@ -41,7 +41,8 @@ def test_hints_lead_to_the_answer_and_cost_no_turn(typed):
     assert out.splitlines().count("answer> 3") == 1 or "\n3\n" in out.replace("answer> ", "\n")
     assert "Solved" in out
     _, out, _ = typed(["?", "8"], "palaestra/GuessNumber-v0", "--difficulty", "0", "--seed", "3")
-    assert "answer> 8" in out
+    assert "action> 8" in out
+    assert out.count("Guess my number") == 1
 
 
 def test_a_database_is_explored_by_commands(typed):
@@ -49,12 +50,12 @@ def test_a_database_is_explored_by_commands(typed):
     _, out, _ = typed(lines, "palaestra/SQLExplorer-v0", "--difficulty", "0.3", "--seed", "3")
     assert "book (7 rows)\n" in out
     # An error is told once, and a hint is a command to be typed.
-    assert out.count("The query fails: not authorized.") == 2
-    assert "answer> describe book\n" in out
+    assert out.count("The query fails: not authorized.") == 1
+    assert "action> describe book\n" in out
     assert "CREATE TABLE book (book_id INTEGER PRIMARY KEY" in out
-    assert "2 rows:\n1 | " in out
+    assert "2 rows:\nbook_id | " in out
     assert "Not solved; reward 0" in out
-    assert "The solver's answer: ```sql\nSELECT" in out
+    assert "The solver's answer: SELECT" in out
 
 
 def test_the_same_seed_is_the_same_game_and_several_are_counted(typed):
@@ -66,6 +67,13 @@ def test_the_same_seed_is_the_same_game_and_several_are_counted(typed):
 def test_axes_narrow_what_is_played(typed):
     _, out, _ = typed(["1"], "palaestra/Arithmetic-v0", "--axis", "terms=2", "digits=1", "operations=+", "--seed", "1")
     assert out.count("+") == 1
+
+
+def test_environments_take_further_arguments(typed):
+    shown = [
+        typed(["1"], "palaestra/TextToSQL-v0", "--seed", "1", "--env-option", f"sample_rows={n}")[1] for n in (0, 2)
+    ]
+    assert ["\n-- 1, " in out for out in shown] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,16 @@ database.query("SELECT 1", QueryLimits(seconds=1.0)).rows
 
 from __future__ import annotations
 
-from .engine import ENGINES, LoadedDatabase, QueryLimits, QueryResult, SqlEngine, make_engine
+from .engine import ENGINES, EngineFailure, LoadedDatabase, QueryLimits, QueryResult, SqlEngine, make_engine
 from .grading import grade_query
 
-__all__ = ["ENGINES", "LoadedDatabase", "QueryLimits", "QueryResult", "SqlEngine", "grade_query", "make_engine"]
+__all__ = [
+    "ENGINES",
+    "EngineFailure",
+    "LoadedDatabase",
+    "QueryLimits",
+    "QueryResult",
+    "SqlEngine",
+    "grade_query",
+    "make_engine",
+]

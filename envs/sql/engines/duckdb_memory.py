@@ -10,6 +10,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -69,9 +70,9 @@ class DuckdbMemory:
 
     def query(self, sql: str, limits: QueryLimits) -> QueryResult:
         """Run one SELECT; as `LoadedDatabase.query`."""
-        start = time.process_time()
+        clock = QueryClock()
         try:
-            with _interrupt(self.connection, limits.seconds):
+            with _interrupt(self.connection, clock, limits.seconds):
                 statements = duckdb.extract_statements(sql)
                 if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
                     raise QueryError("Only one SELECT statement is allowed.")
@@ -85,12 +86,12 @@ class DuckdbMemory:
             # Such an error leaves the instance unusable: this ends the worker, and so do those of the rollback.
             raise MemoryError from None
         except (duckdb.Error, MemoryError, ValueError, OverflowError) as error:
-            if time.process_time() > start + limits.seconds or isinstance(error, duckdb.InterruptException):
+            if clock.seconds() > limits.seconds or isinstance(error, duckdb.InterruptException):
                 raise TimeoutError(f"the query took more than {limits.seconds:g} s") from None
-            raise QueryError(f"The query fails: {_describe(error)}.") from None
+            raise QueryError(f"The query fails: {_describe(error)}") from None
         finally:
             self._roll_back()
-        return QueryResult(columns, unify_rows(rows), time.process_time() - start)
+        return QueryResult(columns, unify_rows(rows), clock.seconds())
 
     def _roll_back(self) -> None:
         try:
@@ -101,20 +102,36 @@ class DuckdbMemory:
             raise MemoryError from None
 
 
-def sleep_limit(seconds: float) -> float:
-    """Return after how many seconds of the clock a query is stopped that takes no time of the processor."""
-    return 1.0 + 4.0 * seconds
+class QueryClock:
+    """The time that a query of this thread takes: of the processor, and asleep; not what the thread waits for a
+    processor that others use. Where the system does not tell these waits (it is not Linux), a thread that works little
+    counts as asleep after a second."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_native_id()
+        self._start = time.process_time(), time.monotonic(), self._waits()
+
+    def _waits(self) -> float | None:
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            # Nanoseconds at work, nanoseconds in the queue, turns (Linux, Documentation/scheduler/sched-stats.rst).
+            return int(Path(f"/proc/self/task/{self._thread}/schedstat").read_text().split()[1]) / 1e9
+        return None
+
+    def seconds(self) -> float:
+        worked, passed = time.process_time() - self._start[0], time.monotonic() - self._start[1]
+        before, now = self._start[2], self._waits()
+        waited = None if before is None or now is None else now - before
+        return max(worked, (passed - 1.0) / 4.0 if waited is None else passed - waited)
 
 
 @contextlib.contextmanager
-def _interrupt(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
-    """Interrupt the connection again and again after so many seconds of the processor, or where the query sleeps."""
+def _interrupt(connection: duckdb.DuckDBPyConnection, clock: QueryClock, seconds: float) -> Iterator[None]:
+    """Interrupt the connection again and again once the clock has passed so many seconds."""
     done = threading.Event()
-    until, latest = time.process_time() + seconds, time.monotonic() + sleep_limit(seconds)
 
     def watch() -> None:
-        while not done.wait(min(max(until - time.process_time(), 0.005), 0.1)):
-            if time.process_time() > until or time.monotonic() > latest:
+        while not done.wait(min(max(seconds - clock.seconds(), 0.005), 0.1)):
+            if clock.seconds() > seconds:
                 connection.interrupt()
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -129,4 +146,5 @@ def _interrupt(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterato
 def _describe(error: BaseException) -> str:
     text = str(error).partition(_QUOTE)[0]
     kind, found, rest = text.partition(_KIND)
-    return " ".join((rest if found and len(kind) < 30 else text).split())[:120].rstrip(".") or "out of memory"
+    told = " ".join((rest if found and len(kind) < 30 else text).split())[:120].rstrip(".") or "out of memory"
+    return told if told.endswith("?") else f"{told}."

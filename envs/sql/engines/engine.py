@@ -64,7 +64,18 @@ class QueryResult:
 
 
 class LoadedDatabase(Protocol):
-    """A database in an engine, which no query can change."""
+    """A database in an engine, which no query can change.
+
+    Attributes:
+        database: the contents.
+        schema: as in `SqlEngine.load`; None for that of ``database``.
+    """
+
+    @property
+    def database(self) -> Database: ...
+
+    @property
+    def schema(self) -> str | None: ...
 
     def query(self, sql: str, limits: QueryLimits = ...) -> QueryResult:
         """Run one statement that reads.
@@ -98,8 +109,8 @@ class SqlEngine(Protocol):
 
         Args:
             database: the tables and rows, in one of the forms of SQLite.
-            schema: CREATE TABLE statements of this engine for these tables; by default those of the database,
-                translated.
+            schema: CREATE TABLE statements of this engine for these tables, one a line, in their order; by default
+                those of the database, translated.
 
         Raises:
             InputError: the rows do not fit the schema, or the database cannot be read.

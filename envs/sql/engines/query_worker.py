@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .duckdb_memory import DuckdbMemory
 
 # Of the deadline, and seconds: when the system ends a worker whose query has not stopped.
-KILL_SHARE, KILL_SECONDS = 1.12, 0.02
+KILL_SHARE, KILL_SECONDS = 1.1, 0.01
 # Databases of DuckDB that a worker keeps: as many as judge one answer. Each has threads, whose stacks take 70 MB of the
 # worker's address space.
 KEPT = 6

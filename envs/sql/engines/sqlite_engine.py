@@ -30,6 +30,11 @@ class SqliteDatabase:
     database: Database
     isolated: bool = False
 
+    @property
+    def schema(self) -> None:
+        """That of ``database``."""
+        return None
+
     def query(self, sql: str, limits: QueryLimits = QueryLimits()) -> QueryResult:  # noqa: B008 (frozen)
         here = 0.0 if self.isolated else min(HERE_SECONDS, limits.seconds * HERE_SHARE)
         if here:

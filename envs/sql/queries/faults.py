@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterator
 
 from ..databases.relations import Schema
+from ..engines.dialects import translate_query
 from .query_tree import JoinTo, Query
 
 _YEAR = re.compile(r"CAST\(strftime\('%Y', ([\w.]+)\) AS INTEGER\)")
+_EXTRACT, _FORMAT = re.compile(r"EXTRACT\(YEAR FROM ([\w.]+)\)"), r"DATE_FORMAT(\1, '%Y')"
 _QUALIFIED = re.compile(r"\b([a-z_]+)\.([a-z_]+)\b")
 _QUOTED = re.compile(r"'([A-Za-z][\w .&-]*)'")
 # A clause and the one that follows it, to be swapped.
@@ -20,9 +22,15 @@ _ORDER = re.compile(r"( ORDER BY .+?)( LIMIT \d+)$")
 _HAVING = re.compile(r"( GROUP BY .+?) HAVING (.+?)(?= ORDER BY | LIMIT |$)")
 
 
-def faults(query: Query, schema: Schema) -> Iterator[tuple[str, str, str]]:
-    """Yield (kind, the mistake in words, SQL) of queries with one slip each; a few of them may run all the same."""
-    text = query.sql()
+def faults(query: Query, schema: Schema, dialect: str = "sqlite") -> Iterator[tuple[str, str, str]]:
+    """Yield (kind, the mistake in words, SQL) of queries with one slip each; a few of them may run all the same.
+
+    Args:
+        query: the right query.
+        schema: of its database.
+        dialect: of the SQL, as in `translate_query`.
+    """
+    text = translate_query(query.sql(), dialect)
     used = [relation for relation in schema.relations if re.search(rf"\b{relation.name}\b", text)]
     for relation in used:
         plural = relation.plural.replace(" ", "_")
@@ -43,6 +51,8 @@ def faults(query: Query, schema: Schema) -> Iterator[tuple[str, str, str]]:
         )
     if _YEAR.search(text):
         yield "function", "SQLite has no function YEAR; strftime gives the year.", _YEAR.sub(r"YEAR(\1)", text)
+    if _EXTRACT.search(text):
+        yield "function", "There is no function DATE_FORMAT; EXTRACT gives the year.", _EXTRACT.sub(_FORMAT, text)
     if _CLAUSES.search(text):
         yield "clauses", "WHERE stands before GROUP BY.", _CLAUSES.sub(r"\2\1", text)
     if _ORDER.search(text):

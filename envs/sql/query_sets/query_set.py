@@ -26,6 +26,7 @@ from ...datasets.layouts import Item
 from ...datasets.questions import DatasetQuestion
 from ...datasets.sources import is_hub_name
 from ...question import Task
+from ..engines import LoadedDatabase, make_engine
 from ..outcomes import try_query
 from ..text_to_sql import write_script
 from .database_folders import check_databases, describe_schema, find_folder, load_databases
@@ -125,9 +126,9 @@ class QuerySet(DatasetQuestion):
         prompt = f"{shown}\n\n{item.question}{hint}\n{REQUEST}"
         return Task(prompt, item.answer, solution=fenced(item.answer, "sql"), data=item)
 
-    def database_of(self, task: Task) -> Database:
+    def database_of(self, task: Task) -> LoadedDatabase:
         """Return the database whose schema the prompt shows."""
-        return load_databases(self.databases, task.data.database)[0]
+        return make_engine("sqlite").load(load_databases(self.databases, task.data.database)[0])
 
     def verify(self, task: Task, answer: str) -> Verdict:
         gold, query = task.data.answer, query_in(answer)
@@ -145,7 +146,7 @@ class QuerySet(DatasetQuestion):
     def compute_extra(self, subject: Task, name: str) -> Any:
         if name != "sql_reference":
             return super().compute_extra(subject, name)
-        database = self.database_of(subject)
+        database = self.database_of(subject).database
         if database.path is not None:
             return {"database": database.path, "gold": subject.data.answer}
         scripts = [write_script(one.image or b"") for one in load_databases(self.databases, subject.data.database)]

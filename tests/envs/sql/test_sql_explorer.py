@@ -7,19 +7,21 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
+from palaestra.envs.sql.engines import EngineFailure
 from palaestra.errors import InputError
 
+from .engines.engines import env_or_skip, every_engine
 from .engines.hostile import HOSTILE
 
 
-def made(seed: int = 4, **kwargs: Any) -> tuple[Any, str]:
-    kwargs = {"difficulty": 0.4, "disable_env_checker": True, **kwargs}
-    env: Any = gym.make("palaestra/SQLExplorer-v0", **kwargs).unwrapped
+def made(seed: int = 4, engine: str = "sqlite", **kwargs: Any) -> tuple[Any, str]:
+    env = env_or_skip(engine, "SQLExplorer", **{"difficulty": 0.4, **kwargs})
     return env, env.reset(seed=seed)[0]
 
 
-def test_the_schema_is_not_shown_before_it_is_asked_for():
-    env, prompt = made()
+@every_engine
+def test_the_schema_is_not_shown_before_it_is_asked_for(engine: str):
+    env, prompt = made(engine=engine)
     assert "CREATE TABLE" not in prompt
     assert "\n-- " not in prompt
     schema = env.here().task.data.plan.schema
@@ -27,8 +29,11 @@ def test_the_schema_is_not_shown_before_it_is_asked_for():
     assert all(f"{name} (" in listed for name in schema.names)
     table = schema.relations[0]
     described = env.step(f"describe {table.name.upper()};")[0]
-    assert schema.ddl.split("\n")[0].rstrip(";") in described
-    assert env.step(f"sample {table.name} 2")[0].startswith("```output\n2 rows:\n1 | ")
+    assert schema.ddl_for(env.inner.dialect).split("\n")[0].rstrip(";") in described
+    head, rule, *rows = env.step(f"sample {table.name} 2")[0].splitlines()[2:6]
+    assert [name.strip() for name in head.split("|")] == [field.name for field in table.fields]
+    assert set(rule) == {"-", "+"}
+    assert [row.split("|")[0].strip() for row in rows] == ["1", "2"]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +51,8 @@ def test_the_schema_is_not_shown_before_it_is_asked_for():
 def test_queries_are_read_however_they_are_written(action: str):
     env, _ = made()
     observation, reward, terminated, _, info = env.step(action)
-    assert observation.startswith("```output\n1 row:\n42\n```")
+    assert [line.strip() for line in observation.splitlines()[:2]] == ["```output", "1 row:"]
+    assert [line.strip() for line in observation.splitlines()[4:6]] == ["42", "```"]
     assert (reward, terminated, info["action_error"]) == (0.0, False, None)
 
 
@@ -68,11 +74,21 @@ def test_each_call_takes_one_of_the_budget_and_then_only_answers_are_left():
     calls = env.here().calls
     for left in range(calls - 1, -1, -1):
         observation = env.step("tables" if left % 2 else "describe nothing")[0]
-        assert f"up to {left} times" in observation or left < 2
+        told = {0: "No call is left; answer now.", 1: "1 call is left before the answer."}
+        assert observation.endswith(told.get(left, f"{left} calls are left before the answer."))
     assert env.step("tables")[4]["action_error"] == "No call is left; give the answer without a command."
     *_, truncated, info = env.step("tables")
     assert truncated
     assert not info["is_success"]
+
+
+def test_what_is_no_command_is_one_of_the_calls_so_that_a_turn_is_left_for_the_answer():
+    env, _ = made(spare=0)
+    calls = env.here().calls
+    assert env.step("help")[0].endswith(f"or answer SELECT ...\n{calls - 1} calls are left before the answer.")
+    while env.here().calls:
+        env.step("tables" if env.here().calls % 2 else "help")
+    assert env.step(f"answer {env.here().task.reference}")[4]["is_success"]
 
 
 def test_progress_counts_needed_tables_and_a_query_that_ran():
@@ -90,11 +106,12 @@ def test_progress_counts_needed_tables_and_a_query_that_ran():
     assert (info["is_success"], info["progress"]) == (False, progress[-1])
 
 
-def test_a_snapshot_in_mid_episode_goes_on_elsewhere():
-    env, _ = made()
+@every_engine
+def test_a_snapshot_in_mid_episode_goes_on_elsewhere(engine: str):
+    env, _ = made(engine=engine)
     env.step("tables")
     snapshot = pickle.loads(pickle.dumps(env.get_state()))
-    other, _ = made(seed=9)
+    other, _ = made(seed=9, engine=engine)
     other.set_state(snapshot)
     gold = env.here().task.reference
     for action in (f"sample {env.here().needed[0]}", f"query {gold}", f"answer {gold}"):
@@ -104,20 +121,23 @@ def test_a_snapshot_in_mid_episode_goes_on_elsewhere():
     assert theirs[4]["is_success"]
 
 
-def test_hostile_statements_change_nothing_and_the_next_query_is_right(tmp_path, monkeypatch):
+@every_engine
+def test_hostile_statements_change_nothing_and_the_next_query_is_right(engine: str, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    env, _ = made(difficulty=0.0, seconds=0.2)
+    env, _ = made(engine=engine, difficulty=0.0, seconds=0.05)
     state, table = env.get_state(), env.here().task.data.plan.base
-    before = env.inner.database_of(env.here().task).image
-    rows = env.step(f"query SELECT COUNT(*) FROM {table}")[0]
-    for statement in HOSTILE:
+    before = env.inner.database_of(env.here().task).database.image
+    rows = env.step(f"SELECT * FROM {table}")[0]
+    # All of them are tried on each engine in `engines`.
+    for statement in HOSTILE[:: 1 if engine == "sqlite" else 6]:
         env.set_state(state)
         observation, *_, info = env.step(f"query {statement.replace('{t}', table)}")
         assert info["action_error"], statement[:80]
+        assert info["reward_valid"], statement[:80]
         assert len(observation) < 2_000
-        assert env.step(f"query SELECT COUNT(*) FROM {table}")[0].splitlines()[:3] == rows.splitlines()[:3]
+        assert env.step(f"SELECT * FROM {table}")[0].splitlines()[:-1] == rows.splitlines()[:-1]
     assert list(tmp_path.iterdir()) == []
-    assert env.inner.database_of(env.here().task).image == before
+    assert env.inner.database_of(env.here().task).database.image == before
 
 
 def test_observations_are_bounded():
@@ -127,12 +147,27 @@ def test_observations_are_bounded():
     )
     observation = env.step(endless)[0]
     assert len(observation) < 1_200
-    assert "5000 rows, the first 12:" in observation
+    assert "5000 rows, the first 1:" in observation or "5000 rows, the first 12:" in observation
 
 
-def test_other_questions_about_databases_can_be_explored():
-    env, prompt = made(of="palaestra/SQLRepair-v0", fault="error")
+def test_a_call_on_an_engine_that_fails_is_no_call(monkeypatch):
+    def lose(task):
+        raise EngineFailure("the server is gone")
+
+    env, _ = made()
+    monkeypatch.setattr(env.inner, "database_of", lose)
+    calls = env.here().calls
+    assert not env.step("query SELECT 1")[4]["reward_valid"]
+    assert env.here().calls == calls
+
+
+@every_engine
+def test_other_questions_about_databases_can_be_explored(engine: str):
+    env, prompt = made(engine=engine, of="palaestra/SQLRepair-v0", fault="error")
     assert "This query is almost right" in prompt
     assert env.step(f"answer {env.here().task.reference}")[4]["is_success"]
+
+
+def test_questions_without_a_database_are_refused():
     with pytest.raises(InputError, match="about a database"):
-        made(of="palaestra/Arithmetic-v0")
+        gym.make("palaestra/SQLExplorer-v0", of="palaestra/Arithmetic-v0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import gymnasium as gym
@@ -11,6 +12,8 @@ from palaestra.envs.sql.queries.query_tree import is_ordered_query
 from palaestra.errors import InputError
 from palaestra.rewards import RewardWrapper, make
 from palaestra.rewards.verifiers.sql import compare_results, verify_sql
+
+from .engines.engines import env_or_skip
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +66,18 @@ def test_the_first_database_is_the_one_whose_rows_are_shown(env):
     assert all(f"VALUES({row.replace(', ', ',')})" in first.replace(".0,", ",").replace(".0)", ")") for row in shown)
 
 
-@pytest.mark.parametrize("name", ["TextToSQL", "SQLRepair", "SQLExplorer", "Spider", "BIRD"])
-def test_rewards_of_queries_read_what_every_id_supplies(name):
+GENERATED = ["TextToSQL", "SQLRepair", "SQLExplorer"]
+
+
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [*itertools.product(GENERATED, ["sqlite", "duckdb", "postgres"]), ("Spider", ""), ("BIRD", "")],
+)
+def test_rewards_of_queries_read_what_every_id_supplies(name, engine):
     top = {"reasoning-sql": 6.5, "sql-clauses": 1.0}  # without the points for tags
     for reward, most in top.items():
-        env: Any = RewardWrapper(gym.make(f"palaestra/{name}-v0", difficulty=0.2), make(reward))
+        made = env_or_skip(engine, name, difficulty=0.2) if engine else gym.make(f"palaestra/{name}-v0", difficulty=0.2)
+        env: Any = RewardWrapper(made, make(reward))
         _, info = env.reset(seed=2)
         done, value = False, 0.0
         while not done:
@@ -76,7 +86,10 @@ def test_rewards_of_queries_read_what_every_id_supplies(name):
         assert value == most
         env.reset(seed=2)
         wrong = "<answer>SELECT 1</answer>" if name == "SQLExplorer" else "SELECT 1"
-        assert env.step(wrong)[1] < most / 2
+        assert 0.0 <= (runs := env.step(wrong)[1]) < most / 2
+        if reward == "reasoning-sql":
+            env.reset(seed=2)
+            assert env.step(wrong.replace("1", "nothing"))[1] < runs
 
 
 def test_databases_are_of_the_domains_asked_for():

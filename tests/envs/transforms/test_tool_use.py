@@ -8,6 +8,8 @@ import gymnasium as gym
 import pytest
 from palaestra.errors import InputError
 
+from ..sql.engines.engines import engine_or_skip, every_engine
+
 
 def made(seed: int = 0, **kwargs: Any) -> tuple[Any, str]:
     env: Any = gym.make("palaestra/ToolUse-v0", disable_env_checker=True, **kwargs).unwrapped
@@ -22,6 +24,7 @@ def test_sql_and_python_are_called_in_one_episode():
     rows = len(env.here().task.data.rows)
     seen = env.step(f"```sql\n{query}\n```")[0]
     assert seen.startswith(f"```output\n{rows} row")
+    assert "-\n" in seen
     assert env.step("```python\nprint(6 * 7)\n```")[0].startswith("```output\n42\n```\nYou may use tools up to 4 times")
     seen, *_, info = env.step("```sql\nSELECT nowhere\n```")
     assert seen.startswith("The query fails: no such column: nowhere.\nYou may use tools up to 3 times more.")
@@ -32,7 +35,9 @@ def test_sql_and_python_are_called_in_one_episode():
     assert [call["name"] for call in info["extras"]["tool_calls"]] == ["sql", "python", "sql", "python", "sql"]
     assert info["extras"]["tool_errors"] == [False, False, True, True, False]
     # SQL has the higher priority.
-    assert env.step("```python\nprint(1)\n```\n```sql\nSELECT 9 AS nine\n```")[0].startswith("```output\n1 row:\n9")
+    assert env.step("```python\nprint(1)\n```\n```sql\nSELECT 9 AS nine\n```")[0].startswith(
+        "```output\n1 row:\nnine\n"
+    )
     assert (
         env.step("```sql\nSELECT 1\n```")[4]["action_error"]
         == "No call is left; give the answer without a block of SQL."
@@ -40,6 +45,18 @@ def test_sql_and_python_are_called_in_one_episode():
     *_, terminated, _, info = env.step(env.inner.oracle(env.here().task))
     assert terminated
     assert info["is_success"]
+
+
+@every_engine
+def test_the_solver_writes_sql_of_the_engine(engine: str):
+    engine_or_skip(engine)
+    for of in ("SQLResult", "TextToSQL"):
+        env, _ = made(of=f"palaestra/{of}-v0", of_kwargs={"engine": engine}, tools=["sql"])
+        while not env._ended:
+            info = env.step(env.oracle())[4]
+            assert info["action_error"] is None
+        assert info["is_success"]
+        assert info["extras"]["tool_errors"] == [False]
 
 
 def test_a_query_as_an_answer_stands_where_no_tool_takes_it_for_a_call():
@@ -53,7 +70,7 @@ def test_a_query_as_an_answer_stands_where_no_tool_takes_it_for_a_call():
 
 def test_other_questions_have_a_database_without_tables():
     env, _ = made(of="palaestra/Arithmetic-v0")
-    assert env.step("```sql\nSELECT 6 * 7\n```")[0].startswith("```output\n1 row:\n42")
+    assert env.step("```sql\nSELECT 6 * 7\n```")[0].startswith("```output\n1 row:\n6 * 7\n-----\n   42\n")
     assert env.step(env.inner.oracle(env.here().task))[4]["is_success"]
 
 

@@ -17,6 +17,8 @@ SHOP = Database(
     """
 )
 
+every_engine = pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgres"])
+
 
 def engine_or_skip(name: str) -> SqlEngine:
     """Make an engine; with CI=true a skip fails."""
@@ -26,8 +28,8 @@ def engine_or_skip(name: str) -> SqlEngine:
         pytest.skip(f"the engine {name!r} is missing: {error}")
 
 
-def env_or_skip(name: str, **options):
-    """Make TextToSQL on an engine."""
+def env_or_skip(name: str, family: str = "TextToSQL", **options):
+    """Make a family on an engine; SQLExplorer asks questions of TextToSQL, or of another family ``of``."""
     engine_or_skip(name)
-    options = {"split": "all", "disable_env_checker": True, **options}
-    return gym.make("palaestra/TextToSQL-v0", engine=name, **options).unwrapped
+    where = {"of_kwargs": {"engine": name}} if family == "SQLExplorer" else {"engine": name}
+    return gym.make(f"palaestra/{family}-v0", disable_env_checker=True, **where, **options).unwrapped

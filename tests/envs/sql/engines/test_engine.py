@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 
 import gymnasium as gym
@@ -11,10 +12,8 @@ from palaestra.errors import InputError
 from palaestra.rewards.verifiers.sql import Database, QueryError
 
 from .... import test_every_env as suite
-from .engines import SHOP, engine_or_skip, env_or_skip
+from .engines import SHOP, engine_or_skip, env_or_skip, every_engine
 from .hostile import COUNT, HOSTILE
-
-every_engine = pytest.mark.parametrize("name", ["sqlite", "duckdb", "postgres"])
 
 
 def test_these_are_all_engines():
@@ -37,8 +36,8 @@ def test_these_are_all_engines():
         ("SELECT CAST(1 AS NUMERIC) / 4.0 * 4, CAST(7 AS BIGINT)", ((1, 7),)),
     ],
 )
-def test_results_have_one_form_on_all_engines(name: str, query: str, rows):
-    found = engine_or_skip(name).load(SHOP).query(query)
+def test_results_have_one_form_on_all_engines(engine: str, query: str, rows):
+    found = engine_or_skip(engine).load(SHOP).query(query)
     if rows is None:
         # NULL comes first or last, as the engine has it.
         assert found.rows[0] == ("late", 2)
@@ -50,8 +49,8 @@ def test_results_have_one_form_on_all_engines(name: str, query: str, rows):
 
 
 @every_engine
-def test_verdicts_follow_one_rule_on_all_engines(name: str):
-    engine_or_skip(name)
+def test_verdicts_follow_one_rule_on_all_engines(engine: str):
+    engine_or_skip(engine)
     expected = [(SHOP, ((1, 0.1), (1, 2.5)))]
     gold = "SELECT store_id, price FROM sale WHERE store_id = 1 ORDER BY price"
     for query, ordered, right in [
@@ -64,22 +63,22 @@ def test_verdicts_follow_one_rule_on_all_engines(name: str):
         (gold.replace("store_id, price", "store_id * 1.0, 10 * price / 10"), True, True),
         (f"SELECT * FROM ({gold}) AS x UNION ALL SELECT * FROM ({gold}) AS y", False, False),
     ]:
-        verdict = grade_query(query, expected, ordered=ordered, engine=name)
+        verdict = grade_query(query, expected, ordered=ordered, engine=engine)
         assert (verdict.success, verdict.valid, verdict.malformed) == (right, True, False), query
 
 
 @every_engine
-def test_a_query_that_fails_says_why_in_a_sentence(name: str):
-    engine_or_skip(name)
-    verdict = grade_query("SELECT no_such FROM sale", [(SHOP, ((1,),))], ordered=False, engine=name)
+def test_a_query_that_fails_says_why_in_a_sentence(engine: str):
+    engine_or_skip(engine)
+    verdict = grade_query("SELECT no_such FROM sale", [(SHOP, ((1,),))], ordered=False, engine=engine)
     assert verdict.malformed
     assert "no_such" in verdict.feedback
     assert "\n" not in verdict.feedback
 
 
 @every_engine
-def test_limits_on_rows_and_time_end_the_query_alone(name: str):
-    database = engine_or_skip(name).load(SHOP)
+def test_limits_on_rows_and_time_end_the_query_alone(engine: str):
+    database = engine_or_skip(engine).load(SHOP)
     with pytest.raises(QueryError, match="more than 3 rows"):
         database.query("SELECT * FROM sale", QueryLimits(rows=3))
     assert len(database.query("SELECT * FROM sale", QueryLimits(rows=4)).rows) == 4
@@ -92,19 +91,29 @@ def test_limits_on_rows_and_time_end_the_query_alone(name: str):
         assert database.query("SELECT COUNT(*) FROM sale").rows == ((4,),)
 
 
+def test_a_query_that_sleeps_ends_at_its_deadline():
+    database = engine_or_skip("duckdb").load(SHOP)
+    database.query("SELECT 1")
+    start = time.monotonic()
+    with pytest.raises(TimeoutError):
+        database.query("SELECT sleep_ms(9000)", QueryLimits(seconds=0.3))
+    assert 0.3 <= time.monotonic() - start < 1.2
+    assert database.query("SELECT COUNT(*) FROM sale").rows == ((4,),)
+
+
 @every_engine
-def test_hostile_statements_change_nothing_and_are_refused_with_an_error(name: str, tmp_path, monkeypatch):
+def test_hostile_statements_change_nothing_and_are_refused_with_an_error(engine: str, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert len(HOSTILE) >= 60
-    env = env_or_skip(name, seconds=0.1)
+    env = env_or_skip(engine, seconds=0.1, split="all")
     env.reset(seed=1, options={"difficulty": 0.0})
     state, known = env.get_state(), env.here().data
     database, schema = known.witnesses.expected[0][0], known.plan.schema.ddl_for(env.dialect)
 
     def contents():
-        loaded = make_engine(name).load(database, schema)
+        loaded = make_engine(engine).load(database, schema)
         tables = [loaded.query(f"SELECT * FROM {table}").rows for table in known.plan.schema.names]
-        if name == "postgres":
+        if engine == "postgres":
             tables.append(loaded.query("SELECT rolname, rolsuper FROM pg_roles").rows)
             tables.append(loaded.query("SELECT relname, relkind, relacl::text FROM pg_class").rows)
             tables.append(loaded.query("SELECT name, setting FROM pg_settings WHERE name <> 'statement_timeout'").rows)
@@ -124,15 +133,15 @@ def test_hostile_statements_change_nothing_and_are_refused_with_an_error(name: s
     assert env.step(env.oracle())[4]["is_success"]
 
 
-@pytest.mark.parametrize("name", ["duckdb", "postgres"])
-def test_the_same_tasks_stand_on_other_engines(name: str):
-    env, base = env_or_skip(name), env_or_skip("sqlite")
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_the_same_tasks_stand_on_other_engines(engine: str):
+    env, base = env_or_skip(engine, split="all"), env_or_skip("sqlite", split="all")
     for seed in range(15):
         options = {"difficulty": seed % 5 / 4}
         prompt, info = env.reset(seed=seed, options=options)
         plain, other = base.reset(seed=seed, options=options)
         assert info["task_id"] == other["task_id"]
-        assert f"one {make_engine(name).title} query" in prompt
+        assert f"one {make_engine(engine).title} query" in prompt
         assert prompt.split("\n\n")[1].split("\n")[0] == plain.split("\n\n")[1].split("\n")[0]
         assert "strftime" not in "".join(info["extras"]["solution_steps"])
         expected = [rows for _, rows in env.here().data.witnesses.expected]
@@ -140,16 +149,42 @@ def test_the_same_tasks_stand_on_other_engines(name: str):
         assert env.step(env.oracle())[4]["is_success"]
 
 
-@pytest.mark.parametrize("name", ["duckdb", "postgres"])
-def test_the_suite_of_all_environments_holds_on_other_engines(name: str):
-    engine_or_skip(name)
-    env_id = f"test/TextToSQL-{name}-v0"
-    gym.register(env_id, "palaestra.envs.sql.text_to_sql:TextToSQL", kwargs={"engine": name})
+SUITE = [
+    suite.test_gymnasium_finds_no_fault,
+    suite.test_environments_can_be_pickled_at_any_moment,
+    suite.test_spec_survives_json_with_its_arguments,
+    suite.test_resets_and_steps_supply_the_declared_extras,
+    suite.test_info_keeps_its_contract,
+]
+QUESTION = [
+    suite.test_same_seed_gives_same_episode,
+    suite.test_a_question_supplies_its_reference_and_its_worked_solution,
+]
+FAMILIES = {
+    "TextToSQL": [
+        suite.test_open_axes_reach_their_limits,
+        suite.test_synchronous_and_asynchronous_vectors_agree,
+    ],
+    "SQLRepair": QUESTION,
+    "SQLResult": [*QUESTION, functools.partial(suite.test_oracle_succeeds_at_every_difficulty, split="test")],
+    "SQLExplorer": [
+        functools.partial(suite.test_oracle_succeeds_at_every_difficulty, split="test"),
+        suite.test_snapshot_and_replay_agree,
+        suite.test_two_hundred_fuzzed_actions_do_no_harm,
+    ],
+}
+"""The families that run queries on an engine; the parts of the suite that cost much, each where the engine matters."""
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_suite_of_all_environments_holds_on_other_engines(family: str, engine: str):
+    spec = env_or_skip(engine, family).spec
+    env_id = f"test/{family}-{engine}-v0"
+    gym.register(env_id, spec.entry_point, kwargs=spec.kwargs)
     try:
-        suite.test_gymnasium_finds_no_fault(env_id)
-        suite.test_same_seed_gives_same_episode(env_id)
-        suite.test_environments_can_be_pickled_at_any_moment(env_id)
-        suite.test_spec_survives_json_with_its_arguments(env_id)
+        for check in SUITE + FAMILIES[family]:
+            check(env_id)
     finally:
         del gym.registry[env_id]
 
@@ -158,6 +193,6 @@ def test_values_that_do_not_fit_a_column_are_text_on_strict_engines():
     mixed = Database(
         schema="CREATE TABLE x (A INTEGER, b, c BLOB); INSERT INTO x VALUES (1, 2, X'0a'), ('z', 2.5, NULL);"
     )
-    for name in ("duckdb", "postgres"):
-        found = engine_or_skip(name).load(mixed).query("SELECT a, B, c FROM X")
+    for engine in ("duckdb", "postgres"):
+        found = engine_or_skip(engine).load(mixed).query("SELECT a, B, c FROM X")
         assert found.rows == (("1", 2, "X'0a'"), ("z", 2.5, None))

@@ -40,6 +40,13 @@ def test_every_slip_is_refused(query: SelectQuery, kinds: set[str]):
             connection.execute(wrong)
 
 
+def test_slips_in_other_dialects_are_slips_there():
+    found = {kind: wrong for kind, _, wrong in faults(GROUPED, SCHEMA, "postgres")}
+    assert set(found) == {"table", "column", "function", "clauses", "aggregate"}
+    assert found["function"].startswith("SELECT DATE_FORMAT(sold_on, '%Y'), COUNT(*)")
+    assert "EXTRACT(YEAR FROM" in found["aggregate"]
+
+
 def test_slips_are_the_ones_that_their_words_name():
     found = {(kind, mistake): wrong for kind, mistake, wrong in faults(GROUPED, SCHEMA)}
     assert found["table", "The table is called sale."].count(" FROM sales ") == 1
