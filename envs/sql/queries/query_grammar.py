@@ -318,7 +318,8 @@ class _Draft:
             place = [field.name for field in self.schema[last.column.table].fields].index(last.column.name)
             values = [row[place] for row in self.rows[last.column.table] if row[place] is not None]
             if values:
-                return Compare(last, dice.one((">", ">=", "<")), dice.one(values))
+                operator = dice.one((">", ">=", "<"))
+                return Compare(last, operator, max(values) if operator == "<" else dice.one(values))
         return Compare(counted, *dice.one(((">=", 2), (">", 1), (">", 2), ("<", 3), ("<=", 2), ("=", 1))))
 
     def _add_conditions(
@@ -408,7 +409,8 @@ def _conditions_on(dice: Dice, column: ColumnName, field: Field, values: Sequenc
             yield Compare(column, operator, values[dice.between(1, half)])
         for operator in ("<", "<="):
             yield Compare(column, operator, values[dice.between(half, len(values) - 2)])
-        yield Within(column, values[dice.between(1, half)], values[dice.between(half, len(values) - 2)])
+        low = dice.between(min(1, half - 1), half - 1)
+        yield Within(column, values[low], values[dice.between(half, len(values) - 2)])
         if field.kind == "date" and values[0][:4] != values[-1][:4]:
             yield Compare(YearOf(column), "=", int(values[place][:4]))
         return
