@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import is_dataclass, replace
 from typing import Any
 
+from ..databases.contents import list_values
 from ..databases.relations import Schema
 from .query_tree import (
     AggregateOf,
@@ -24,11 +25,12 @@ from .query_tree import (
     OneOf,
     Query,
     RankOver,
+    RoundOf,
     SelectQuery,
     SetQuery,
     StartsWith,
     Within,
-    YearOf,
+    column_of,
 )
 
 _COMPARISONS = {">": (">=", "<"), ">=": (">",), "<": ("<=", ">"), "<=": ("<",), "=": ("<>", ">="), "<>": ("=",)}
@@ -150,12 +152,24 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
         yield "limit", replace(query, limit=_CUT)
     outer = {join.column.table for join in query.joins if join.kind == "LEFT"}
     known = {node.left for node in query.where if not isinstance(node, EitherOf)}
-    for one in query.columns:
-        column = one.column if isinstance(one, YearOf) else one
+    for place, one in enumerate(query.columns):
+        if _is_real(one, schema):
+            yield "column", replace(query, columns=(*query.columns[:place], RoundOf(one), *query.columns[place + 1 :]))
+        column = column_of(one)
         if not isinstance(column, ColumnName) or column in known:
             continue
         if column.table in outer or schema[column.table][column.name].nullable:
             yield "null", replace(query, where=(*query.where, IsMissing(column, True)))
+
+
+def _is_real(expression: Any, schema: Schema) -> bool:
+    """Whether values may have a fraction."""
+    if isinstance(expression, AggregateOf):
+        if expression.function in ("COUNT", "AVG"):
+            return expression.function == "AVG"
+        expression = expression.column
+    field = schema[expression.table][expression.name] if isinstance(expression, ColumnName) else None
+    return field is not None and field.kind == "real" and any(value % 1 for value in list_values(field))
 
 
 def next_values(value: Any) -> list[Any]:

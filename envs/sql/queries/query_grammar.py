@@ -301,7 +301,10 @@ class _Draft:
 
     def _draw_aggregate_of(self, tables: Sequence[str]) -> AggregateOf | None:
         dice = self.dice
-        columns = self._find_columns(tables)
+        # What groups are made by is the same in all rows of a group.
+        columns = [one for one in self._find_columns(tables) if (one.table, one.name) not in self.taken]
+        if not columns:
+            return None
         numbers = [one for one in columns if self._field(one).is_number]
         if numbers and dice.chance(0.6):
             return AggregateOf(dice.one(("SUM", "AVG", "MIN", "MAX")), dice.one(numbers))

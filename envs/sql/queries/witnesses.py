@@ -6,6 +6,7 @@ are drawn, with the query's own constants among the values, until each near miss
 
 from __future__ import annotations
 
+import itertools
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,6 @@ from ..databases.relations import Schema
 from .equivalence import normal_form
 from .near_misses import near_misses, next_values
 from .query_tree import (
-    COMPARISONS,
     Compare,
     Condition,
     IsAmong,
@@ -39,20 +39,16 @@ from .query_tree import (
 
 # Databases that are kept, at least.
 FEWEST = 2
-# Values that a step changes, and steps in a row that tell no near miss from the query, after which contents are drawn
-# anew.
-CHANGES, MOST_IDLE = 10, 3
-# Queries run on changed contents, after which no more are tried.
-EFFORT = 1000
-# Share of near misses left by the first contents beyond which a query is given up.
-HOPELESS = 0.35
-MOD = (3, 5)
-_UNPROVEN = 3
-_COST_OF_DRAW, _COST_OF_CHANGE = 12, 3
-# Rows that meet the conditions of the query, at least, where contents are changed.
-FEW = 4
-# Values that meet a condition for each that does not.
-_OFTEN = 3.0
+# Share of the near misses that the first contents leave beyond which a query is given up, and a number that is never
+# too many.
+HOPELESS, HOPEFUL = 0.35, 4
+# Queries that are run on further contents, about; to draw contents, and to change them, takes as long as so many.
+EFFORT, _DRAW, _CHANGE = 1000, 12, 3
+# Statements by which a step changes contents, and steps in a row that tell no near miss from the query, after which
+# contents are drawn anew.
+CHANGES, MOST_IDLE = 5, 5
+# Values that meet a condition for each that does not; values on a bound for each of the others.
+_OFTEN, _AT_BOUND = 3.0, 2
 # Categories, and dates of years, that are not among the usual ones.
 _OTHERS, _OTHER_YEARS = ("other", "unknown"), ("2020-05-05", "2021-06-06", "2024-07-07", "2025-08-08")
 
@@ -67,17 +63,19 @@ class Witnesses:
         survivors: (kind, SQL) of the near misses that had the query's result on all contents drawn, though they are not
             known to be equivalent to it.
         equivalent: (kind, SQL) of the near misses that are.
+        is_constant: whether the query has the same result on all databases.
     """
 
     expected: tuple[tuple[Database, ResultRows], ...]
     near_misses: tuple[str, ...]
     survivors: tuple[tuple[str, str], ...]
     equivalent: tuple[tuple[str, str], ...]
+    is_constant: bool
 
     @property
     def is_good(self) -> bool:
-        """Whether every near miss that is not equivalent is told apart."""
-        return not self.survivors
+        """Whether every near miss that is not equivalent is told apart, and the result of one database."""
+        return not self.survivors and not self.is_constant
 
 
 def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite3.Connection, seed: int) -> Witnesses:
@@ -94,11 +92,13 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     misses = {other.sql(): (kind, other) for kind, other in near_misses(query, schema)}
     alive = list(misses)
     kept: list[tuple[Database, ResultRows]] = []
+    # Whether the first result, repeated, is right on all databases.
+    constant = True
 
     def keep(least: int) -> bool:
         """Drop the near misses that the contents tell from the query. Keep the contents if there are any, or if fewer
         than ``least`` are kept."""
-        nonlocal alive
+        nonlocal alive, constant
         found = connection.execute(text).fetchall()
         expected = round_floats(found)
         same = []
@@ -106,7 +106,8 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
             rows = connection.execute(other).fetchall()
             if len(rows) == len(found) and (rows == found or same_rows(round_floats(rows), expected, ordered)):
                 same.append(other)
-        told, alive = len(same) < len(alive), same
+        changed = constant and bool(kept) and not same_rows(expected, kept[0][1], ordered)
+        told, alive, constant = changed or len(same) < len(alive), same, constant and not changed
         if told or len(kept) < least:
             kept.append((Database(image=connection.serialize()), expected))
         return told
@@ -114,39 +115,39 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     focuses = choose_focus(query, schema)
     keep(FEWEST)
     for draw, focus in enumerate(focuses, start=1):
-        if draw == 1 or alive:
+        if draw == 1 or alive or constant:
             insert_rows(connection, schema, draw_rows(schema, seed + draw, focus))
             keep(FEWEST)
-    effort, draw = EFFORT if len(alive) <= max(HOPELESS * len(misses), 4) else 0, len(focuses)
-    equivalent: list[str] = []
-    while alive and effort > 0:
-        draw += 1
-        focus = focuses[draw % len(focuses)]
-        if draw == len(focuses) + _UNPROVEN:
-            # Proofs take time, so that they come late.
-            normal = normal_form(query, schema)
+    plain = [focus for focus in focuses if not focus.flat]
+    equivalent: list[str] | None = None
+    effort = EFFORT if len(alive) <= max(HOPELESS * len(misses), HOPEFUL) else 0
+    for draw in itertools.count(len(focuses) + 1):
+        if equivalent is None and (len(alive) <= HOPEFUL or draw > len(focuses) + 2):
+            # Proofs take time: the fewer are left, the better.
+            normal = normal_form(query, schema) if alive else query
             equivalent = [other for other in alive if normal_form(misses[other][1], schema) == normal]
             alive = [other for other in alive if other not in equivalent]
-        if focus.flat:
-            continue
+        if not (alive or constant) or effort <= 0:
+            break
+        focus = plain[draw % len(plain)]
         rows = draw_rows(schema, seed + draw, focus)
         insert_rows(connection, schema, rows)
-        effort -= len(alive) + _COST_OF_DRAW
+        effort -= len(alive) + _DRAW
         keep(0)
         idle = 0
         for _ in _change(connection, schema, rows, focus, seed + draw):
-            if not alive or effort <= 0 or idle > MOST_IDLE:
+            if not (alive or constant) or effort <= 0 or idle == MOST_IDLE:
                 break
-            effort -= len(alive) + _COST_OF_CHANGE
+            effort -= len(alive) + _CHANGE
             idle = 0 if keep(0) else idle + 1
     kinds = tuple(kind for kind, _ in misses.values())
-    survivors, proven = (tuple((misses[other][0], other) for other in part) for part in (alive, equivalent))
-    return Witnesses(tuple(kept), kinds, survivors, proven)
+    survivors, proven = (tuple((misses[other][0], other) for other in part) for part in (alive, equivalent or ()))
+    return Witnesses(tuple(kept), kinds, survivors, proven, constant)
 
 
 def _change(connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: Focus, seed: int) -> Iterator[None]:
-    """Change some values of the focus's tables at each step, without end, into usual ones or into those that another
-    row had at the beginning; keys stay what they are."""
+    """Change values of the focus's tables at each step, without end: one column in some rows takes a usual value, or
+    one that another row had at the beginning. Keys stay what they are."""
     rng = np.random.default_rng(seed)
     places = []
     for table in sorted(focus.tables):
@@ -162,8 +163,9 @@ def _change(connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: F
             else:
                 other = None if field.nullable and value < 0.2 else held[int(value * len(held))][place]
             # Keys are 1, 2, 3 ...
-            part = MOD[0] + int(share * MOD[1])
+            part = 2 + int(share * 4)
             connection.execute(update, (other, part, int(key * part)))
+        connection.commit()
         yield
 
 
@@ -200,7 +202,8 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                 if field.kind not in ("key", "parent"):
                     pool = read_pool(field.values[0]) if field.kind == "name" else list_values(field)
                     often = 1 / _OFTEN if side is hidden else _OFTEN
-                    values[place] = [value for one in compared for value in _values_around(one, pool, often)]
+                    around = [value for one in compared for value in _values_around(one, pool, often)]
+                    values[place] = [value for value in around if value is not None or field.nullable]
                     if any(_is_with_mean(one) for one in compared):
                         flat.append(place)
         focuses += [Focus(tables, values, one) for one in (None, *flat)]
@@ -246,9 +249,10 @@ def _values_around(condition: Condition, values: Sequence[Any], often: float) ->
             others = [values[place - 1], values[(place + 1) % len(values)]]
             same = [condition.right]
             return _weigh(same, others, often) if condition.operator == "=" else _weigh(others, same, often)
-        around = {values[min(max(place + far, 0), last)] for far in (-2, -1, 0, 1, 2)}.union(next_values(values[place]))
-        passing = sorted(value for value in around if COMPARISONS[condition.operator](value, condition.right))
-        return _weigh(passing, sorted(around.difference(passing)), often)
+        # Those that another operator or the next constant would tell apart are the most frequent.
+        bound, beyond = condition.right, next_values(condition.right)[condition.operator in (">", "<=")]
+        around = [values[min(max(place + far, 0), last)] for far in (-2, -1, 1, 2)]
+        return [*around, *[bound, beyond] * _AT_BOUND]
     if condition.operator == "=":
         # The least or the greatest values of the column.
         end = values[:3] if condition.right.columns[0].function == "MIN" else values[-3:]
