@@ -78,7 +78,10 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
         ):
             yield "null", EitherOf(node, IsMissing(node.left))
         if node.operator in _SIDES and isinstance(node.right, (int, float, str)):
-            yield "comparison", replace(node, right=next_values(node.right)[_SIDES[node.operator]])
+            side = _SIDES[node.operator]
+            yield "comparison", replace(node, right=next_values(node.right)[side])
+            if not isinstance(node.right, int):
+                yield "comparison", replace(node, right=_move(node.right, -1 if side else 1))
     elif isinstance(node, Within):
         yield "comparison", Compare(node.left, ">=", node.low)
         yield "comparison", Compare(node.left, "<=", node.high)
@@ -160,6 +163,11 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
             continue
         if column.table in outer or schema[column.table][column.name].nullable:
             yield "null", replace(query, where=(*query.where, IsMissing(column, True)))
+
+
+def _move(value: float | str, units: int) -> float | str:
+    """Add units to a number, or years to a date."""
+    return f"{int(value[:4]) + units}{value[4:]}" if isinstance(value, str) else round(value + units, 2)
 
 
 def _is_real(expression: Any, schema: Schema) -> bool:
