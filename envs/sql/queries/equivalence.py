@@ -47,14 +47,14 @@ def normal_form(query: Query, schema: Schema) -> Query:
     left, right = (_normal_select(side, schema, frozenset()) for side in (query.left, query.right))
     # A NULL on one side alone is not in both, and takes nothing away.
     if query.operator == "INTERSECT" and _has_no_null(right, schema):
-        left = _normal_select(left, schema, {left.columns[0].table})
+        left = _normal_select(left, schema, {column_of(left.columns[0]).table})
     if query.operator in ("INTERSECT", "EXCEPT") and _has_no_null(left, schema):
-        right = _normal_select(right, schema, {right.columns[0].table})
+        right = _normal_select(right, schema, {column_of(right.columns[0]).table})
     return replace(query, left=left, right=right)
 
 
 def _has_no_null(side: SelectQuery, schema: Schema) -> bool:
-    column = side.columns[0]
+    column = column_of(side.columns[0])
     outer = {join.column.table for join in side.joins if join.kind == "LEFT"}
     return column.table not in outer and not schema[column.table][column.name].nullable
 
@@ -65,9 +65,10 @@ def _normal_select(query: SelectQuery, schema: Schema, present: Set[str]) -> Sel
     query = replace(query, joins=_normal_joins(query, schema, present))
     child = _find_child(query, schema)
     having = tuple(_normal_having(_normal_count(one, query, schema), child) for one in query.having)
+    # COUNT(*) where there are no children to be counted.
+    counts = (AggregateOf("COUNT"), AggregateOf("COUNT", child))
     single = any(
-        isinstance(one, Compare) and (one.operator, one.right) == ("=", 1) and one.left in (AggregateOf("COUNT"), child)
-        for one in having
+        isinstance(one, Compare) and (one.operator, one.right) == ("=", 1) and one.left in counts for one in having
     )
 
     def rewrite(expression: Any) -> Any:
@@ -97,24 +98,26 @@ def _normal_condition(condition: Condition, schema: Schema) -> Condition:
         return replace(condition, query=_normal_select(condition.query, schema, frozenset()))
     if isinstance(condition, Compare) and isinstance(inner := condition.right, SelectQuery):
         condition = replace(condition, right=_normal_select(inner, schema, frozenset()))
-        beyond = {AggregateOf("MAX", condition.left): ">=", AggregateOf("MIN", condition.left): "<="}
-        if not inner.where and not inner.joins and beyond.get(inner.columns[0]) == condition.operator:
+        function = {">=": "MAX", "<=": "MIN"}.get(condition.operator, "")
+        extreme = isinstance(left := condition.left, ColumnName) and inner.columns[0] == AggregateOf(function, left)
+        if extreme and not inner.where and not inner.joins:
             return replace(condition, operator="=")
     return condition
 
 
 def _normal_joins(query: SelectQuery, schema: Schema, present: Set[str]) -> tuple[JoinTo, ...]:
     """Make inner joins of the outer ones whose rows without a partner are refused or do not count."""
-    only_aggregates = not query.group and all(isinstance(one, AggregateOf) for one in query.columns)
+    aggregates = [one for one in query.columns if isinstance(one, AggregateOf)]
+    only_aggregates = not query.group and len(aggregates) == len(query.columns)
     present = {*present, *(table for table in _tables_in(query) if any(_needs(one, table) for one in query.where))}
     child = _find_child(query, schema)
     if child and any(_refuses_none(one, child) for one in query.having):
-        present.add(child.column.table)
+        present.add(child.table)
     found: list[JoinTo] = []
     for join in reversed(query.joins):
         table = join.column.table
         below = {table, *(one.column.table for one in found if one.other.table == table)}
-        counted = only_aggregates and all(one.column is not None and one.column.table in below for one in query.columns)
+        counted = only_aggregates and {getattr(one.column, "table", "") for one in aggregates} <= below
         if join.kind == "INNER" or table in present or counted:
             join = replace(join, kind="INNER")
             present.add(join.other.table)
@@ -147,23 +150,23 @@ def _find_known(condition: Condition) -> ColumnName | None:
     return column if isinstance(column, ColumnName) else None
 
 
-def _refuses_none(condition: Condition, child: AggregateOf) -> bool:
+def _refuses_none(condition: Condition, child: ColumnName) -> bool:
     """Whether a condition on groups is never true of a row without children."""
     if not isinstance(condition, Compare) or not isinstance(condition.left, AggregateOf):
         return False
     holds = COMPARISONS[condition.operator]
     if condition.left == AggregateOf("COUNT"):
         return not holds(1, condition.right)
-    if condition.left.column is None or condition.left.column.table != child.column.table:
+    if condition.left.column is None or condition.left.column.table != child.table:
         return False
     return condition.left.function != "COUNT" or not holds(0, condition.right)
 
 
-def _find_child(query: SelectQuery, schema: Schema) -> AggregateOf | None:
-    """Return the number of children where each group is one row of the query's table with its children, or without."""
+def _find_child(query: SelectQuery, schema: Schema) -> ColumnName | None:
+    """Return the key of the children where each group is one row of the query's table with its children, or without."""
     children = [join for join in query.joins if join.column.name != schema[join.column.table].key]
     if len(children) == 1 and children[0].kind == "LEFT" and _key_of(query.table, schema) in query.group:
-        return AggregateOf("COUNT", _key_of(children[0].column.table, schema))
+        return _key_of(children[0].column.table, schema)
     return None
 
 
@@ -194,9 +197,9 @@ def _normal_count(node: Any, query: SelectQuery, schema: Schema) -> Any:
     return replace(node, column=_key_of(table, schema) if table in outer else None)
 
 
-def _normal_having(condition: Condition, child: AggregateOf | None) -> Condition:
+def _normal_having(condition: Condition, child: ColumnName | None) -> Condition:
     """Count rows instead of children where none and one are the same to a condition."""
-    if isinstance(condition, Compare) and condition.left == child and not isinstance(condition.right, SelectQuery):
+    if child and isinstance(condition, Compare) and condition.left == AggregateOf("COUNT", child):
         holds = COMPARISONS[condition.operator]
         if holds(0, condition.right) == holds(1, condition.right):
             return replace(condition, left=AggregateOf("COUNT"))

@@ -142,7 +142,7 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
     # keys where there are as many of these.
     if query.order:
         shorter = query.order[:-1]
-        descends = bool(query.group) and len(shorter) == len(query.group) and shorter[-1].descending
+        descends = bool(query.group) and len(shorter) == len(query.group) and query.order[-2].descending
         if query.order[-1].descending != descends:
             yield "order", replace(query, order=shorter)
         keys = tuple(key.expression for key in query.order)
@@ -157,7 +157,8 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
     known = {node.left for node in query.where if not isinstance(node, EitherOf)}
     for place, one in enumerate(query.columns):
         if _is_real(one, schema):
-            yield "column", replace(query, columns=(*query.columns[:place], RoundOf(one), *query.columns[place + 1 :]))
+            rounded: Any = RoundOf(one)
+            yield "column", replace(query, columns=(*query.columns[:place], rounded, *query.columns[place + 1 :]))
         column = column_of(one)
         if not isinstance(column, ColumnName) or column in known:
             continue

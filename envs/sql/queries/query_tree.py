@@ -63,17 +63,17 @@ class RankOver:
         return f"{self.function}() OVER ({part}ORDER BY {self.column.sql(qualified)}{' DESC' * self.descending})"
 
 
+Expression: TypeAlias = ColumnName | YearOf | AggregateOf | RankOver
+
+
 @dataclass(frozen=True, slots=True)
 class RoundOf:
-    """An expression, rounded to a whole number."""
+    """An expression, rounded to a whole number: only near misses have it."""
 
-    expression: ColumnName | AggregateOf
+    expression: Expression
 
     def sql(self, qualified: bool = True) -> str:
         return f"ROUND({self.expression.sql(qualified)})"
-
-
-Expression: TypeAlias = ColumnName | YearOf | AggregateOf | RankOver | RoundOf
 
 
 @dataclass(frozen=True, slots=True)

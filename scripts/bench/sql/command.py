@@ -1,9 +1,9 @@
 """``palaestra bench sql``: how often the grader of SQL is wrong, beside peers' comparison, and how fast it is.
 
-Queries are made of the gold queries of drawn tasks: rewritings that are right on all databases, changes that are proven
-equivalent under the schema (`palaestra.envs.sql.queries.equivalence`), and queries with one mistake, which are wrong if
-they have another result on one of many further databases than those of the task. Peers run
-both on one database and compare sets of rows. Then follow tasks made per second of the processor, and answers graded.
+Queries are made of the gold queries of drawn tasks: rewritings that are right on all databases, and queries with one
+mistake, which are wrong if they have another result on one of many further databases than those of the task. Those that
+`palaestra.envs.sql.queries.equivalence` proves to have the same result do not count. Peers run both on one database and
+compare sets of rows. Then follow tasks made per second of the processor, and answers graded.
 
 examples:
   palaestra bench sql
@@ -41,6 +41,7 @@ from ....rewards.verifiers.sql import Database, QueryError, round_floats, same_r
 
 DIFFICULTIES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SEED = 1_000_000
+_PROVEN = "proven equivalent"
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str])
             yield LabelledQuery(made, text, True)
         elif text in proven:
             assert text not in differs, f"proven equivalent, and yet another result: {text}"
-            yield LabelledQuery(f"equivalent {made}", text, True)
+            undecided[_PROVEN] += 1
         elif text in differs:
             yield LabelledQuery(made, text, False)
         else:
@@ -232,8 +233,10 @@ def _print(
             f"{one.accepted} of {one.wrong} ({one.accepted / max(one.wrong, 1):.1%})",
         )
     console.print(table)
+    proven = undecided[_PROVEN]
     console.print(
-        f"{undecided.total()} changed queries differ on none of {config.contents} databases, and do not count."
+        f"{proven} changed queries are proven equivalent, and {undecided.total() - proven} more differ on none of "
+        f"{config.contents} databases; they do not count."
     )
     for one in graders[: len(config.engines)]:
         kinds = Counter(line.partition(": ")[0] for line in one.failures)
