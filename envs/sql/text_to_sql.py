@@ -31,7 +31,7 @@ from .queries.witnesses import Witnesses, find_witnesses
 from .queries.wording import STYLES, write_question
 
 # Queries that are drawn on one database, and queries for which witnesses are sought.
-_DRAWS, _TRIES = 8, 5
+_DRAWS, _TRIES = 8, 10
 # Rows of a result, at most, and rows that meet the conditions, at least.
 _MOST_ROWS, _FEWEST_MATCHES = 40, 3
 REQUEST = (

@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -128,28 +128,37 @@ def compare_results(
     ordered: bool,
     seconds: float = 2.0,
     max_rows: int = 10_000,
+    run: Callable[[str, Database, float, int], tuple[ResultRows, float]] | None = None,
 ) -> Verdict:
     """Check that a query has the expected rows on each of several databases; the rules are those of `verify_sql`.
 
     Args:
         query: untrusted text.
-        expected: databases with the rows that a right query has there, as `run_query` returns them.
+        expected: databases with the rows that a right query has there, as `run_query` returns them; the cheapest first,
+            as a wrong query ends the comparison.
         ordered: whether the order of the rows counts.
         seconds: CPU time on all databases together.
         max_rows: most rows of a result.
+        run: from the query, a database, the seconds left and ``max_rows`` to the rows and the seconds taken; by default
+            `run_query`, whose exceptions it may raise.
     """
-    start = time.thread_time()
+    run, left = run or _run_timed, seconds
     for database, rows in expected:
-        left = max(seconds - (time.thread_time() - start), 0.0)
         try:
-            found = run_query(query, database, seconds=left, max_rows=max_rows)
+            found, taken = run(query, database, max(left, 0.0), max_rows)
         except TimeoutError:
             return rejected(f"The query did not finish within {seconds:g} s.")
         except QueryError as error:
             return rejected(str(error))
+        left -= taken
         if not same_rows(found, rows, ordered):
             return WRONG
     return CORRECT
+
+
+def _run_timed(query: str, database: Database, seconds: float, max_rows: int) -> tuple[ResultRows, float]:
+    start = time.thread_time()
+    return run_query(query, database, seconds=seconds, max_rows=max_rows), time.thread_time() - start
 
 
 def same_rows(one: ResultRows, other: ResultRows, ordered: bool) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import datetime
 import functools
+import itertools
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,7 @@ _DAYS = {2022: 10, 1980: 90, 1960: 200}
 _DATES = 72
 # In contents with a focus: shares of rows that repeat the one before, and of the values that are repeated; of rows that
 # take the usual values together, and of these values in such rows.
-_REPEATS, _REPEATED, _TOGETHER, _USUAL = 0.5, 0.7, 0.6, 0.85
+_REPEATS, _REPEATED, _TOGETHER, _USUAL = 0.3, 0.7, 0.7, 0.9
 
 
 @dataclass(frozen=True)
@@ -60,37 +61,38 @@ def draw_rows(schema: Schema, seed: int, focus: Focus | None = None, most: int |
     """
     shares = None if most is None else (max(most // 2, 3), max(2 * most // 3, 3), most)
     sizes = [_size(schema, relation, focus, shares) for relation in schema.relations]
-    draws = sum(2 + size * (3 + 4 * len(one.fields)) for size, one in zip(sizes, schema.relations))
-    random = iter(np.random.default_rng(seed).random(draws).tolist()).__next__
-    repeats, nulls = (0.0, _NULLS) if focus is None else (_REPEATS, 1.5 * _NULLS)
+    draws = sum((size + 1) * (2 + 5 * len(one.fields)) for size, one in zip(sizes, schema.relations))
+    numbers = iter(np.random.default_rng(seed).random(draws).tolist())
+
+    def random(size: int) -> list[float]:
+        return list(itertools.islice(numbers, size))
+
+    nulls = _NULLS if focus is None else 1.5 * _NULLS
     found: Rows = {}
     for relation, size in zip(schema.relations, sizes):
-        size -= int(random() * 0.25 * size)
-        makers = []
+        size -= int(next(numbers) * 0.25 * size)
+        levels = random(size)
+        if focus:
+            usual = [_USUAL if one < _TOGETHER else 1.0 - _USUAL for one in random(size)]
+            repeats = [place for place, one in enumerate(random(size)) if place and one < _REPEATS]
+        columns: list[Sequence[Any]] = [range(1, size + 1)]
         for field in relation.fields[1:]:
-            often = focus.values.get((relation.name, field.name), []) if focus else []
-            if focus and focus.flat == (relation.name, field.name):
-                makers.append((lambda _, flat=often[0]: flat, 0.0, ()))
+            place = (relation.name, field.name)
+            if focus and focus.flat == place:
+                columns.append([focus.values[place][0]] * size)
                 continue
-            makers.append((_value_maker(field, random, found), nulls if field.nullable else 0.0, often))
-        rows: list[tuple[Any, ...]] = []
-        for key in range(1, size + 1):
-            level = random()
-            repeated = rows[-1] if rows and random() < repeats else None
-            usual = _USUAL if random() < _TOGETHER else 1.0 - _USUAL
-            row: list[Any] = [key]
-            for place, (make, null, often) in enumerate(makers, start=1):
-                chance = random()
-                if repeated is not None and chance < _REPEATED:
-                    row.append(repeated[place])
-                elif null and random() < null:
-                    row.append(None)
-                elif often and random() < usual:
-                    row.append(often[int(random() * len(often))])
-                else:
-                    row.append(make(level))
-            rows.append(tuple(row))
-        found[relation.name] = rows
+            column = _draw_column(field, levels, random(size), next(numbers), found)
+            if often := focus.values.get(place) if focus else None:
+                chances = zip(column, usual, random(size), random(size))
+                column = [often[int(pick * len(often))] if one < most else own for own, most, one, pick in chances]
+            if field.nullable:
+                column = [None if one < nulls else own for own, one in zip(column, random(size))]
+            if focus:
+                for row, one in zip(repeats, random(len(repeats))):
+                    if one < _REPEATED:
+                        column[row] = column[row - 1]
+            columns.append(column)
+        found[relation.name] = list(zip(*columns))
     return found
 
 
@@ -100,20 +102,20 @@ def _size(schema: Schema, relation: TableSchema, focus: Focus | None, sizes: tup
     return sizes[2 if not has_children else 1 if relation.parents else 0]
 
 
-def _value_maker(field: Field, random: Callable[[], float], found: Rows) -> Callable[[float], Any]:
-    """Make the function from a row's level to a value of the column."""
+def _draw_column(field: Field, levels: list[float], draws: list[float], shift: float, found: Rows) -> list[Any]:
+    """Draw the values of a column, by the levels of the rows."""
     if field.kind == "parent":
         number = len(found[field.values[0]])
-        shift = int(random() * number)
+        first = int(shift * number)
         # The square of a uniform number is small more often than large.
-        return lambda _: 1 + (shift + int(random() ** 2 * number)) % number
+        return [1 + (first + int(draw * draw * number)) % number for draw in draws]
+    values: Sequence[Any] = read_pool(field.values[0]) if field.kind == "name" else list_values(field)
+    number = len(values)
     if field.kind == "name":
-        pool: Sequence[Any] = read_pool(field.values[0])
-        return lambda _: pool[int(random() * len(pool))]
-    values = list_values(field)
+        return [values[int(draw * number)] for draw in draws]
     if field.kind == "pick":
-        return lambda level: values[int((0.3 * level + 0.7 * random() ** 2) * len(values))]
-    return lambda level: values[int((0.5 * level + 0.5 * random()) ** 1.5 * len(values))]
+        return [values[int((0.3 * level + 0.7 * draw * draw) * number)] for level, draw in zip(levels, draws)]
+    return [values[int((0.5 * level + 0.5 * draw) ** 1.5 * number)] for level, draw in zip(levels, draws)]
 
 
 @functools.cache

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ....rewards import Verdict
-from ....rewards.verifiers.registry import CORRECT, WRONG, rejected
-from ....rewards.verifiers.sql import Database, QueryError, ResultRows, same_rows
+from ....rewards.verifiers.sql import Database, ResultRows, compare_results
 from .engine import EngineFailure, QueryLimits, make_engine
 
 
@@ -42,18 +40,13 @@ def grade_query(
         InputError: the engine is not there, or the databases cannot be loaded.
     """
     limits = limits or QueryLimits()
-    left = limits.seconds
-    for database, rows in expected:
-        try:
-            with contextlib.closing(make_engine(engine).load(database, schema)) as loaded:
-                found = loaded.query(query, replace(limits, seconds=max(left, 0.001)))
-        except TimeoutError:
-            return rejected(f"The query did not finish within {limits.seconds:g} s.")
-        except QueryError as error:
-            return rejected(str(error))
-        except EngineFailure as failure:
-            return Verdict(0.0, False, valid=False, feedback=f"The engine {engine!r} failed: {failure}.")
-        left -= found.seconds
-        if not same_rows(found.rows, rows, ordered):
-            return WRONG
-    return CORRECT
+
+    def run(text: str, database: Database, seconds: float, rows: int) -> tuple[ResultRows, float]:
+        with contextlib.closing(make_engine(engine).load(database, schema)) as loaded:
+            result = loaded.query(text, QueryLimits(max(seconds, 0.001), rows))
+        return result.rows, result.seconds
+
+    try:
+        return compare_results(query, expected, ordered=ordered, seconds=limits.seconds, max_rows=limits.rows, run=run)
+    except EngineFailure as failure:
+        return Verdict(0.0, False, valid=False, feedback=f"The engine {engine!r} failed: {failure}.")

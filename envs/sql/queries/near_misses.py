@@ -1,15 +1,18 @@
 """Queries that differ from a right one in one place: the mistakes that a grader must tell from the right query.
 
-Each changes one join, comparison, aggregate, handling of NULL, condition, key of the order, limit, column or set
-operation, or DISTINCT. Some are equivalent to the query they are made of, for all contents that the schema allows.
+Each changes one join, comparison, constant, aggregate, handling of NULL, condition, key of the order, limit, column or
+set operation, or DISTINCT. Some are equivalent to the query they are made of, for all contents that the schema allows
+(`equivalence`).
 """
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from dataclasses import is_dataclass, replace
 from typing import Any
 
+from ..databases.contents import list_values
 from ..databases.relations import Schema
 from .query_tree import (
     AggregateOf,
@@ -22,14 +25,21 @@ from .query_tree import (
     OneOf,
     Query,
     RankOver,
+    RoundOf,
     SelectQuery,
     SetQuery,
+    StartsWith,
     Within,
+    column_of,
 )
 
 _COMPARISONS = {">": (">=", "<"), ">=": (">",), "<": ("<=", ">"), "<=": ("<",), "=": ("<>", ">="), "<>": ("=",)}
 _AGGREGATES = {"SUM": "AVG", "AVG": "SUM", "MIN": "MAX", "MAX": "MIN"}
 _RANKS = {"RANK": ("DENSE_RANK", "ROW_NUMBER")}
+# Beyond which side of a constant a value lies that tells a comparison from one with the next constant.
+_SIDES = {">": 1, ">=": 0, "<": 0, "<=": 1}
+# Rows to which a query without a limit is cut.
+_CUT = 3
 _SETS = {"UNION": ("UNION ALL", "INTERSECT"), "INTERSECT": ("UNION",), "EXCEPT": ("INTERSECT",)}
 
 
@@ -67,11 +77,23 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
             and schema[node.left.table][node.left.name].nullable
         ):
             yield "null", EitherOf(node, IsMissing(node.left))
+        if node.operator in _SIDES and isinstance(node.right, (int, float, str)):
+            side = _SIDES[node.operator]
+            yield "comparison", replace(node, right=next_values(node.right)[side])
+            if not isinstance(node.right, int):
+                yield "comparison", replace(node, right=_move(node.right, -1 if side else 1))
     elif isinstance(node, Within):
         yield "comparison", Compare(node.left, ">=", node.low)
         yield "comparison", Compare(node.left, "<=", node.high)
+        for value in next_values(node.low):
+            yield "comparison", replace(node, low=value)
+        for value in next_values(node.high):
+            yield "comparison", replace(node, high=value)
     elif isinstance(node, OneOf):
-        yield "comparison", replace(node, values=node.values[:-1])
+        for place in range(len(node.values)):
+            yield "comparison", replace(node, values=node.values[:place] + node.values[place + 1 :])
+    elif isinstance(node, StartsWith):
+        yield "comparison", replace(node, prefix=f"%{node.prefix}")
     elif isinstance(node, EitherOf):
         yield "condition", node.first
         yield "condition", node.second
@@ -116,12 +138,56 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
     for place, key in enumerate(query.order):
         changed = replace(key, descending=not key.descending)
         yield "order", replace(query, order=(*query.order[:place], changed, *query.order[place + 1 :]))
-    # Without another order sqlite returns rows, and groups, by ascending keys.
-    if query.order and query.order[-1].descending:
-        yield "order", replace(query, order=query.order[:-1])
+    # Without another order SQLite returns rows, and groups, by ascending keys; groups in the direction of the order's
+    # keys where there are as many of these.
+    if query.order:
+        shorter = query.order[:-1]
+        descends = bool(query.group) and len(shorter) == len(query.group) and query.order[-2].descending
+        if query.order[-1].descending != descends:
+            yield "order", replace(query, order=shorter)
+        keys = tuple(key.expression for key in query.order)
+        if shorter and (keys != query.group[: len(keys)] or any(key.descending for key in query.order)):
+            yield "order", replace(query, order=())
     if query.limit is not None:
         yield "limit", replace(query, limit=query.limit + 1)
         yield "limit", replace(query, limit=query.limit - 1)
+    elif query.group or not all(isinstance(column, AggregateOf) for column in query.columns):
+        yield "limit", replace(query, limit=_CUT)
+    outer = {join.column.table for join in query.joins if join.kind == "LEFT"}
+    known = {node.left for node in query.where if not isinstance(node, EitherOf)}
+    for place, one in enumerate(query.columns):
+        if _is_real(one, schema):
+            rounded: Any = RoundOf(one)
+            yield "column", replace(query, columns=(*query.columns[:place], rounded, *query.columns[place + 1 :]))
+        column = column_of(one)
+        if not isinstance(column, ColumnName) or column in known:
+            continue
+        if column.table in outer or schema[column.table][column.name].nullable:
+            yield "null", replace(query, where=(*query.where, IsMissing(column, True)))
+
+
+def _move(value: float | str, units: int) -> float | str:
+    """Add units to a number, or years to a date."""
+    return f"{int(value[:4]) + units}{value[4:]}" if isinstance(value, str) else round(value + units, 2)
+
+
+def _is_real(expression: Any, schema: Schema) -> bool:
+    """Whether values may have a fraction."""
+    if isinstance(expression, AggregateOf):
+        if expression.function in ("COUNT", "AVG"):
+            return expression.function == "AVG"
+        expression = expression.column
+    field = schema[expression.table][expression.name] if isinstance(expression, ColumnName) else None
+    return field is not None and field.kind == "real" and any(value % 1 for value in list_values(field))
+
+
+def next_values(value: Any) -> list[Any]:
+    """List the values right below and above a number or date: those that another constant would tell apart from it."""
+    if isinstance(value, str):
+        day = datetime.date.fromisoformat(value)
+        return [str(day + datetime.timedelta(days=days)) for days in (-1, 1)]
+    step = 1 if isinstance(value, int) else 0.01
+    return [round(value - step, 2), round(value + step, 2)]
 
 
 def _aggregate_changes(node: AggregateOf, schema: Schema) -> Iterator[tuple[str, AggregateOf]]:

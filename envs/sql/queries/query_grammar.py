@@ -37,6 +37,7 @@ from .query_tree import (
 )
 
 MOST_CONDITIONS = 3
+_LINKS = ("key", "parent")
 
 
 @dataclass(frozen=True)
@@ -180,8 +181,7 @@ class _Draft:
         ends = list(self.ends) or [self.base]
         group: list[ColumnName | YearOf] = []
         for table in ends:
-            free = [one for one in self._find_columns([table]) if not self._field(one).is_number]
-            if not free:
+            if not (free := [one for one in self._find_columns([table]) if not self._field(one).is_number]):
                 return None
             column = dice.one(free)
             self.taken.add((table, column.name))
@@ -237,8 +237,8 @@ class _Draft:
     def _draw_set(self, clauses: int, nesting: int) -> SetQuery | None:
         dice = self.dice
         first, *ends = self.ends or [self.base]
-        free = [one for one in self._find_columns([first], nullable=False) if not self._field(one).is_number]
-        if not free:
+        steady = self._find_columns([first], nullable=False)
+        if not (free := [one for one in steady if not self._field(one).is_number]):
             return None
         column = dice.one(free)
         self.taken.add((column.table, column.name))
@@ -266,12 +266,13 @@ class _Draft:
 
     def _find_columns(self, tables: Sequence[str], nullable: bool = True) -> list[ColumnName]:
         """List the columns of tables but their keys, without those that may be NULL unless ``nullable``."""
-        return [
-            ColumnName(table, field.name)
-            for table in tables
-            for field in self.schema[table].fields
-            if field.kind not in ("key", "parent") and (nullable or not (field.nullable or table in self.outer))
-        ]
+        fields = [(table, one) for table in tables for one in self.schema[table].fields if one.kind not in _LINKS]
+        steady = [(table, one) for table, one in fields if not (one.nullable or table in self.outer)]
+        return [ColumnName(table, one.name) for table, one in (fields if nullable else steady)]
+
+    def _find_free(self, tables: Sequence[str]) -> list[ColumnName]:
+        """List the columns of which nothing is asked yet."""
+        return [one for one in self._find_columns(tables) if (one.table, one.name) not in self.taken]
 
     def _pick_columns(self, table: str, number: int) -> list[ColumnName]:
         free = self._find_columns([table])
@@ -295,13 +296,14 @@ class _Draft:
         steady = self._find_columns(self.inner, nullable=False)
         numbers = [one for one in steady if self._field(one).is_number or self._field(one).kind == "date"]
         parts = [one for one in steady if self._field(one).kind in ("pick", "name")]
-        if not numbers:
-            return None
-        return RankOver("RANK", dice.one(numbers), dice.chance(0.5), dice.one(parts) if parts else None)
+        partition = dice.one(parts) if parts else None
+        return RankOver("RANK", dice.one(numbers), dice.chance(0.5), partition) if numbers else None
 
     def _draw_aggregate_of(self, tables: Sequence[str]) -> AggregateOf | None:
         dice = self.dice
-        columns = self._find_columns(tables)
+        # Not what groups are made by.
+        if not (columns := self._find_free(tables)):
+            return None
         numbers = [one for one in columns if self._field(one).is_number]
         if numbers and dice.chance(0.6):
             return AggregateOf(dice.one(("SUM", "AVG", "MIN", "MAX")), dice.one(numbers))
@@ -318,7 +320,7 @@ class _Draft:
             place = [field.name for field in self.schema[last.column.table].fields].index(last.column.name)
             values = [row[place] for row in self.rows[last.column.table] if row[place] is not None]
             if values:
-                return Compare(last, dice.one((">", ">=", "<")), dice.one(values))
+                return Compare(last, *dice.one(((">", dice.one(values)), (">=", dice.one(values)), ("<", max(values)))))
         return Compare(counted, *dice.one(((">=", 2), (">", 1), (">", 2), ("<", 3), ("<=", 2), ("=", 1))))
 
     def _add_conditions(
@@ -331,12 +333,10 @@ class _Draft:
             table = first[len(found)] if len(found) < len(first) else self.dice.one(tables)
             if table in self.outer:
                 return None
-            condition = self._draw_condition(table)
-            if condition is None:
+            if (condition := self._draw_condition(table)) is None:
                 return None
             if number > 1 and not first and self.dice.chance(0.12):
-                second = self._draw_condition(table)
-                if second is None:
+                if (second := self._draw_condition(table)) is None:
                     return None
                 condition, number = EitherOf(condition, second), number - 1
             found.append(condition)
@@ -345,8 +345,7 @@ class _Draft:
 
     def _draw_condition(self, table: str) -> Condition | None:
         dice = self.dice
-        free = [one for one in self._find_columns([table]) if (table, one.name) not in self.taken]
-        if not free:
+        if not (free := self._find_free([table])):
             return None
         column = dice.one(free)
         self.taken.add((table, column.name))
@@ -361,7 +360,7 @@ class _Draft:
 
     def _draw_nested(self, table: str, depth: int) -> Condition | None:
         dice = self.dice
-        free = [one for one in self._find_columns([table]) if (table, one.name) not in self.taken]
+        free = self._find_free([table])
         numbers = [one for one in free if self._field(one).is_number]
         dates = [one for one in free if self._field(one).kind == "date"]
         names = [one for one in free if self._field(one).kind == "name"]
@@ -408,7 +407,8 @@ def _conditions_on(dice: Dice, column: ColumnName, field: Field, values: Sequenc
             yield Compare(column, operator, values[dice.between(1, half)])
         for operator in ("<", "<="):
             yield Compare(column, operator, values[dice.between(half, len(values) - 2)])
-        yield Within(column, values[dice.between(1, half)], values[dice.between(half, len(values) - 2)])
+        low = dice.between(min(1, half - 1), half - 1)
+        yield Within(column, values[low], values[dice.between(half, len(values) - 2)])
         if field.kind == "date" and values[0][:4] != values[-1][:4]:
             yield Compare(YearOf(column), "=", int(values[place][:4]))
         return

@@ -6,7 +6,9 @@ own names, each joined to one before it; conditions that are joined by AND.
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
 from typing import Any, TypeAlias
 
@@ -62,6 +64,16 @@ class RankOver:
 
 
 Expression: TypeAlias = ColumnName | YearOf | AggregateOf | RankOver
+
+
+@dataclass(frozen=True, slots=True)
+class RoundOf:
+    """An expression, rounded to a whole number: only near misses have it."""
+
+    expression: Expression
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"ROUND({self.expression.sql(qualified)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +239,21 @@ class SetQuery:
 
 
 Query: TypeAlias = SelectQuery | SetQuery
+
+
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "<>": operator.ne,
+}
+
+
+def column_of(expression: Any) -> Any:
+    """Return the column of which a year is taken, and other expressions as they are."""
+    return expression.column if isinstance(expression, YearOf) else expression
 
 
 def is_ordered_query(query: Query) -> bool:

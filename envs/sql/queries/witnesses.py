@@ -6,8 +6,7 @@ are drawn, with the query's own constants among the values, until each near miss
 
 from __future__ import annotations
 
-import datetime
-import operator
+import itertools
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -19,31 +18,39 @@ import numpy as np
 from ....rewards.verifiers.sql import Database, ResultRows, round_floats, same_rows
 from ..databases.contents import Focus, Rows, draw_rows, insert_rows, list_values, read_pool
 from ..databases.relations import Schema
-from .near_misses import near_misses
+from .equivalence import normal_form
+from .near_misses import near_misses, next_values
 from .query_tree import (
     Compare,
     Condition,
+    IsAmong,
+    IsMissing,
     OneOf,
     Query,
     SelectQuery,
+    SetQuery,
     StartsWith,
     Within,
     YearOf,
     collect_conditions,
-    count_matches,
+    column_of,
     is_ordered_query,
 )
 
-# Contents that are drawn for one query beside the first, at least.
-DRAWS = 1
-# Values that a step changes, and steps in a row that tell no near miss from the query, after which there are no more.
-CHANGES, MOST_IDLE = 12, 8
-# Databases that are kept.
-FEWEST, MOST = 2, 6
-# Rows that meet the conditions of the query, at least, where contents are changed.
-FEW = 6
-# Near misses that a good task leaves, and the share of them up to which changes are tried.
-MOST_SURVIVORS, WORTHWHILE = 1, 0.3
+# Databases that are kept, at least.
+FEWEST = 2
+# Share of the near misses that the first contents leave beyond which a query is given up, and a number that is never
+# too many.
+HOPELESS, HOPEFUL = 0.35, 4
+# Queries that are run on further contents, about; to draw contents, and to change them, takes as long as so many.
+EFFORT, _DRAW, _CHANGE = 1000, 12, 3
+# Statements by which a step changes contents, and steps in a row that tell no near miss from the query, after which
+# contents are drawn anew.
+CHANGES, MOST_IDLE = 5, 5
+# Values that meet a condition for each that does not; values on a bound for each of the others.
+_OFTEN, _AT_BOUND = 3.0, 2
+# Categories, and dates of years, that are not among the usual ones.
+_OTHERS, _OTHER_YEARS = ("other", "unknown"), ("2020-05-05", "2021-06-06", "2024-07-07", "2025-08-08")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +60,22 @@ class Witnesses:
     Args:
         expected: the databases, with the query's result on each.
         near_misses: the kind of each near miss.
-        survivors: (kind, SQL) of the near misses that had the query's result on all contents drawn. Most of them are
-            equivalent to the query.
+        survivors: (kind, SQL) of the near misses that had the query's result on all contents drawn, though they are not
+            known to be equivalent to it.
+        equivalent: (kind, SQL) of the near misses that are.
+        is_constant: whether the query has the same result on all databases.
     """
 
     expected: tuple[tuple[Database, ResultRows], ...]
     near_misses: tuple[str, ...]
     survivors: tuple[tuple[str, str], ...]
+    equivalent: tuple[tuple[str, str], ...]
+    is_constant: bool
 
     @property
     def is_good(self) -> bool:
-        """Whether at most `MOST_SURVIVORS` are left, or one in twelve."""
-        return len(self.survivors) <= max(MOST_SURVIVORS, len(self.near_misses) // 12)
+        """Whether every near miss that is not equivalent is told apart, and the result of one database."""
+        return not self.survivors and not self.is_constant
 
 
 def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite3.Connection, seed: int) -> Witnesses:
@@ -77,143 +88,181 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
         connection: to a database with these contents, which are exchanged, so that statements are compiled once.
         seed: decides the others.
     """
-    ordered, text, matches = is_ordered_query(query), query.sql(), count_matches(query).sql()
-    alive = list({other.sql(): kind for kind, other in near_misses(query, schema)}.items())
-    kinds = tuple(kind for _, kind in alive)
+    ordered, text = is_ordered_query(query), query.sql()
+    misses = {other.sql(): (kind, other) for kind, other in near_misses(query, schema)}
+    alive = list(misses)
     kept: list[tuple[Database, ResultRows]] = []
+    # Whether the first result, repeated, is right on all databases.
+    constant = True
 
     def keep(least: int) -> bool:
         """Drop the near misses that the contents tell from the query. Keep the contents if there are any, or if fewer
         than ``least`` are kept."""
-        nonlocal alive
+        nonlocal alive, constant
         found = connection.execute(text).fetchall()
         expected = round_floats(found)
         same = []
-        for other, kind in alive:
+        for other in alive:
             rows = connection.execute(other).fetchall()
             if len(rows) == len(found) and (rows == found or same_rows(round_floats(rows), expected, ordered)):
-                same.append((other, kind))
-        told, alive = len(same) < len(alive), same
+                same.append(other)
+        changed = constant and bool(kept) and not same_rows(expected, kept[0][1], ordered)
+        told, alive, constant = changed or len(same) < len(alive), same, constant and not changed
         if told or len(kept) < least:
             kept.append((Database(image=connection.serialize()), expected))
         return told
 
     focuses = choose_focus(query, schema)
-    drawn: list[tuple[int, Rows]] = []
-    for draw in range(max(DRAWS, len(focuses)) + 1):
-        rows = first
-        if draw:
-            rows = draw_rows(schema, seed + draw, focuses[draw % len(focuses)])
-            insert_rows(connection, schema, rows)
-        keep(FEWEST)
-        drawn.append((connection.execute(matches).fetchone()[0], rows))
-        if not alive and len(kept) >= FEWEST:
+    keep(FEWEST)
+    for draw, focus in enumerate(focuses, start=1):
+        if draw == 1 or alive or constant:
+            insert_rows(connection, schema, draw_rows(schema, seed + draw, focus))
+            keep(FEWEST)
+    plain = [focus for focus in focuses if not focus.flat]
+    equivalent: list[str] | None = None
+    effort = EFFORT if len(alive) <= max(HOPELESS * len(misses), HOPEFUL) else 0
+    for draw in itertools.count(len(focuses) + 1):
+        if equivalent is None and (len(alive) <= HOPEFUL or draw > len(focuses) + 2):
+            # Proofs take time: the fewer are left, the better.
+            normal = normal_form(query, schema) if alive else query
+            equivalent = [other for other in alive if normal_form(misses[other][1], schema) == normal]
+            alive = [other for other in alive if other not in equivalent]
+        if not (alive or constant) or effort <= 0:
             break
-    if _is_worthwhile(len(alive), len(kinds)):
-        most, best = max(drawn, key=operator.itemgetter(0))
-        if best is not rows:
-            insert_rows(connection, schema, best)
+        focus = plain[draw % len(plain)]
+        rows = draw_rows(schema, seed + draw, focus)
+        insert_rows(connection, schema, rows)
+        effort -= len(alive) + _DRAW
+        keep(0)
         idle = 0
-        for _ in _change(connection, schema, best, focuses[0], seed):
-            idle += 1
-            # Contents on which few rows meet the conditions tell little.
-            if connection.execute(matches).fetchone()[0] < min(most, FEW):
-                connection.rollback()
-            else:
-                connection.commit()
-                if keep(0):
-                    idle = 0
-            if not alive or len(kept) == MOST or idle == MOST_IDLE:
+        for _ in _change(connection, schema, rows, focus, seed + draw):
+            if not (alive or constant) or effort <= 0 or idle == MOST_IDLE:
                 break
-    return Witnesses(tuple(kept), kinds, tuple((kind, other) for other, kind in alive))
-
-
-def _is_worthwhile(alive: int, number: int) -> bool:
-    return 0 < alive <= max(MOST_SURVIVORS, number * WORTHWHILE)
+            effort -= len(alive) + _CHANGE
+            idle = 0 if keep(0) else idle + 1
+    kinds = tuple(kind for kind, _ in misses.values())
+    survivors, proven = (tuple((misses[other][0], other) for other in part) for part in (alive, equivalent or ()))
+    return Witnesses(tuple(kept), kinds, survivors, proven, constant)
 
 
 def _change(connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: Focus, seed: int) -> Iterator[None]:
-    """Change some values of the focus's tables at each step, without end, into usual ones or into those that another
-    row had at the beginning; keys stay what they are."""
+    """Change values of the focus's tables at each step, without end: one column in some rows takes a usual value, or
+    one that another row had at the beginning. Keys stay what they are."""
     rng = np.random.default_rng(seed)
     places = []
     for table in sorted(focus.tables):
         for place, field in enumerate(schema[table].fields[1:], start=1):
             often = focus.values.get((table, field.name), [])
-            update = f"UPDATE {table} SET {field.name} = ? WHERE {schema[table].key} = ?"
+            update = f"UPDATE {table} SET {field.name} = ? WHERE {schema[table].key} % ? = ?"
             places += [(rows[table], place, field, often, update)] * (3 if often else 1)
     while True:
-        for chance, key, value in rng.random((CHANGES, 3)).tolist():
+        for chance, share, key, value in rng.random((CHANGES, 4)).tolist():
             held, place, field, often, update = places[int(chance * len(places))]
             if often:
                 other = often[int(value * len(often))]
             else:
                 other = None if field.nullable and value < 0.2 else held[int(value * len(held))][place]
             # Keys are 1, 2, 3 ...
-            connection.execute(update, (other, 1 + int(key * len(held))))
+            part = 2 + int(share * 4)
+            connection.execute(update, (other, part, int(key * part)))
+        connection.commit()
         yield
 
 
 def choose_focus(query: Query, schema: Schema) -> list[Focus]:
-    """Choose the tables of a query, and values for the columns of its conditions: on a bound, next to it, beyond it.
+    """Choose the tables of a query, and values for the columns of its conditions and groups.
 
-    There is one such choice, and one more for each column that is compared with a mean: there it has one value, which
-    is then the mean.
+    The values of a condition lie on its bound, next to it and beyond it; most of them meet it, so that rows that meet
+    all conditions, or all but one, are frequent. Of a UNION or EXCEPT one side has few rows, as these hide the other
+    side's. There is one more choice for each column that is compared with a mean: there it has one value, which is then
+    the mean.
     """
-    conditions: dict[tuple[str, str], list[Condition]] = {}
-    collect_conditions(query, conditions)
     tables = set(re.findall(r"\w+", query.sql())).intersection(schema.names)
-    values: dict[tuple[str, str], list[Any]] = {}
-    flat = []
-    for (table, column), compared in conditions.items():
-        field = schema[table][column]
-        if field.kind not in ("key", "parent"):
-            pool = read_pool(field.values[0]) if field.kind == "name" else list_values(field)
-            values[table, column] = [value for one in compared for value in _values_around(one, pool)]
-            if any(_is_with_mean(one) for one in compared):
-                flat.append((table, column))
-    return [Focus(tables, values, one) for one in (None, *flat)]
+    if isinstance(query, SetQuery):
+        rare = {"INTERSECT": [None], "EXCEPT": [query.right], "UNION": [query.right, query.left]}[query.operator]
+        grouped, sides = query.left.columns, (query.left, query.right)
+    else:
+        grouped, sides, rare = query.group, (query,), [None]
+    focuses = []
+    for hidden in rare:
+        values: dict[tuple[str, str], list[Any]] = {}
+        for one in grouped:
+            column = column_of(one)
+            field = schema[column.table][column.name]
+            if isinstance(one, YearOf):
+                values[column.table, column.name] = [*list_values(field)[::6], *_OTHER_YEARS]
+            elif field.kind == "pick":
+                values[column.table, column.name] = [*field.values, *_OTHERS]
+        flat = []
+        for side in sides:
+            conditions: dict[tuple[str, str], list[Condition]] = {}
+            collect_conditions(side, conditions)
+            for place, compared in conditions.items():
+                field = schema[place[0]][place[1]]
+                if field.kind not in ("key", "parent"):
+                    pool = read_pool(field.values[0]) if field.kind == "name" else list_values(field)
+                    often = 1 / _OFTEN if side is hidden else _OFTEN
+                    around = [value for one in compared for value in _values_around(one, pool, often)]
+                    values[place] = [value for value in around if value is not None or field.nullable]
+                    if any(_is_with_mean(one) for one in compared):
+                        flat.append(place)
+        focuses += [Focus(tables, values, one) for one in (None, *flat)]
+    return focuses
 
 
 def _is_with_mean(condition: Condition) -> bool:
     return isinstance(condition, Compare) and isinstance(condition.right, SelectQuery) and condition.operator != "="
 
 
-def _values_around(condition: Condition, values: Sequence[Any]) -> list[Any]:
-    if isinstance(condition, OneOf):
-        return [*condition.values, *values[:1]]
-    if isinstance(condition, StartsWith):
-        return [value for value in values if value.startswith(condition.prefix)]
+def _values_around(condition: Condition, values: Sequence[Any], often: float) -> list[Any]:
+    """List values for a condition, some of them several times.
+
+    Args:
+        condition: of a query.
+        values: usual ones of its column, in order.
+        often: how many of the values listed meet the condition for each that does not.
+    """
+    if isinstance(condition, (IsMissing, OneOf, StartsWith)):
+        others = values[:: max(len(values) // 5, 1)]
+        if isinstance(condition, IsMissing):
+            passing, failing = (others, [None]) if condition.negated else ([None], others)
+        elif isinstance(condition, OneOf):
+            passing, failing = condition.values, others[:2]
+        else:
+            passing = [value for value in values if value.startswith(condition.prefix)]
+            failing = [f"New {passing[0]}", *others[:1]]
+        return _weigh(passing, failing, often)
+    if isinstance(condition, IsAmong):
+        return list(values)
     if isinstance(condition, Within):
-        low, high = values.index(condition.low), values.index(condition.high)
-        around = [values[place % len(values)] for place in (low, high, (low + high) // 2, low - 1, high + 1)]
-        return [*around, *_next_to(condition.low), *_next_to(condition.high)]
-    if isinstance(condition, Compare) and isinstance(condition.left, YearOf):
-        year = str(condition.right)
-        return [value for value in values if value.startswith(year)][::8] + list(values[::30])
-    if isinstance(condition, Compare) and condition.right in values:
-        place = values.index(condition.right)
+        middle = values[(values.index(condition.low) + values.index(condition.high)) // 2]
+        around = {condition.low, condition.high, middle, *next_values(condition.low), *next_values(condition.high)}
+        passing = sorted(value for value in around if condition.low <= value <= condition.high)
+        return _weigh(passing, sorted(around.difference(passing)), often)
+    assert isinstance(condition, Compare)
+    if isinstance(condition.left, YearOf):
+        passing = [value for value in values if value.startswith(str(condition.right))][::8]
+        return _weigh(passing, [*values[::30], *_OTHER_YEARS[1:3]], often)
+    if condition.right in values:
+        place, last = values.index(condition.right), len(values) - 1
         if condition.operator in ("=", "<>"):
-            return [values[place]] * (2 if condition.operator == "=" else 1) + [values[place - 1]]
-        step = 1 if condition.operator in (">", ">=") else -1
-        last = len(values) - 1
-        around = [values[min(max(place + step * far, 0), last)] for far in (1, 2, -1)]
-        return [values[place], *around, *_next_to(condition.right)]
-    if isinstance(condition, Compare) and condition.operator == "=":
-        # The least or the greatest value of the column.
-        function = condition.right.columns[0].function
-        return [values[0 if function == "MIN" else -1], values[len(values) // 2]]
-    if _is_with_mean(condition):
-        # Neighbours in the middle: a small change of the mean changes which of them are beyond it.
-        middle = len(values) // 2
-        return [*values[max(middle - 2, 0) : middle + 2], values[0], values[-1]]
-    return []
+            others = [values[place - 1], values[(place + 1) % len(values)]]
+            same = [condition.right]
+            return _weigh(same, others, often) if condition.operator == "=" else _weigh(others, same, often)
+        # Those that another operator or the next constant would tell apart are the most frequent.
+        bound, beyond = condition.right, next_values(condition.right)[condition.operator in (">", "<=")]
+        around = [values[min(max(place + far, 0), last)] for far in (-2, -1, 1, 2)]
+        return [*around, *[bound, beyond] * _AT_BOUND]
+    if condition.operator == "=":
+        # The least or the greatest values of the column.
+        end = values[:3] if condition.right.columns[0].function == "MIN" else values[-3:]
+        return [*end, values[len(values) // 2]]
+    # Neighbours in the middle: a small change of the mean changes which of them are beyond it.
+    middle = len(values) // 2
+    return [*values[max(middle - 2, 0) : middle + 2], values[0], values[-1]]
 
 
-def _next_to(value: Any) -> list[Any]:
-    """List the values right below and above a number or date: those that another constant would tell apart from it."""
-    if isinstance(value, str):
-        day = datetime.date.fromisoformat(value)
-        return [str(day + datetime.timedelta(days=days)) for days in (-1, 1)]
-    step = 1 if isinstance(value, int) else 0.01
-    return [round(value - step, 2), round(value + step, 2)]
+def _weigh(passing: Sequence[Any], failing: Sequence[Any], often: float) -> list[Any]:
+    """List values that pass and others that fail, ``often`` times as many of those as of these."""
+    times = often * len(failing) / max(len(passing), 1)
+    return [*list(passing) * max(round(times), 1), *list(failing) * max(round(1 / times), 1)]

@@ -19,14 +19,15 @@ from ....errors import InputError
 from ....rewards import Verdict
 from ....rewards.answers import MAX_PROGRAM, fenced, query_in
 from ....rewards.verifiers.registry import WRONG
-from ....rewards.verifiers.sql import Database, ResultRows, compare_results, is_ordered
+from ....rewards.verifiers.sql import Database, ResultRows, is_ordered
 from ...axes import Axis, FloatAxis, IntAxis
 from ...datasets.collection import Collection, load_collection
 from ...datasets.layouts import Item
 from ...datasets.questions import DatasetQuestion
 from ...datasets.sources import is_hub_name
 from ...question import Task
-from ..engines import LoadedDatabase, make_engine
+from ..engines import LoadedDatabase, QueryLimits, grade_query, make_engine
+from ..engines.engine import unify_rows
 from ..outcomes import try_query
 from ..text_to_sql import write_script
 from .database_folders import check_databases, describe_schema, find_folder, load_databases
@@ -138,7 +139,8 @@ class QuerySet(DatasetQuestion):
             if rows is None:
                 return Verdict(0.0, False, valid=False, feedback=f"The right query cannot be run. {error}")
             expected.append((database, rows))
-        verdict = compare_results(query, expected, ordered=is_ordered(gold), seconds=self.seconds, max_rows=_MOST_ROWS)
+        limits = QueryLimits(self.seconds, _MOST_ROWS)
+        verdict = grade_query(query, expected, ordered=is_ordered(gold), limits=limits)
         if verdict.success and not any(rows for _, rows in expected) and not _names_tables(query, gold, expected[0][0]):
             return WRONG
         return verdict
@@ -157,7 +159,7 @@ class QuerySet(DatasetQuestion):
 def run_gold(gold: str, database: Database) -> tuple[ResultRows | None, str]:
     """Run the right query; None and the error where it fails."""
     outcome = try_query(gold, database, seconds=_GOLD_SECONDS, max_rows=_MOST_ROWS)
-    return outcome.rows, outcome.error
+    return None if outcome.rows is None else unify_rows(outcome.rows), outcome.error
 
 
 def _names_tables(query: str, gold: str, database: Database) -> bool:

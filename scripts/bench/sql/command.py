@@ -1,8 +1,9 @@
 """``palaestra bench sql``: how often the grader of SQL is wrong, beside peers' comparison, and how fast it is.
 
 Queries are made of the gold queries of drawn tasks: rewritings that are right on all databases, and queries with one
-mistake, which are wrong if they have another result on one of many further databases than those of the task. Peers run
-both on one database and compare sets of rows. Then follow tasks made per second of the processor, and answers graded.
+mistake, which are wrong if they have another result on one of many further databases than those of the task. Those that
+`palaestra.envs.sql.queries.equivalence` proves to have the same result do not count. Peers run both on one database and
+compare sets of rows. Then follow tasks made per second of the processor, and answers graded.
 
 examples:
   palaestra bench sql
@@ -31,6 +32,7 @@ from ....agents.atomic import write_atomically
 from ....envs.sql.databases.contents import draw_rows, insert_rows, make_database
 from ....envs.sql.engines import ENGINES, QueryLimits, grade_query, make_engine
 from ....envs.sql.engines.dialects import translate_query
+from ....envs.sql.queries.equivalence import normal_form
 from ....envs.sql.queries.near_misses import near_misses
 from ....envs.sql.queries.query_tree import is_ordered_query
 from ....envs.sql.queries.witnesses import choose_focus
@@ -39,6 +41,7 @@ from ....rewards.verifiers.sql import Database, QueryError, round_floats, same_r
 
 DIFFICULTIES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SEED = 1_000_000
+_PROVEN = "proven equivalent"
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,10 @@ def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str])
         raise MissingExtra("'palaestra bench sql'", "sql") from None
     schema, expected, ordered = known.plan.schema, known.witnesses.expected, is_ordered_query(known.query)
     right = dict((text, made) for made, text in equivalent_queries(gold, ordered))
-    wrong = {text: f"near miss of {kind}" for kind, other in near_misses(known.query, schema) if (text := other.sql())}
+    misses = [(kind, other, other.sql()) for kind, other in near_misses(known.query, schema)]
+    normal = normal_form(known.query, schema)
+    proven = {text for _, other, text in misses if normal_form(other, schema) == normal}
+    wrong = {text: f"near miss of {kind}" for kind, _, text in misses}
     wrong |= {text: made for made, text in wrong_queries(gold, expected[0][1])}
     open_queries = {text: made for text, made in (wrong | right).items() if text != gold}
     differs: set[str] = set()
@@ -162,6 +168,9 @@ def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str])
             # A rewriting that differs anywhere is a fault of this benchmark, and must not pass for a right one.
             assert text not in differs, f"the rewriting {made!r} changes a result: {text}"
             yield LabelledQuery(made, text, True)
+        elif text in proven:
+            assert text not in differs, f"proven equivalent, and yet another result: {text}"
+            undecided[_PROVEN] += 1
         elif text in differs:
             yield LabelledQuery(made, text, False)
         else:
@@ -224,8 +233,10 @@ def _print(
             f"{one.accepted} of {one.wrong} ({one.accepted / max(one.wrong, 1):.1%})",
         )
     console.print(table)
+    proven = undecided[_PROVEN]
     console.print(
-        f"{undecided.total()} changed queries differ on none of {config.contents} databases, and do not count."
+        f"{proven} changed queries are proven equivalent, and {undecided.total() - proven} more differ on none of "
+        f"{config.contents} databases; they do not count."
     )
     for one in graders[: len(config.engines)]:
         kinds = Counter(line.partition(": ")[0] for line in one.failures)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from palaestra.envs.sql.databases.contents import draw_rows, make_database
 from palaestra.envs.sql.queries.query_tree import AggregateOf, ColumnName, Compare, JoinTo, SelectQuery
-from palaestra.envs.sql.queries.witnesses import FEWEST, MOST, choose_focus, find_witnesses
+from palaestra.envs.sql.queries.witnesses import FEWEST, choose_focus, find_witnesses
 from palaestra.rewards.verifiers.sql import compare_results
 
 from .shop import COST, PRICE, QUERY, SCHEMA
@@ -22,19 +22,39 @@ def seek_witnesses(query, seed):
 def test_every_near_miss_of_a_plain_query_is_told_on_some_database():
     witnesses = seek_witnesses(QUERY, 1)
     assert witnesses.survivors == ()
-    assert FEWEST <= len(witnesses.expected) <= MOST
+    assert FEWEST <= len(witnesses.expected) <= len(witnesses.near_misses)
     assert {"join", "comparison", "order", "limit", "column", "distinct", "condition"} <= set(witnesses.near_misses)
     for wrong in (QUERY.sql().replace(">", ">="), QUERY.sql().replace("JOIN", "LEFT JOIN")):
         assert not compare_results(wrong, witnesses.expected, ordered=True).success
     assert compare_results(QUERY.sql().lower(), witnesses.expected, ordered=True).success
 
 
-def test_an_equivalent_query_survives_and_is_accepted():
+def test_an_equivalent_query_is_known_as_such_and_accepted():
     # No sale is without price, so that both count the same.
     query = SelectQuery((AggregateOf("COUNT", PRICE),), "sale")
     witnesses = seek_witnesses(query, 2)
-    assert ("null", "SELECT COUNT(*) FROM sale") in witnesses.survivors
+    assert ("null", "SELECT COUNT(*) FROM sale") in witnesses.equivalent
+    assert witnesses.survivors == ()
     assert compare_results("SELECT COUNT(*) FROM sale", witnesses.expected, ordered=False).success
+
+
+def test_the_result_that_the_prompt_lets_one_compute_is_wrong_on_another_database():
+    for seed in range(20):
+        witnesses = seek_witnesses(SelectQuery((AggregateOf("MIN", PRICE),), "sale"), seed)
+        assert witnesses.is_good
+        assert not compare_results(
+            f"VALUES ({witnesses.expected[0][1][0][0]})", witnesses.expected, ordered=False
+        ).success
+
+
+def test_a_bound_in_a_nested_query_is_told():
+    inner = SelectQuery((AggregateOf("AVG", COST),), "sale", where=(Compare(PRICE, ">", 3.5),))
+    query = SelectQuery((AggregateOf("COUNT", COST, True),), "sale", where=(Compare(COST, ">=", inner),))
+    witnesses = seek_witnesses(query, 5)
+    assert witnesses.is_good
+    for wrong in ("price > 3.51", "price >= 3.5", "price < 3.5"):
+        text = query.sql().replace("price > 3.5", wrong)
+        assert not compare_results(text, witnesses.expected, ordered=False).success
 
 
 def test_a_bound_at_the_mean_is_told_by_a_flat_column():

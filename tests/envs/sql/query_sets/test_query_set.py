@@ -161,6 +161,18 @@ def test_a_right_query_that_fails_is_our_fault(spider):
     assert (info["reward_valid"], info["is_success"]) == (False, False)
 
 
+def test_bytes_are_compared_and_a_runaway_query_ends_in_time(spider):
+    gold = "SELECT CAST(name AS BLOB), age FROM singer"
+    (spider / "dev.json").write_text(json.dumps([{"db_id": "concert", "question": "Which?", "query": gold}]))
+    env = make("Spider", source=str(spider), part="dev", seconds=0.2)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    for query, told in [(gold, None), (gold.replace("name", "age"), ""), (endless, "did not finish within 0.2 s")]:
+        env.reset(seed=0)
+        info = env.step(query)[4]
+        assert info["is_success"] is (told is None)
+        assert not told or told in info["action_error"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -1,0 +1,206 @@
+"""Proofs that two queries have the same result on all contents that a schema allows.
+
+`normal_form` rewrites a query by the rules below; queries with one normal form are equivalent. The converse does not
+hold. Each rule is true of SQL wherever the keys and NOT NULL of the schema hold:
+
+* outer join: LEFT JOIN is JOIN where a condition, a later JOIN, or a condition on groups refuses the rows without a
+  partner; where only aggregates of the joined table's columns are returned, since these skip NULL; and where a set
+  operation finds no NULL on its other side;
+* dependent key: GROUP BY needs no column of a row whose key it has, nor of a parent of that row;
+* count: COUNT of a column that is not NULL in any row counts rows;
+* at least one: of a row with its children, COUNT(*) is 1 where the number of children is 0, which makes no difference
+  to a condition that holds for both or for neither;
+* single row: aggregates of one row are its value, and need no DISTINCT;
+* constant: what is the same in all rows neither orders nor divides them;
+* extreme: nothing exceeds the greatest value of its whole table, nor is anything below the least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+from typing import Any
+
+from ..databases.relations import Schema
+from .query_tree import (
+    COMPARISONS,
+    AggregateOf,
+    ColumnName,
+    Compare,
+    Condition,
+    EitherOf,
+    IsAmong,
+    IsMissing,
+    JoinTo,
+    Query,
+    RankOver,
+    SelectQuery,
+    YearOf,
+    column_of,
+)
+
+
+def normal_form(query: Query, schema: Schema) -> Query:
+    """Rewrite a query by the rules; queries with the same normal form have the same result."""
+    if isinstance(query, SelectQuery):
+        return _normal_select(query, schema, frozenset())
+    left, right = (_normal_select(side, schema, frozenset()) for side in (query.left, query.right))
+    # A NULL on one side alone is not in both, and takes nothing away.
+    if query.operator == "INTERSECT" and _has_no_null(right, schema):
+        left = _normal_select(left, schema, {column_of(left.columns[0]).table})
+    if query.operator in ("INTERSECT", "EXCEPT") and _has_no_null(left, schema):
+        right = _normal_select(right, schema, {column_of(right.columns[0]).table})
+    return replace(query, left=left, right=right)
+
+
+def _has_no_null(side: SelectQuery, schema: Schema) -> bool:
+    column = column_of(side.columns[0])
+    outer = {join.column.table for join in side.joins if join.kind == "LEFT"}
+    return column.table not in outer and not schema[column.table][column.name].nullable
+
+
+def _normal_select(query: SelectQuery, schema: Schema, present: Set[str]) -> SelectQuery:
+    """Rewrite a query. ``present``: tables without which a row does not count."""
+    query = replace(query, where=tuple(_normal_condition(one, schema) for one in query.where))
+    query = replace(query, joins=_normal_joins(query, schema, present))
+    child = _find_child(query, schema)
+    having = tuple(_normal_having(_normal_count(one, query, schema), child) for one in query.having)
+    # COUNT(*) where there are no children to be counted.
+    counts = (AggregateOf("COUNT"), AggregateOf("COUNT", child))
+    single = any(
+        isinstance(one, Compare) and (one.operator, one.right) == ("=", 1) and one.left in counts for one in having
+    )
+
+    def rewrite(expression: Any) -> Any:
+        if isinstance(expression, RankOver) and expression.partition in fixed:
+            return replace(expression, partition=None)
+        if single and isinstance(expression, AggregateOf):
+            function = "COUNT" if expression.function == "COUNT" else "MIN"
+            expression = replace(expression, function=function, distinct=False)
+        return _normal_count(expression, query, schema)
+
+    conditions = (*query.where, *having)
+    fixed = {one.left for one in conditions if isinstance(one, Compare) and one.operator == "="}
+    keys = [replace(key, expression=rewrite(key.expression)) for key in query.order]
+    return replace(
+        query,
+        columns=tuple(map(rewrite, query.columns)),
+        group=_normal_group(query, schema),
+        having=having,
+        order=tuple(key for key in keys if key.expression not in fixed),
+    )
+
+
+def _normal_condition(condition: Condition, schema: Schema) -> Condition:
+    if isinstance(condition, EitherOf):
+        return EitherOf(_normal_condition(condition.first, schema), _normal_condition(condition.second, schema))
+    if isinstance(condition, IsAmong):
+        return replace(condition, query=_normal_select(condition.query, schema, frozenset()))
+    if isinstance(condition, Compare) and isinstance(inner := condition.right, SelectQuery):
+        condition = replace(condition, right=_normal_select(inner, schema, frozenset()))
+        function = {">=": "MAX", "<=": "MIN"}.get(condition.operator, "")
+        extreme = isinstance(left := condition.left, ColumnName) and inner.columns[0] == AggregateOf(function, left)
+        if extreme and not inner.where and not inner.joins:
+            return replace(condition, operator="=")
+    return condition
+
+
+def _normal_joins(query: SelectQuery, schema: Schema, present: Set[str]) -> tuple[JoinTo, ...]:
+    """Make inner joins of the outer ones whose rows without a partner are refused or do not count."""
+    aggregates = [one for one in query.columns if isinstance(one, AggregateOf)]
+    only_aggregates = not query.group and len(aggregates) == len(query.columns)
+    present = {*present, *(table for table in _tables_in(query) if any(_needs(one, table) for one in query.where))}
+    child = _find_child(query, schema)
+    if child and any(_refuses_none(one, child) for one in query.having):
+        present.add(child.table)
+    found: list[JoinTo] = []
+    for join in reversed(query.joins):
+        table = join.column.table
+        below = {table, *(one.column.table for one in found if one.other.table == table)}
+        counted = only_aggregates and {getattr(one.column, "table", "") for one in aggregates} <= below
+        if join.kind == "INNER" or table in present or counted:
+            join = replace(join, kind="INNER")
+            present.add(join.other.table)
+        found.append(join)
+    return tuple(reversed(found))
+
+
+def _tables_in(query: SelectQuery) -> list[str]:
+    return [query.table, *(join.column.table for join in query.joins)]
+
+
+def _needs(condition: Condition, table: str) -> bool:
+    """Whether a condition is never true of a row in which all columns of a table are NULL."""
+    if isinstance(condition, EitherOf):
+        return _needs(condition.first, table) and _needs(condition.second, table)
+    column = _find_known(condition)
+    return column is not None and column.table == table
+
+
+def _find_known(condition: Condition) -> ColumnName | None:
+    """Return the column that is not NULL where a condition is true."""
+    if isinstance(condition, EitherOf):
+        return None
+    # NULL is not in an empty list.
+    if isinstance(condition, IsAmong) and condition.negated:
+        return None
+    if isinstance(condition, IsMissing) and not condition.negated:
+        return None
+    column = column_of(condition.left)
+    return column if isinstance(column, ColumnName) else None
+
+
+def _refuses_none(condition: Condition, child: ColumnName) -> bool:
+    """Whether a condition on groups is never true of a row without children."""
+    if not isinstance(condition, Compare) or not isinstance(condition.left, AggregateOf):
+        return False
+    holds = COMPARISONS[condition.operator]
+    if condition.left == AggregateOf("COUNT"):
+        return not holds(1, condition.right)
+    if condition.left.column is None or condition.left.column.table != child.table:
+        return False
+    return condition.left.function != "COUNT" or not holds(0, condition.right)
+
+
+def _find_child(query: SelectQuery, schema: Schema) -> ColumnName | None:
+    """Return the key of the children where each group is one row of the query's table with its children, or without."""
+    children = [join for join in query.joins if join.column.name != schema[join.column.table].key]
+    if len(children) == 1 and children[0].kind == "LEFT" and _key_of(query.table, schema) in query.group:
+        return _key_of(children[0].column.table, schema)
+    return None
+
+
+def _key_of(table: str, schema: Schema) -> ColumnName:
+    return ColumnName(table, schema[table].key)
+
+
+def _normal_group(query: SelectQuery, schema: Schema) -> tuple[ColumnName | YearOf, ...]:
+    """Leave out what other columns of the group decide."""
+    keyed = {table for table in _tables_in(query) if _key_of(table, schema) in query.group}
+    for join in query.joins:
+        if join.other.table in keyed and join.column == _key_of(join.column.table, schema):
+            keyed.add(join.column.table)
+    keys = {_key_of(table, schema) for table in keyed}
+    return tuple(one for one in query.group if one in keys or column_of(one).table not in keyed)
+
+
+def _normal_count(node: Any, query: SelectQuery, schema: Schema) -> Any:
+    """Rewrite COUNT of a column that is never NULL, in a node or in what it compares."""
+    if isinstance(node, Compare):
+        return replace(node, left=_normal_count(node.left, query, schema))
+    if not isinstance(node, AggregateOf) or node.function != "COUNT" or node.distinct or node.column is None:
+        return node
+    table = node.column.table
+    if schema[table][node.column.name].nullable and node.column not in map(_find_known, query.where):
+        return node
+    outer = {join.column.table for join in query.joins if join.kind == "LEFT"}
+    return replace(node, column=_key_of(table, schema) if table in outer else None)
+
+
+def _normal_having(condition: Condition, child: ColumnName | None) -> Condition:
+    """Count rows instead of children where none and one are the same to a condition."""
+    if child and isinstance(condition, Compare) and condition.left == AggregateOf("COUNT", child):
+        holds = COMPARISONS[condition.operator]
+        if holds(0, condition.right) == holds(1, condition.right):
+            return replace(condition, left=AggregateOf("COUNT"))
+    return condition
