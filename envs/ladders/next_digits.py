@@ -21,7 +21,9 @@ class NextDigits(DigitWord):
     Description:
         The rule is the same everywhere; what is difficult for a small model is to find its place in a longer word than
         it has practised. A player who is right on words of k digits, and guesses what is beyond, is right on k + 1 with
-        probability 1/digits, on k + 2 with 1/digits**2, and so on.
+        probability 1/digits, on k + 2 with 1/digits**2, and so on. The tiny model, warmed up on words of 2 to 4 digits
+        and guesses at longer ones, is right on 99 % of 4 digits, 25 % of 5 (all groups of 16 mixed), 5 % of 6 and 1 %
+        of 7 (``palaestra bench ladders NextDigits``).
 
     Parameters:
         length (4 to 40; open from 2 to 100): digits in the word, the rung of the ladder.

@@ -222,6 +222,7 @@ def _print(
 ) -> None:
     from rich import box
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table as Grid
 
     console = Console()
@@ -231,15 +232,19 @@ def _print(
         unit = f"{table.score}{' in %' if table.percent else ''}, {seeds} seed{'' if seeds == 1 else 's'}"
         unit += f"; a verdict takes {SEEDS_TO_JUDGE}" if few else ""
         grid = Grid(box=box.SIMPLE_HEAD, title=f"{name}: {table.title} ({unit})", title_justify="left")
-        grid.add_column("setting", overflow="fold")
-        grid.add_column("teacher", overflow="fold")
+        grid.add_column("setting and teacher", overflow="fold", min_width=12)
         head = "mean ± 95 %" if table.statistic == "mean" else "IQM [95 %]"
         for column in (head, "minus uniform", *table.columns):
             grid.add_column(column, justify="right", no_wrap=not table.columns)
+        setting = ""
         for line in sorted(lines[name], key=lambda line: list(table.settings).index(line.setting)):
+            if line.setting != setting:
+                setting = line.setting
+                grid.add_row(f"[bold]{escape(setting)}[/bold]")
             gain = "" if line.gain is None else f"{format_estimate(line.gain, table)} {compare_to_uniform(line, table)}"
-            further = (format_estimate(line.columns[name], table) for name in table.columns)
-            grid.add_row(line.setting, line.teacher, format_estimate(line.score, table), gain, *further)
+            # Their intervals are in the report.
+            further = (f"{line.columns[name].mean:.2f}" for name in table.columns)
+            grid.add_row(escape(f"  {line.teacher}"), format_estimate(line.score, table), gain, *further)
         console.print(grid)
         # The oracle looks into the student: nobody ranks behind it.
         ranked = [line for line in lines[name] if line.teacher != ORACLE]
