@@ -56,7 +56,7 @@ LEVEL = replace(
 SETTINGS: dict[str, dict[str, Any]] = {
     "NextDigits": _ladder("NextDigits", 300),
     "SecretCode": _ladder("SecretCode", 300),
-    "GuessNumber": _ladder("GuessNumber", 100),
+    "LinearEquation": _ladder("LinearEquation", 300),
     "level": _setting(LEVEL, 100),
 }
 
@@ -216,7 +216,7 @@ TABLE = Table(
     notes={
         "NextDigits": "words of digits, each to be raised by one; a rung is a digit more",
         "SecretCode": "words in a code whose symbols can only be learned one after the other; a rung is a symbol",
-        "GuessNumber": "a hidden number to be found by bisection; a rung doubles the range",
+        "LinearEquation": "equations with whole solutions; a rung is a largest coefficient greater by one",
         "level": "words of symbols that the warm-up shows, all alike, in the secret code; share of words right",
     },
     run=_run,
@@ -244,7 +244,7 @@ TABLE = Table(
     keeps=True,
     statistic="interquartile mean",
     columns=("over the run", "sum of success", "mixed groups"),
-    joint=("NextDigits", "SecretCode", "GuessNumber"),
+    joint=("NextDigits", "SecretCode", "LinearEquation"),
     further=(
         "Over the run: the score averaged over the attempts (area under its curve). Sum of success: of the shares "
         "solved of all rungs above those shown. Mixed groups: share of the groups with both successes and failures, "
