@@ -16,7 +16,7 @@ CLIMBS = {
 }
 
 
-def written(*renderables) -> str:
+def render(*renderables) -> str:
     console = Console(file=io.StringIO(), width=100)
     for each in renderables:
         console.print(each)
@@ -24,7 +24,7 @@ def written(*renderables) -> str:
 
 
 def test_the_table_and_the_bars_show_both_climbs():
-    text = written(demo._climb_table(CLIMBS, 3), demo._climb_plot(CLIMBS))
+    text = render(demo._climb_table(CLIMBS, 3), demo._climb_plot(CLIMBS))
     for part in ("seed 3: 100 attempts", "95%", "21%", "7%", "3.6", "1.6"):
         assert part in text
     last = text.splitlines()[-1]
