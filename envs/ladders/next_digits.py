@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
-import numpy as np
-
-from ..param_space import IntAxis, ParamSpace
 from ..question import Task
 from ..registration import register
-from .digit_words import DigitWord
-
-LONGEST = 100
+from .digit_words import DigitRule
 
 
-class NextDigits(DigitWord):
+class NextDigits(DigitRule):
     """Replace each digit of a word by the next one.
 
     Description:
@@ -47,37 +39,14 @@ class NextDigits(DigitWord):
         2502.01612. Made for comparisons of teachers; generated here.
     """
 
-    param_space = ParamSpace([IntAxis("length", 4, 40, limits=(2, LONGEST)), IntAxis("digits", 3, 8, limits=(2, 8))])
-    baselines: ClassVar = {}
+    rule = "Next digits"
 
-    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        highest = params["digits"]
-        word = rng.integers(1, highest + 1, params["length"])
-        text = "".join(map(str, word.tolist()))
-        return Task(
-            f"Next digits: {text}",
-            int("".join(map(str, (word + 1).tolist()))),
-            content=text,
-            data=highest,
-        )
+    def apply(self, word: list[int]) -> list[int]:
+        return [digit + 1 for digit in word]
 
     def solution_steps(self, task: Task) -> list[str]:
         """What each digit becomes, and the answer."""
         return [*(f"{digit} becomes {digit + 1}" for digit in range(1, task.data + 1)), self.oracle(task)]
-
-    def criteria(self, task: Task) -> list[str]:
-        return [f"It writes {len(self.oracle(task))} digits."]
-
-    def guess_action(self, episode: Task, known: Mapping[str, Any], rng: np.random.Generator) -> str:
-        """Return the right digits of the first ``known["length"]`` places and random digits of the others."""
-        return self.oracle(episode)[: known["length"]] + self.random_action(episode, rng)[known["length"] :]
-
-    def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        return "".join(map(str, rng.integers(2, episode.data + 2, len(self.oracle(episode))).tolist()))
-
-    def solver_cost(self, episode: Task) -> float:
-        """The number of digits."""
-        return float(len(self.oracle(episode)))
 
 
 register("palaestra/NextDigits-v0", f"{__name__}:NextDigits")

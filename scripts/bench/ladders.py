@@ -107,10 +107,12 @@ CLIMB: dict[str, Any] = {
     # A run in which nothing is learned is a result.
     "patience": Patience(0, 0, 0, 0),
 }
-GUESSES = WarmUp(steps=600, target=0.9, batch=32, explore=0.3)
-LADDERS: dict[str, LadderCase] = {
-    "NextDigits": LadderCase(
-        "palaestra/NextDigits-v0",
+
+
+def _digit_rule(name: str, context: int) -> LadderCase:
+    """A rule for words of digits: answers of 2 to 4 digits are shown, and as many guesses at longer ones."""
+    return LadderCase(
+        f"palaestra/{name}-v0",
         "length",
         (2, 4),
         (3, 4, 5, 6, 7, 8),
@@ -119,8 +121,15 @@ LADDERS: dict[str, LadderCase] = {
         # No earlier end, so that the guesses are learned, too.
         WarmUp(steps=400, target=1.0, batch=32, explore=0.5),
         tokens=22,
-        context=96,
-    ),
+        context=context,
+    )
+
+
+GUESSES = WarmUp(steps=600, target=0.9, batch=32, explore=0.3)
+LADDERS: dict[str, LadderCase] = {
+    "NextDigits": _digit_rule("NextDigits", context=96),
+    "LargerNeighbors": _digit_rule("LargerNeighbors", context=96),
+    "EveryOtherDigit": _digit_rule("EveryOtherDigit", context=128),
     "SecretCode": LadderCase(
         "palaestra/SecretCode-v0",
         "symbols",

@@ -55,8 +55,9 @@ LEVEL = replace(
 )
 SETTINGS: dict[str, dict[str, Any]] = {
     "NextDigits": _ladder("NextDigits", 300),
+    "LargerNeighbors": _ladder("LargerNeighbors", 300),
+    "EveryOtherDigit": _ladder("EveryOtherDigit", 300),
     "SecretCode": _ladder("SecretCode", 300),
-    "LinearEquation": _ladder("LinearEquation", 300),
     "level": _setting(LEVEL, 100),
 }
 
@@ -215,8 +216,9 @@ TABLE = Table(
     settings=SETTINGS,
     notes={
         "NextDigits": "words of digits, each to be raised by one; a rung is a digit more",
+        "LargerNeighbors": "words of digits, the larger of each two neighbors to be written; a rung is a digit more",
+        "EveryOtherDigit": "words of digits, every other one to be copied; a rung is a copied digit more",
         "SecretCode": "words in a code whose symbols can only be learned one after the other; a rung is a symbol",
-        "LinearEquation": "equations with whole solutions; a rung is a largest coefficient greater by one",
         "level": "words of symbols that the warm-up shows, all alike, in the secret code; share of words right",
     },
     run=_run,
@@ -244,7 +246,7 @@ TABLE = Table(
     keeps=True,
     statistic="interquartile mean",
     columns=("over the run", "sum of success", "mixed groups"),
-    joint=("NextDigits", "SecretCode", "LinearEquation"),
+    joint=("NextDigits", "LargerNeighbors", "EveryOtherDigit", "SecretCode"),
     further=(
         "Over the run: the score averaged over the attempts (area under its curve). Sum of success: of the shares "
         "solved of all rungs above those shown. Mixed groups: share of the groups with both successes and failures, "

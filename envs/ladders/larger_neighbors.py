@@ -1,0 +1,56 @@
+"""palaestra/LargerNeighbors-v0: a rule for two places at a time, which small models learn length by length."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from ..question import Task
+from ..registration import register
+from .digit_words import DigitRule
+
+
+class LargerNeighbors(DigitRule):
+    """Write the larger digit of each two neighbors in a word.
+
+    Description:
+        As NextDigits-v0 with two places to find at a time. A player who is right on answers of k digits, and guesses
+        what is beyond, is right on k + 1 with a probability above 1/digits, as the larger of two digits is mostly
+        large.
+
+    Parameters:
+        length (4 to 40; open from 2 to 100): digits in the answer, the rung of the ladder; the word has one more.
+        digits (3 to 8; open from 2 to 8): the word has digits from 1 to this one.
+
+    Observation:
+        Text such as ``Larger neighbors: 31244``.
+
+    Actions:
+        Text with one digit for each two neighbors, ``3244`` (or apart, ``3 2 4 4``), read in ``answer_format``.
+
+    Reward:
+        1 if all digits are right, 0 otherwise.
+
+    Termination:
+        After the first answer.
+
+    Source:
+        The kind of task is that of NextDigits-v0: Lee et al., "Self-improving transformers overcome easy-to-hard and
+        length generalization challenges", arXiv 2502.01612. Made for comparisons of teachers; generated here.
+    """
+
+    rule = "Larger neighbors"
+
+    def word_length(self, length: int) -> int:
+        return length + 1
+
+    def apply(self, word: list[int]) -> list[int]:
+        return [max(pair) for pair in pairwise(word)]
+
+    def solution_steps(self, task: Task) -> list[str]:
+        """The larger digit of each pair, and the answer."""
+        word = [int(digit) for digit in task.content]
+        pairs = zip(pairwise(word), self.apply(word), strict=True)
+        return [*(f"{a} and {b}: {larger}" for (a, b), larger in pairs), self.oracle(task)]
+
+
+register("palaestra/LargerNeighbors-v0", f"{__name__}:LargerNeighbors")
