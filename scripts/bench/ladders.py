@@ -109,7 +109,7 @@ CLIMB: dict[str, Any] = {
 }
 
 
-def _digit_rule(name: str, context: int) -> LadderCase:
+def _digit_rule(name: str) -> LadderCase:
     """A rule for words of digits: answers of 2 to 4 digits are shown, and as many guesses at longer ones."""
     return LadderCase(
         f"palaestra/{name}-v0",
@@ -121,15 +121,14 @@ def _digit_rule(name: str, context: int) -> LadderCase:
         # No earlier end, so that the guesses are learned, too.
         WarmUp(steps=400, target=1.0, batch=32, explore=0.5),
         tokens=22,
-        context=context,
+        context=96,
     )
 
 
 GUESSES = WarmUp(steps=600, target=0.9, batch=32, explore=0.3)
 LADDERS: dict[str, LadderCase] = {
-    "NextDigits": _digit_rule("NextDigits", context=96),
-    "LargerNeighbors": _digit_rule("LargerNeighbors", context=96),
-    "EveryOtherDigit": _digit_rule("EveryOtherDigit", context=128),
+    "NextDigits": _digit_rule("NextDigits"),
+    "LargerNeighbors": _digit_rule("LargerNeighbors"),
     "SecretCode": LadderCase(
         "palaestra/SecretCode-v0",
         "symbols",

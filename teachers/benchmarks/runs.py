@@ -76,16 +76,17 @@ def plan_runs(
         teachers: name of the table -> its teachers.
         seeds, length: of each run; by default those of the table and the setting.
         folder: for what runs of a table share.
-        few: teachers that get the table's smaller number of seeds by default.
+        few: teachers that by default get only the seeds and settings of the table's ``few``.
     """
     runs = []
     for name, place in tables.items():
         table = load_table(place)
         for setting, options in table.settings.items():
             steps = int(options["length"] if length is None else length)
+            usual = table.seeds if table.few is None else table.few.get(setting, 0)
             for seed in range(table.seeds if seeds is None else seeds):
                 for teacher in teachers[name]:
-                    if seeds is None and teacher in few and table.few is not None and seed >= table.few:
+                    if seeds is None and teacher in few and seed >= usual:
                         continue
                     runs.append(BenchmarkRun(place, setting, teacher, seed, steps, folder if table.keeps else ""))
     makers: dict[tuple[str, str, int], str] = {}

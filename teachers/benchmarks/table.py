@@ -67,7 +67,8 @@ class Table:
         logarithmic: whether the curve spans powers of ten, so that both axes are drawn in these.
         x, curve: what the curve's horizontal and vertical axis are.
         seeds: by default.
-        few: seeds by default of the teachers that only the word "all" brings in; None for as many.
+        few: setting -> seeds by default of the teachers that only the word "all" brings in; they leave other settings
+            out. None: as everybody.
         keeps: whether runs of one setting and seed share something in a folder; see ``run``.
         without: teachers that do not fit although their kind does.
         statistic: how scores of several seeds are summed up; see `statistics.STATISTICS`.
@@ -100,7 +101,7 @@ class Table:
     rows: Mapping[str, str] = field(default_factory=dict)
     row: str = "teacher"
     further: str = ""
-    few: int | None = None
+    few: Mapping[str, int] | None = None
     keeps: bool = False
     without: frozenset[str] = frozenset()
     statistic: str = "mean"

@@ -76,7 +76,7 @@ class TeacherBenchOptions:
     """Which settings; all by default. Tables without any of these are left out."""
     teachers: tuple[str, ...] = ()
     """Which teachers, in the tables that they fit; by default each table's own list; "all" for all that are registered,
-    in table T7 with fewer seeds."""
+    in table T7 with one seed and in two settings unless --seeds is given."""
     teacher: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """One more teacher; may be given several times."""
     seeds: int | None = None

@@ -56,7 +56,6 @@ LEVEL = replace(
 SETTINGS: dict[str, dict[str, Any]] = {
     "NextDigits": _ladder("NextDigits", 300),
     "LargerNeighbors": _ladder("LargerNeighbors", 300),
-    "EveryOtherDigit": _ladder("EveryOtherDigit", 300),
     "SecretCode": _ladder("SecretCode", 300),
     "level": _setting(LEVEL, 100),
 }
@@ -217,7 +216,6 @@ TABLE = Table(
     notes={
         "NextDigits": "words of digits, each to be raised by one; a rung is a digit more",
         "LargerNeighbors": "words of digits, the larger of each two neighbors to be written; a rung is a digit more",
-        "EveryOtherDigit": "words of digits, every other one to be copied; a rung is a copied digit more",
         "SecretCode": "words in a code whose symbols can only be learned one after the other; a rung is a symbol",
         "level": "words of symbols that the warm-up shows, all alike, in the secret code; share of words right",
     },
@@ -226,12 +224,6 @@ TABLE = Table(
         "random",
         "palaestra",
         "rlve window=5 threshold=0.7",
-        "rlve",
-        "rlve-down",
-        "alp-gmm",
-        "alp-gmm fit_rate=0.0125 history=0.0125",
-        "sec",
-        'sec tau="arms"',
     ],
     kinds=frozenset({"box", "arms", "prompts", "levels"}),
     without=frozenset({"format-ladder", "format-stages"}),  # no axis is one of formats
@@ -240,13 +232,13 @@ TABLE = Table(
     x="attempts",
     curve="rungs climbed",
     seeds=10,
-    few=1,
+    few={"NextDigits": 1, "level": 1},
     percent=False,
     curve_percent=False,
     keeps=True,
     statistic="interquartile mean",
     columns=("over the run", "sum of success", "mixed groups"),
-    joint=("NextDigits", "LargerNeighbors", "EveryOtherDigit", "SecretCode"),
+    joint=("NextDigits", "LargerNeighbors", "SecretCode"),
     further=(
         "Over the run: the score averaged over the attempts (area under its curve). Sum of success: of the shares "
         "solved of all rungs above those shown. Mixed groups: share of the groups with both successes and failures, "
