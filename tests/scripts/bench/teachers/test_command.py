@@ -147,7 +147,9 @@ def test_what_was_done_before_ctrl_c_or_a_kill_is_kept_and_nothing_goes_on_runni
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     arguments = ["--tables", "T3", "--settings", "R1 transfer", "--teachers", "random", f"{module}:Slow"]
     arguments += ["--seeds", "4", "--episodes", "20", "--jobs", "2", "--out", str(tmp_path / "out")]
-    command = [sys.executable, "-c", "import palaestra.scripts.cli as cli; raise SystemExit(cli.main())"]
+    # A shell lets the jobs in its background ignore Ctrl-C, and their children with them.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", f"{heed}; import palaestra.scripts.cli as cli; raise SystemExit(cli.main())"]
     command += ["bench", "teachers"]
     results = tmp_path / "out" / "results.jsonl"
     for stop, exit_code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
