@@ -109,8 +109,8 @@ CLIMB: dict[str, Any] = {
 }
 
 
-def _digit_rule(name: str) -> LadderCase:
-    """A rule for words of digits: answers of 2 to 4 digits are shown, and as many guesses at longer ones."""
+def _digit_rule(name: str, steps: int, explore: float) -> LadderCase:
+    """A rule for words of digits: answers of 2 to 4 digits are shown, and a share of guesses at longer ones."""
     return LadderCase(
         f"palaestra/{name}-v0",
         "length",
@@ -119,7 +119,7 @@ def _digit_rule(name: str) -> LadderCase:
         20,
         {"digits": 4},
         # No earlier end, so that the guesses are learned, too.
-        WarmUp(steps=400, target=1.0, batch=32, explore=0.5),
+        WarmUp(steps=steps, target=1.0, batch=32, explore=explore),
         tokens=22,
         context=96,
     )
@@ -127,8 +127,8 @@ def _digit_rule(name: str) -> LadderCase:
 
 GUESSES = WarmUp(steps=600, target=0.9, batch=32, explore=0.3)
 LADDERS: dict[str, LadderCase] = {
-    "NextDigits": _digit_rule("NextDigits"),
-    "LargerNeighbors": _digit_rule("LargerNeighbors"),
+    "NextDigits": _digit_rule("NextDigits", 400, 0.5),
+    "LargerNeighbors": _digit_rule("LargerNeighbors", 600, 0.3),
     "SecretCode": LadderCase(
         "palaestra/SecretCode-v0",
         "symbols",
