@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
@@ -65,13 +66,7 @@ class HumanAgent(Agent):
         numbered = space if isinstance(space, gym.spaces.Discrete) else None
         names = self._action_names(slot)
         while True:
-            console.print(Text(f"{self._prompt(slot, numbered, names)}> ", style="bold"), end="")
-            line = (self._stdin or sys.stdin).readline()
-            if not line:
-                raise InputError(
-                    "the input ended in the middle of an episode; type an answer, or press Ctrl-C to stop."
-                )
-            answer = line.rstrip("\r\n")
+            answer = self._read_line(console, f"{self._prompt(slot, numbered, names)}> ")
             if numbered is None:
                 return answer
             action = names.get(answer.strip().lower())
@@ -80,6 +75,23 @@ class HumanAgent(Agent):
             if action is not None and numbered.contains(action):
                 return action
             console.print(Text(f"{answer!r} is not an action here.", style="red"))
+
+    def _read_line(self, console: Any, prompt: str) -> str:
+        """Read a line; in a terminal it can be edited, and the arrow keys bring back earlier ones."""
+        from rich.text import Text
+
+        if self._stdin is None and self._stdout is None and sys.stdin.isatty() and sys.stdout.isatty():
+            with contextlib.suppress(ImportError):
+                import readline  # noqa: F401  # `input` uses it once it is imported.
+            with contextlib.suppress(EOFError):
+                return input(prompt)
+            line = ""
+        else:
+            console.print(Text(prompt, style="bold"), end="")
+            line = (self._stdin or sys.stdin).readline()
+        if not line:
+            raise InputError("the input ended in the middle of an episode; type an answer, or press Ctrl-C to stop.")
+        return line.rstrip("\r\n")
 
     def _format_observation(self, slot: int, observation: Any) -> str:
         """Return the observation as text; if it is no text, the environment's own text rendering, or its repr."""

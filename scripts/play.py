@@ -120,7 +120,7 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
     if info.get("is_success"):
         say(Text(f"Solved; reward {total:g}.", style="green"))
     else:
-        why = info.get("feedback") or ("out of turns" if truncated else "")
+        why = "out of turns" if truncated else info.get("feedback")
         say(Text(f"Not solved; reward {total:g}{f' ({why})' if why else ''}.", style="red"))
         if solution:
             say(Text(f"The solver's answer: {strip_block_marks(solution)}"), soft_wrap=True)

@@ -145,6 +145,10 @@ class SQLExplorer(ToolQuestion):
             # It takes a call, so that the calls left are never more than the turns; the error alone is shown.
             after = replace(state, calls=max(state.calls - 1, 0), output="")
             return Transition(after, progress=self.progress_of(state), action_error=error)
+        if not state.calls:
+            # The output of the call before it is not shown again.
+            error = "No call is left; write answer SELECT ..."
+            return Transition(replace(state, output=""), progress=self.progress_of(state), action_error=error)
         return super().act(state, action)
 
     def progress_of(self, state: Session) -> float:

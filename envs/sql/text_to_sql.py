@@ -36,7 +36,7 @@ _DRAWS, _TRIES = 8, 10
 _MOST_ROWS, _FEWEST_MATCHES = 40, 3
 REQUEST = (
     "Answer with one {engine} query. It must return exactly these columns in this order, and be right for any contents "
-    "of the tables. Round nothing; years are integers; aggregates skip NULL."
+    "of the tables. Round nothing; years are integers; aggregates skip NULL, and without values are NULL (counts: 0)."
 )
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
+import pty
 import re
+import subprocess
+import sys
 
 import pytest
 from palaestra.scripts.cli import main
@@ -58,6 +63,33 @@ def test_a_database_is_explored_by_commands(typed):
     assert f"2 rows:\n{table}_id | " in out
     assert "Not solved; reward 0" in out
     assert "The solver's answer: SELECT" in out
+
+
+def test_in_a_terminal_an_earlier_line_comes_back_and_can_be_edited():
+    up, left, backspace = "\x1b[A", "\x1b[D", "\x7f"
+    lines = ["tabless", up + backspace, "answer SELECTT 1" + 2 * left + backspace]
+    game = ("palaestra/SQLExplorer-v0", "--difficulty", "0.3", "--seed", "3")
+    keyboard, terminal = pty.openpty()
+    command = [sys.executable, "-m", "palaestra.scripts.cli", "play", *game]
+    child = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = ""
+    with contextlib.suppress(OSError):  # the end of the game
+        while part := os.read(keyboard, 1 << 16):
+            shown += part.decode(errors="replace")
+            if lines and shown.count("action> ") >= 4 - len(lines):
+                os.write(keyboard, f"{lines.pop(0)}\r".encode())
+    os.close(keyboard)
+    assert child.wait() == 0
+    assert re.search(r"^\w+ \(\d+ rows\)", shown, re.MULTILINE)
+    assert "Not solved; reward 0 (The answer is not correct.)" in shown
+
+
+def test_out_of_turns_is_what_ends_an_episode_of_calls_alone(typed):
+    game = ("palaestra/SQLExplorer-v0", "--difficulty", "1", "--seed", "3")
+    _, out, _ = typed(["tables"] * 30, *game)
+    assert "No call is left; write answer SELECT ...\nNo call is left; answer now." in out
+    assert "Not solved; reward 0 (out of turns)." in out
 
 
 def test_the_same_seed_is_the_same_game_and_several_are_counted(typed):

@@ -124,7 +124,7 @@ student | student | students | faculty?
 enrolment | enrolment | enrolments | student, course
     grade? int 1 10 1 | grade
     started_on date | starting date
-    ~ points? int 0 60 5 | points
+    ~ points? int 0 60 5 | number of points
 room | room | rooms
     name name place | name
     seats int 10 120 10 | number of seats
@@ -262,7 +262,7 @@ run | run | runs | machine, item, worker?
     started_on date | starting date
     produced int 10 200 10 | output
     rejected? int 0 20 2 | number of rejects
-    ~ reworked? int 0 15 1 | number of repairs
+    ~ reworked? int 0 15 1 | number of reworked pieces
 # restaurant
 kitchen | kitchen | kitchens
     name name place | name

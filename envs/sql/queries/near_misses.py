@@ -131,6 +131,7 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
             yield "join", replace(query, joins=(*query.joins[:place], changed, *query.joins[place + 1 :]))
     if not outermost:
         return
+    yield from _inner_joins(query, schema)
     if not query.group and not isinstance(query.columns[0], AggregateOf):
         yield "distinct", replace(query, distinct=not query.distinct)
     if len(query.columns) > 1:
@@ -164,6 +165,20 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
             continue
         if column.table in outer or schema[column.table][column.name].nullable:
             yield "null", replace(query, where=(*query.where, IsMissing(column, True)))
+
+
+def _inner_joins(query: SelectQuery, schema: Schema) -> Iterator[tuple[str, SelectQuery]]:
+    """Yield queries that leave rows without a partner out of an inner query on the same table as well."""
+    for place, node in enumerate(query.where):
+        name = "right" if isinstance(node, Compare) else "query"
+        inner = getattr(node, name, None)
+        if isinstance(inner, SelectQuery) and inner.table == query.table:
+            for join in query.joins:
+                field = schema[join.other.table][join.other.name]
+                if join.kind == "INNER" and join.other.table == inner.table and field.nullable:
+                    narrower = replace(inner, where=(*inner.where, IsMissing(join.other, True)))
+                    changed = replace(node, **{name: narrower})
+                    yield "nesting", replace(query, where=(*query.where[:place], changed, *query.where[place + 1 :]))
 
 
 def _move(value: float | str, units: int) -> float | str:

@@ -32,6 +32,7 @@ from .query_tree import (
     StartsWith,
     Within,
     YearOf,
+    column_of,
 )
 
 STYLES = ("names", "phrases")
@@ -52,9 +53,9 @@ _DATES = {
 }
 _EXTREMES = {("MIN", True): "earliest", ("MAX", True): "latest", ("MIN", False): "smallest", ("MAX", False): "largest"}
 _SETS = {
-    "UNION": "occurs among {left} or among {right} (or both)",
-    "INTERSECT": "occurs both among {left} and among {right}",
-    "EXCEPT": "occurs among {left} but not among {right}",
+    "UNION": "occurs among {left}, or among {right} (or both)",
+    "INTERSECT": "occurs both among {left}, and among {right}",
+    "EXCEPT": "occurs among {left}, but not among {right}",
 }
 
 
@@ -94,12 +95,12 @@ class _Writer:
         elif query.group:
             sentences = self._write_groups(query)
         elif all(isinstance(column, AggregateOf) for column in query.columns):
-            rows = self._plural(query.table) + self._clauses(query.where)
+            rows = self._plural(query.table) + self._main_clauses(query, "their")
             asked = self._join([self._name(column, "the") for column in query.columns])
             sentences = [self.dice.one((f"Over all {rows}, compute {asked}.", f"Compute {asked} over all {rows}."))]
         else:
             sentences = self._write_rows(query)
-        sentences += [note for join in query.joins if (note := self._note(query, join))]
+        sentences += [note for join in query.joins for note in self._notes(query, join)]
         if query.order:
             sentences.append(self._order(query.order))
         if query.limit is not None:
@@ -110,20 +111,23 @@ class _Writer:
     # Intents.
 
     def _write_rows(self, query: SelectQuery) -> list[str]:
-        rows = self._singular(query.table) + self._clauses(query.where)
+        rows = self._singular(query.table) + self._main_clauses(query, "its")
         asked = self._join([self._name(column, "its") for column in query.columns])
         ways = (f"For every {rows}, give {asked}.", f"List {asked} for every {rows}.", f"Show {asked} for each {rows}.")
         each = "value" if len(query.columns) == 1 else "combination of values"
-        kept = f"Return each {each} only once." if query.distinct else "Do not remove duplicate rows."
+        kept = "Do not remove duplicate rows."
+        if query.distinct:
+            null = any(self._is_nullable(query, column) for column in query.columns)
+            kept = f"Return each {each} only once{' (NULL counts as a value)' if null else ''}."
         return [self.dice.one(ways), kept]
 
     def _write_groups(self, query: SelectQuery) -> list[str]:
-        rows = self._plural(query.table) + self._clauses(query.where)
+        rows = self._plural(query.table) + self._main_clauses(query, "their")
         keys = self._join([self._name(key, "their") for key in query.group])
         asked = self._join([self._name(column, "the") for column in query.columns])
         ways = (
-            f"Group all {rows} by {keys}. For each group, return {asked}.",
-            f"Divide all {rows} into groups by {keys}, and give {asked} of each group.",
+            f"Take all {rows}. Group them by {keys}. For each group, return {asked}.",
+            f"Consider all {rows}. Divide them into groups by {keys}, and give {asked} of each group.",
         )
         found = [self.dice.one(ways)]
         if any(self._is_nullable(query, key) for key in query.group):
@@ -131,7 +135,7 @@ class _Writer:
         return found + [f"Keep only groups for which {self._clause(one, 'the')}." for one in query.having]
 
     def _write_parents(self, query: SelectQuery) -> list[str]:
-        rows = self._singular(query.table) + self._clauses(query.where)
+        rows = self._singular(query.table) + self._main_clauses(query, "its")
         asked = self._join([self._name(column, "its") for column in query.columns])
         child = self.schema[self.child]
         without = f"without any row of {child.name}" if self.named else f"without any {child.singular}"
@@ -141,35 +145,30 @@ class _Writer:
 
     def _write_set(self, query: SetQuery) -> str:
         table = query.left.table
-        left, right = (self._plural(table) + self._clauses(side.where) for side in (query.left, query.right))
+        left, right = (self._plural(table) + self._main_clauses(side, "their") for side in (query.left, query.right))
         relation = _SETS[query.operator].format(left=left, right=right)
         column = self._name(query.left.columns[0], "the" if query.left.joins and not self.named else "")
         found = [f"Give every value of {column} that {relation}. Return each value only once."]
-        found += [note for join in query.left.joins if (note := self._note(query.left, join))]
+        found += [note for join in query.left.joins for note in self._notes(query.left, join)]
         if query.ordered:
             found.append(self._order((OrderKey(query.left.columns[0], query.descending),)))
         return " ".join(found)
 
-    def _note(self, query: SelectQuery, join: JoinTo) -> str:
-        """Say what is not clear from the words so far: rows without a partner, and which of several ways is meant."""
+    def _notes(self, query: SelectQuery, join: JoinTo) -> list[str]:
+        """Say what is not clear from the words so far: which of several ways is meant, and rows without a partner."""
         table, owner, field = join.column.table, join.other.table, self.schema[join.other.table][join.other.name]
         if table == self.child:
-            return ""
-        rows = self._plural(query.table)
-        missing = f"where {owner}.{field.name} is NULL"
-        if not self.named:
+            return []
+        found = []
+        if self.named and _count_ways(self.schema, query.table, table) > 1:
+            found.append(f"The {table} meant is that of {owner}.{field.name}.")
+        if field.nullable and join.kind == "LEFT":
             chain, partner = self.owners[owner].removesuffix("'s "), self.schema[table].singular
             missing = f"whose {chain} has no {partner}" if chain else f"without any {partner}"
-        ways = (
-            ""
-            if not self.named or _count_ways(self.schema, query.table, table) < 2
-            else (f"The {table} meant is that of {owner}.{field.name}. ")
-        )
-        if not field.nullable:
-            return ways.strip()
-        if join.kind == "INNER":
-            return f"{ways}Leave out {rows} {missing}."
-        return f"{ways}Include {rows} {missing}, with NULL as the {table}'s values."
+            if self.named:
+                missing = f"where {owner}.{field.name} is NULL"
+            found.append(f"Include {self._plural(query.table)} {missing}, with NULL as the {table}'s values.")
+        return found
 
     def _order(self, keys: Sequence[OrderKey]) -> str:
         texts = []
@@ -186,37 +185,47 @@ class _Writer:
 
     # Conditions.
 
-    def _clauses(self, conditions: Sequence[Condition], table: str = "") -> str:
-        """Write conditions behind the noun for the rows; the nested ones are the last."""
-        if not conditions:
-            return ""
-        if self.named:
-            return " where " + " and ".join(self._clause(one, "", table) for one in conditions)
-        texts = [self._clause(one, "whose", table) for one in conditions]
-        return " " + " and ".join(texts)
+    def _main_clauses(self, query: SelectQuery, its: str) -> str:
+        """Write the conditions on the rows of the outermost query; the nested one is the last.
 
-    def _clause(self, condition: Condition, lead: str, table: str = "") -> str:
+        That a joined row must exist is one of them, and no note at the end, where it would be unclear whether it
+        holds for nested queries, too. ``its`` stands for the rows: "its" or "their"."""
+        texts = []
+        for join in query.joins:
+            owner, partner = join.other.table, self.schema[join.column.table].singular
+            if join.kind == "INNER" and self.schema[owner][join.other.name].nullable:
+                chain, article = self.owners[owner].removesuffix("'s "), "an" if partner[0] in "aeiou" else "a"
+                there = f"whose {chain} has {article} {partner}" if chain else f"with {article} {partner}"
+                texts.append(f"{join.other.sql()} is not NULL" if self.named else there)
+        return self._list_clauses([*texts, *(self._clause(one, "whose", its=its) for one in query.where)])
+
+    def _list_clauses(self, texts: Sequence[str]) -> str:
+        return f" {'where ' if self.named else ''}{' and '.join(texts)}" if texts else ""
+
+    def _clause(self, condition: Condition, lead: str, table: str = "", its: str = "its") -> str:
         """Write one condition; ``table``: the one that it is about, where that is not one of the outermost query."""
         if isinstance(condition, EitherOf):
-            inner = [self._clause(one, "its", table) for one in (condition.first, condition.second)]
+            inner = [self._clause(one, its, table) for one in (condition.first, condition.second)]
             text = f"{inner[0]} or {inner[1]} (or both)"
-            return f"({text})" if self.named else f"for which {text}"
+            return f"({text})" if self.named else f"for which either {text}"
         if isinstance(condition, IsAmong) and condition.query.table != condition.left.table:
             inner = self.schema[condition.query.table]
             some = "no" if condition.negated else "at least one"
             where = [one for one in condition.query.where if not _is_guard(one, condition)]
             owner = "" if table else self.owners[condition.left.table].removesuffix("'s ")
             there = f"for which the {owner} has {some} {inner.singular}" if owner else f"with {some} {inner.singular}"
+            texts = [self._clause(one, "whose", inner.name) for one in where]
             if self.named:
                 key = condition.query.columns[0].sql()
-                there = f"there is {some} row of {inner.name} with {key} = {condition.left.sql()}"
-            return there + self._wrapped(inner.name, where)
+                there = f"there is {some} row of {inner.name}"
+                texts.insert(0, f"{key} = {condition.left.sql()}")
+            return there + self._list_clauses(texts)
         subject = self._name(condition.left, lead, table)
         if isinstance(condition, IsAmong):
             inner = self.schema[condition.query.table]
             same = self._name(condition.left, "the", condition.query.table)
             some = f"at least one {self._singular(inner.name)}"
-            return f"{subject} equals {same} of {some}{self._wrapped(inner.name, condition.query.where)}"
+            return f"{subject} equals {same} of {some}{self._nested_clauses(condition.query)}"
         return f"{subject} {self._predicate(condition)}"
 
     def _predicate(self, condition: Any) -> str:
@@ -229,7 +238,7 @@ class _Writer:
             low, high = map(_quote, (condition.low, condition.high))
             return f"is {'from' if dated else 'between'} {low} {'to' if dated else 'and'} {high} (both included)"
         if isinstance(condition, OneOf):
-            return f"is {' or '.join(map(format_literal, condition.values))}"
+            return f"is one of ({', '.join(map(format_literal, condition.values))})"
         if isinstance(condition, StartsWith):
             return f"begins with {format_literal(condition.prefix)}"
         if isinstance(condition.right, SelectQuery):
@@ -253,10 +262,10 @@ class _Writer:
             "average" if aggregate.function == "AVG" else _EXTREMES[aggregate.function, self._kind(aggregate) == "date"]
         )
         rows = self._plural(query.table)
-        return f"the {kind} {what} of all {rows}{self._wrapped(query.table, query.where)}"
+        return f"the {kind} {what} of all {rows}{self._nested_clauses(query)}"
 
-    def _wrapped(self, table: str, conditions: Sequence[Condition]) -> str:
-        return f" (only those{self._clauses(conditions, table)})" if conditions else ""
+    def _nested_clauses(self, query: SelectQuery) -> str:
+        return self._list_clauses([self._clause(one, "whose", query.table) for one in query.where])
 
     # Columns and tables.
 
@@ -273,7 +282,7 @@ class _Writer:
         """Name a column or what is computed of it. ``lead`` stands before a column ("its", "whose", "the"); ``table``
         is as in `_clause`."""
         if isinstance(one, YearOf):
-            if lead == "whose":
+            if lead == "whose" and not self.named:
                 return f"{self._name(one.column, lead, table)}'s year"
             return f"the year of {self._name(one.column, lead, table)}"
         if isinstance(one, AggregateOf):
@@ -281,8 +290,10 @@ class _Writer:
         if isinstance(one, RankOver):
             kind, last = self._kind(one.column), one.descending
             best = {"date": ("earliest", "latest")}.get(kind, ("lowest", "highest"))[last]
-            part = f" with the same {self._name(one.partition, '')}" if one.partition else ""
-            by = f"its rank by {self._name(one.column, 'the')} among the listed rows{part}"
+            whose, row = ("where", "the row's") if self.named else ("whose", "its")
+            rows = "rows" if self.named else self._plural(next(iter(self.owners)))
+            part = f" {whose} {self._name(one.partition, '')} is the same" if one.partition else ""
+            by = f"{row} rank by {self._name(one.column, 'the')} among the listed {rows}{part}"
             return f"{by} (1 is the {best}; equal values share a rank, and a gap follows)"
         if self.named:
             return one.sql()
@@ -305,7 +316,8 @@ class _Writer:
         if one.function == "COUNT" and one.distinct:
             return f"the number of different values of {what} (without NULL)"
         if one.function == "COUNT":
-            return f"the number of {many} {'where' if self.named else 'whose'} {self._name(column, '')} is not NULL"
+            known = f"with {column.sql()} not NULL" if self.named else f"whose {self._name(column, '')} is not NULL"
+            return f"the number of {many} {known}"
         if one.function in ("SUM", "AVG"):
             return f"the {'sum' if one.function == 'SUM' else 'average'} of {what}"
         return f"the {_EXTREMES[one.function, self._kind(column) == 'date']} value of {what}"
@@ -319,15 +331,15 @@ class _Writer:
             return self._kind(one.column)
         return "number"
 
-    def _is_nullable(self, query: SelectQuery, one: ColumnName | YearOf) -> bool:
-        column = one.column if isinstance(one, YearOf) else one
+    def _is_nullable(self, query: SelectQuery, one: Expression) -> bool:
+        column = column_of(one)
         outer = any(join.kind == "LEFT" and join.column.table == column.table for join in query.joins)
         return outer or self._field(column).nullable
 
     def _join(self, parts: Sequence[str]) -> str:
-        if len(parts) < 2:
-            return parts[0]
-        return f"{', '.join(parts[:-1])} and {parts[-1]}"
+        if len(parts) < 3:
+            return " and ".join(parts)
+        return f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
 def _is_guard(condition: Condition, among: IsAmong) -> bool:

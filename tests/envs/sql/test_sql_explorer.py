@@ -76,7 +76,7 @@ def test_each_call_takes_one_of_the_budget_and_then_only_answers_are_left():
         observation = env.step("tables" if left % 2 else "describe nothing")[0]
         told = {0: "No call is left; answer now.", 1: "1 call is left before the answer."}
         assert observation.endswith(told.get(left, f"{left} calls are left before the answer."))
-    assert env.step("tables")[4]["action_error"] == "No call is left; give the answer without a command."
+    assert env.step("tables")[4]["action_error"] == "No call is left; write answer SELECT ..."
     *_, truncated, info = env.step("tables")
     assert truncated
     assert not info["is_success"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 
 from palaestra.envs.sql.databases.contents import draw_rows, make_database
 from palaestra.envs.sql.queries.near_misses import near_misses
+from palaestra.envs.sql.queries.query_tree import AggregateOf, Compare, SelectQuery
 
-from .shop import QUERY, SCHEMA
+from .shop import PRICE, QUERY, SCHEMA
 
 
 def test_a_query_is_missed_in_every_part():
@@ -27,6 +29,13 @@ def test_a_query_is_missed_in_every_part():
         ("limit", plain.replace("LIMIT 2", "LIMIT 1")),
     }
     assert expected <= found
+
+
+def test_rows_without_a_partner_are_missed_in_an_inner_query():
+    mean = SelectQuery((AggregateOf("AVG", PRICE),), "sale")
+    query = replace(QUERY, where=(Compare(PRICE, ">", mean),))
+    found = {changed.sql() for kind, changed in near_misses(query, SCHEMA) if kind == "nesting"}
+    assert found == {query.sql().replace("FROM sale)", "FROM sale WHERE store_id IS NOT NULL)")}
 
 
 def test_every_near_miss_runs():
