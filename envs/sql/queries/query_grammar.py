@@ -8,7 +8,7 @@ then draws one of five intents: rows, aggregates of all rows, aggregates of grou
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ...code.programs.dice import Dice
@@ -34,6 +34,7 @@ from .query_tree import (
     StartsWith,
     Within,
     YearOf,
+    replace,
 )
 
 MOST_CONDITIONS = 3

@@ -46,7 +46,7 @@ HOPELESS, HOPEFUL = 0.35, 4
 EFFORT, _DRAW, _CHANGE = 1000, 12, 3
 # Statements by which a step changes contents, and steps in a row that tell no near miss from the query, after which
 # contents are drawn anew.
-CHANGES, MOST_IDLE = 5, 5
+CHANGES, MOST_IDLE = 3, 5
 # Values that meet a condition for each that does not; values on a bound for each of the others.
 _OFTEN, _AT_BOUND = 3.0, 2
 # Categories, and dates of years, that are not among the usual ones.
@@ -109,14 +109,16 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
         changed = constant and bool(kept) and not same_rows(expected, kept[0][1], ordered)
         told, alive, constant = changed or len(same) < len(alive), same, constant and not changed
         if told or len(kept) < least:
+            connection.commit()
             kept.append((Database(image=connection.serialize()), expected))
         return told
 
+    rng = np.random.default_rng(seed)
     focuses = choose_focus(query, schema)
     keep(FEWEST)
     for draw, focus in enumerate(focuses, start=1):
         if draw == 1 or alive or constant:
-            insert_rows(connection, schema, draw_rows(schema, seed + draw, focus))
+            insert_rows(connection, schema, draw_rows(schema, rng, focus, others=first), focus.tables)
             keep(FEWEST)
     plain = [focus for focus in focuses if not focus.flat]
     equivalent: list[str] | None = None
@@ -130,12 +132,12 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
         if not (alive or constant) or effort <= 0:
             break
         focus = plain[draw % len(plain)]
-        rows = draw_rows(schema, seed + draw, focus)
-        insert_rows(connection, schema, rows)
+        rows = draw_rows(schema, rng, focus, others=first)
+        insert_rows(connection, schema, rows, focus.tables)
         effort -= len(alive) + _DRAW
         keep(0)
         idle = 0
-        for _ in _change(connection, schema, rows, focus, seed + draw):
+        for _ in _change(connection, schema, rows, focus, rng):
             if not (alive or constant) or effort <= 0 or idle == MOST_IDLE:
                 break
             effort -= len(alive) + _CHANGE
@@ -145,10 +147,11 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     return Witnesses(tuple(kept), kinds, survivors, proven, constant)
 
 
-def _change(connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: Focus, seed: int) -> Iterator[None]:
+def _change(
+    connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: Focus, rng: np.random.Generator
+) -> Iterator[None]:
     """Change values of the focus's tables at each step, without end: one column in some rows takes a usual value, or
     one that another row had at the beginning. Keys stay what they are."""
-    rng = np.random.default_rng(seed)
     places = []
     for table in sorted(focus.tables):
         for place, field in enumerate(schema[table].fields[1:], start=1):
@@ -165,7 +168,6 @@ def _change(connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: F
             # Keys are 1, 2, 3 ...
             part = 2 + int(share * 4)
             connection.execute(update, (other, part, int(key * part)))
-        connection.commit()
         yield
 
 
