@@ -110,7 +110,7 @@ def test_compact_prompts_ask_the_same_question_in_fewer_words():
         (long, first), (short, second) = (env.reset(seed=seed) for env in (full, compact))
         outline = compact.here().data.plan.schema.outline
         assert first["task_id"] == second["task_id"]
-        assert short == f"{outline}\n\n{long.split(chr(10))[-2]}\nAnswer with one SQLite query."
+        assert short == f"{outline}\n\n{long.splitlines()[-2]}\nAnswer with one SQLite query."
         assert compact.step(full.oracle())[4]["is_success"]
     with pytest.raises(InputError, match="brief"):
         gym.make("palaestra/TextToSQL-v0", prompt="brief")
