@@ -34,10 +34,12 @@ from .queries.wording import STYLES, write_question
 _DRAWS, _TRIES = 8, 10
 # Rows of a result, at most, and rows that meet the conditions, at least.
 _MOST_ROWS, _FEWEST_MATCHES = 40, 3
+PROMPTS = ("full", "compact")
 REQUEST = (
     "Answer with one {engine} query. It must return exactly these columns in this order, and be right for any contents "
     "of the tables. Round nothing; years are integers; aggregates skip NULL, and without values are NULL (counts: 0)."
 )
+SHORT_REQUEST = "Answer with one {engine} query."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ class TextToSQL(Question):
         seconds: time of an answer on all databases together; of the processor, but for PostgreSQL.
         sample_rows: rows of each table that the prompt shows.
         domains: names of the domains that databases are of, such as ("shop",); all where empty.
+        prompt: "full", or "compact" for models with a short context: a line such as ``sale(sale_id, product_id ->
+            product, quantity)`` for each table, without types and rows, and the request in five words.
     """
 
     param_space = ParamSpace(
@@ -125,12 +129,15 @@ class TextToSQL(Question):
         seconds: float = 2.0,
         sample_rows: int = 2,
         domains: Sequence[str] = (),
+        prompt: str = "full",
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.engine = engine
         self.dialect = make_engine(engine).dialect
-        self.request = REQUEST.format(engine=make_engine(engine).title)
+        self.prompt = check_choice("prompt", prompt, PROMPTS)
+        request = REQUEST if prompt == "full" else SHORT_REQUEST
+        self.request = request.format(engine=make_engine(engine).title)
         self.domains = tuple([domains] if isinstance(domains, str) else domains)
         for name in self.domains:
             check_choice("domain", name, [domain.domain for domain in read_domains()])
@@ -157,8 +164,10 @@ class TextToSQL(Question):
         plan, query = best.plan, best.query
         question = write_question(query, plan.schema, params["wording"], dice)
         gold = translate_query(query.sql(), self.dialect)
+        full = self.prompt == "full"
+        shown = _show(plan.schema, rows, self.sample_rows, self.dialect) if full else plan.schema.outline
         return Task(
-            f"{_show(plan.schema, rows, self.sample_rows, self.dialect)}\n\n{question}\n{self.request}",
+            f"{shown}\n\n{question}\n{self.request}",
             reference=gold,
             solution=fenced(gold, "sql"),
             # The same in all dialects.

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import datetime
 import functools
-import itertools
 import sqlite3
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +27,8 @@ _NULLS = 0.18
 # Steps between the dates of a column, in days, by its first year; there are `_DATES` of them.
 _DAYS = {2022: 10, 1980: 90, 1960: 200}
 _DATES = 72
+# Random numbers that are drawn in one call.
+_AT_A_TIME = 512
 # In contents with a focus: shares of rows that repeat the one before, and of the values that are repeated; of rows that
 # take the usual values together, and of these values in such rows.
 _REPEATS, _REPEATED, _TOGETHER, _USUAL = 0.3, 0.7, 0.7, 0.9
@@ -48,7 +49,13 @@ class Focus:
     flat: tuple[str, str] | None = None
 
 
-def draw_rows(schema: Schema, seed: int, focus: Focus | None = None, most: int | None = None) -> Rows:
+def draw_rows(
+    schema: Schema,
+    seed: int | np.random.Generator,
+    focus: Focus | None = None,
+    most: int | None = None,
+    others: Rows | None = None,
+) -> Rows:
     """Draw the rows of all tables.
 
     Args:
@@ -58,33 +65,46 @@ def draw_rows(schema: Schema, seed: int, focus: Focus | None = None, most: int |
             before them.
         most: rows of a table that refers to others alone; half as many in one that refers to none, and two thirds in
             others, but at least 3.
+        others: contents without a focus, of which the tables outside the focus are kept.
     """
     shares = None if most is None else (max(most // 2, 3), max(2 * most // 3, 3), most)
     sizes = [_size(schema, relation, focus, shares) for relation in schema.relations]
-    draws = sum((size + 1) * (2 + 5 * len(one.fields)) for size, one in zip(sizes, schema.relations))
-    numbers = iter(np.random.default_rng(seed).random(draws).tolist())
+    rng = np.random.default_rng(seed)
+    numbers: list[float] = []
+    place = 0
 
     def random(size: int) -> list[float]:
-        return list(itertools.islice(numbers, size))
+        nonlocal numbers, place
+        if place + size > len(numbers):
+            numbers, place = rng.random(max(size, _AT_A_TIME)).tolist(), 0
+        place += size
+        return numbers[place - size : place]
 
     nulls = _NULLS if focus is None else 1.5 * _NULLS
     found: Rows = {}
     for relation, size in zip(schema.relations, sizes):
-        size -= int(next(numbers) * 0.25 * size)
+        if focus and others and relation.name not in focus.tables:
+            # Tables of the focus have at least as many rows as without it, so that references to them stay right.
+            found[relation.name] = others[relation.name]
+            continue
+        size -= int(random(1)[0] * 0.25 * size)
         levels = random(size)
         if focus:
             usual = [_USUAL if one < _TOGETHER else 1.0 - _USUAL for one in random(size)]
             repeats = [place for place, one in enumerate(random(size)) if place and one < _REPEATS]
         columns: list[Sequence[Any]] = [range(1, size + 1)]
         for field in relation.fields[1:]:
-            place = (relation.name, field.name)
-            if focus and focus.flat == place:
-                columns.append([focus.values[place][0]] * size)
+            name = (relation.name, field.name)
+            if focus and focus.flat == name:
+                columns.append([focus.values[name][0]] * size)
                 continue
-            column = _draw_column(field, levels, random(size), next(numbers), found)
-            if often := focus.values.get(place) if focus else None:
-                chances = zip(column, usual, random(size), random(size))
-                column = [often[int(pick * len(often))] if one < most else own for own, most, one, pick in chances]
+            column = _draw_column(field, levels, random(size + 1), found)
+            if often := focus.values.get(name) if focus else None:
+                number = len(often)
+                column = [
+                    often[int(one / most * number)] if one < most else own
+                    for own, most, one in zip(column, usual, random(size))
+                ]
             if field.nullable:
                 column = [None if one < nulls else own for own, one in zip(column, random(size))]
             if focus:
@@ -102,8 +122,9 @@ def _size(schema: Schema, relation: TableSchema, focus: Focus | None, sizes: tup
     return sizes[2 if not has_children else 1 if relation.parents else 0]
 
 
-def _draw_column(field: Field, levels: list[float], draws: list[float], shift: float, found: Rows) -> list[Any]:
-    """Draw the values of a column, by the levels of the rows."""
+def _draw_column(field: Field, levels: list[float], draws: list[float], found: Rows) -> list[Any]:
+    """Draw the values of a column, by the levels of the rows; there is one draw more than rows."""
+    shift = draws.pop()
     if field.kind == "parent":
         number = len(found[field.values[0]])
         first = int(shift * number)
@@ -141,18 +162,21 @@ def list_values(field: Field) -> tuple[Any, ...]:
 def make_database(schema: Schema, rows: Rows) -> sqlite3.Connection:
     """Make a database in memory that holds the rows."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
-    connection.executescript(f"PRAGMA page_size = 1024; {schema.ddl}")
+    connection.executescript(f"PRAGMA page_size = 1024; BEGIN; {schema.ddl}")
     insert_rows(connection, schema, rows)
     return connection
 
 
-def insert_rows(connection: sqlite3.Connection, schema: Schema, rows: Rows) -> None:
-    """Put the rows in the place of those that a database has."""
+def insert_rows(
+    connection: sqlite3.Connection, schema: Schema, rows: Rows, tables: Collection[str] | None = None
+) -> None:
+    """Put the rows in the place of those that a database has; in some of its tables, or in all."""
     for relation in schema.relations:
+        if tables is not None and relation.name not in tables:
+            continue
         places = ", ".join("?" * len(relation.fields))
         connection.execute(f"DELETE FROM {relation.name}")
         connection.executemany(f"INSERT INTO {relation.name} VALUES ({places})", rows[relation.name])
-    connection.commit()
 
 
 def format_row(row: Sequence[Any]) -> str:

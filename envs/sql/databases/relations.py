@@ -127,6 +127,15 @@ class Schema:
         types = SQL_TYPES if dialect == "sqlite" else STRICT_TYPES
         return "\n".join(_create_table(relation, types) for relation in self.relations)
 
+    @property
+    def outline(self) -> str:
+        """The names of tables and columns, a table a line, with what its columns refer to."""
+        lines = []
+        for relation in self.relations:
+            names = [one.name + (f" -> {one.values[0]}" if one.kind == "parent" else "") for one in relation.fields]
+            lines.append(f"{relation.name}({', '.join(names)})")
+        return "\n".join(lines)
+
 
 def _create_table(relation: TableSchema, types: Mapping[str, str]) -> str:
     columns = []

@@ -18,7 +18,6 @@ hold. Each rule is true of SQL wherever the keys and NOT NULL of the schema hold
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 from typing import Any
 
 from ..databases.relations import Schema
@@ -37,6 +36,7 @@ from .query_tree import (
     SelectQuery,
     YearOf,
     column_of,
+    replace,
 )
 
 

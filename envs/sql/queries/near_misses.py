@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from dataclasses import is_dataclass, replace
 from typing import Any
 
 from ..databases.contents import list_values
@@ -31,6 +30,7 @@ from .query_tree import (
     StartsWith,
     Within,
     column_of,
+    replace,
 )
 
 _COMPARISONS = {">": (">=", "<"), ">=": (">",), "<": ("<=", ">"), "<=": ("<",), "=": ("<>", ">="), "<>": ("=",)}
@@ -112,10 +112,10 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
         value = getattr(node, name)
         if isinstance(value, tuple):
             for place, inner in enumerate(value):
-                if is_dataclass(inner):
+                if hasattr(inner, "__slots__"):
                     for kind, changed in _changes(inner, schema, False):
                         yield kind, replace(node, **{name: (*value[:place], changed, *value[place + 1 :])})
-        elif is_dataclass(value):
+        elif hasattr(value, "__slots__"):
             for kind, changed in _changes(value, schema, False):
                 yield kind, replace(node, **{name: changed})
 

@@ -8,7 +8,7 @@ then draws one of five intents: rows, aggregates of all rows, aggregates of grou
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ...code.programs.dice import Dice
@@ -34,6 +34,7 @@ from .query_tree import (
     StartsWith,
     Within,
     YearOf,
+    replace,
 )
 
 MOST_CONDITIONS = 3
@@ -318,8 +319,7 @@ class _Draft:
         dice = self.dice
         if isinstance(last, AggregateOf) and last.function in ("AVG", "SUM") and last.column and dice.chance(0.5):
             place = [field.name for field in self.schema[last.column.table].fields].index(last.column.name)
-            values = [row[place] for row in self.rows[last.column.table] if row[place] is not None]
-            if values:
+            if values := [row[place] for row in self.rows[last.column.table] if row[place] is not None]:
                 return Compare(last, *dice.one(((">", dice.one(values)), (">=", dice.one(values)), ("<", max(values)))))
         return Compare(counted, *dice.one(((">=", 2), (">", 1), (">", 2), ("<", 3), ("<=", 2), ("=", 1))))
 

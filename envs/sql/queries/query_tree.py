@@ -206,7 +206,7 @@ class SelectQuery:
         many = bool(self.joins)
 
         def write(nodes: tuple[Any, ...], joint: str) -> str:
-            return joint.join(node.sql(many) for node in nodes)
+            return joint.join([node.sql(many) for node in nodes])
 
         parts = [f"SELECT {'DISTINCT ' * self.distinct}{write(self.columns, ', ')} FROM {self.table}"]
         parts += [join.sql() for join in self.joins]
@@ -239,6 +239,11 @@ class SetQuery:
 
 
 Query: TypeAlias = SelectQuery | SetQuery
+
+
+def replace(node: Any, **changes: Any) -> Any:
+    """Copy a node with other parts, as `dataclasses.replace` does in twice the time."""
+    return type(node)(*[changes[name] if name in changes else getattr(node, name) for name in node.__slots__])
 
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {

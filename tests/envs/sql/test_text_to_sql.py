@@ -104,6 +104,18 @@ def test_databases_are_of_the_domains_asked_for():
     assert gym.make("palaestra/SQLRepair-v0", domains="shop").reset(seed=0)
 
 
+def test_compact_prompts_ask_the_same_question_in_fewer_words():
+    full, compact = (gym.make("palaestra/TextToSQL-v0", prompt=prompt).unwrapped for prompt in ("full", "compact"))
+    for seed in range(5):
+        (long, first), (short, second) = (env.reset(seed=seed) for env in (full, compact))
+        outline = compact.here().data.plan.schema.outline
+        assert first["task_id"] == second["task_id"]
+        assert short == f"{outline}\n\n{long.splitlines()[-2]}\nAnswer with one SQLite query."
+        assert compact.step(full.oracle())[4]["is_success"]
+    with pytest.raises(InputError, match="brief"):
+        gym.make("palaestra/TextToSQL-v0", prompt="brief")
+
+
 def test_a_runaway_query_ends_at_the_time_that_was_asked_for():
     env: Any = gym.make("palaestra/TextToSQL-v0", seconds=0.2, difficulty=0.0).unwrapped
     env.reset(seed=1)

@@ -21,6 +21,7 @@ def test_a_schema_is_read_and_written_as_sql():
         "CREATE TABLE sale (sale_id INTEGER PRIMARY KEY, store_id INTEGER REFERENCES store, price REAL, "
         "cost INTEGER NOT NULL);"
     )
+    assert schema.outline == "store(store_id, name)\nsale(sale_id, store_id -> store, price, cost)"
     assert schema.children("store") == ["sale"]
     assert schema.ancestors("sale") == {"store"}
     assert schema["sale"]["cost"].phrase == "unit cost"

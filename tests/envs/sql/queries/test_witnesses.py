@@ -6,9 +6,10 @@ import contextlib
 from dataclasses import replace
 
 from palaestra.envs.sql.databases.contents import draw_rows, make_database
-from palaestra.envs.sql.queries.query_tree import AggregateOf, ColumnName, Compare, JoinTo, SelectQuery
-from palaestra.envs.sql.queries.witnesses import FEWEST, choose_focus, find_witnesses
-from palaestra.rewards.verifiers.sql import compare_results
+from palaestra.envs.sql.queries.near_misses import near_misses
+from palaestra.envs.sql.queries.query_tree import AggregateOf, ColumnName, Compare, JoinTo, OrderKey, SelectQuery
+from palaestra.envs.sql.queries.witnesses import FEWEST, choose_focus, derive_rows, find_witnesses
+from palaestra.rewards.verifiers.sql import compare_results, same_rows
 
 from .shop import COST, PRICE, QUERY, SCHEMA
 
@@ -45,6 +46,21 @@ def test_the_result_that_the_prompt_lets_one_compute_is_wrong_on_another_databas
         assert not compare_results(
             f"VALUES ({witnesses.expected[0][1][0][0]})", witnesses.expected, ordered=False
         ).success
+
+
+def test_near_misses_that_are_not_run_are_told_as_by_running_them():
+    columns = (PRICE, COST)
+    told = {"limit": 0, "distinct": 0, "column": 0}
+    for query in (SelectQuery(columns, "sale"), SelectQuery(columns, "sale", limit=4, order=(OrderKey(PRICE),))):
+        for kind, miss in near_misses(query, SCHEMA):
+            if (way := derive_rows(miss, query)) is None:
+                continue
+            for seed in range(8):
+                with contextlib.closing(make_database(SCHEMA, draw_rows(SCHEMA, seed, most=4 + seed))) as connection:
+                    rows, wrong = (connection.execute(one.sql()).fetchall() for one in (query, miss))
+                assert same_rows(way(rows), rows, False) == same_rows(wrong, rows, False)
+                told[kind] += not same_rows(wrong, rows, False)
+    assert all(told.values())
 
 
 def test_a_bound_in_a_nested_query_is_told():
