@@ -190,7 +190,8 @@ def _draw_intersection(drawing: Drawing, hops: int) -> WikiQuestion | None:
 def _draw_count(drawing: Drawing, hops: int) -> WikiQuestion | None:
     listing = LISTINGS[drawing.dice.one(list(LISTINGS))]
     end = drawing.draw_thing(FORWARD[listing.relation].value)
-    if len(drawing.world.having.get((listing.relation, end), ())) < 2:
+    # Short lists are common; without this, most answers would be 2.
+    if len(drawing.world.having.get((listing.relation, end), ())) < drawing.dice.between(2, 6):
         return None
     chain = drawing.draw_chain(end, hops - 1)
     if chain is None:

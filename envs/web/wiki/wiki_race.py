@@ -128,8 +128,8 @@ class WikiRace(Game):
         more = f" (part {state.part} of {len(parts)}; next[] goes on)" if len(parts) > state.part else ""
         text = " ".join(sentence.text for sentence in parts[state.part - 1])
         return (
-            f"Go to the article {goal!r} by links alone: [[TITLE]] and [[TITLE|text]] are links, and open[TITLE] follows "
-            f"one.\n\n{page.title}{more}\n{text}"
+            f"Go to the article {goal!r} by links alone: [[TITLE]] and [[TITLE|text]] are links, and open[TITLE] "
+            f"follows one.\n\n{page.title}{more}\n{text}"
         )
 
     def act(self, state: RaceState, action: str) -> Transition:
@@ -149,15 +149,15 @@ class WikiRace(Game):
 
     def _move_to(self, state: RaceState) -> Transition:
         won = state.at == state.goal
-        return Transition(state, done=won, success=won, progress=self._progress(state))
+        return Transition(state, done=won, success=won, progress=self.progress_of(state))
 
     def _refuse(self, state: RaceState, error: str) -> Transition:
-        return Transition(state, progress=self._progress(state), action_error=error)
+        return Transition(state, progress=self.progress_of(state), action_error=error)
 
-    def _progress(self, state: RaceState) -> float:
-        return max(0.0, 1.0 - self._distance(state) / state.distance)
+    def progress_of(self, state: RaceState) -> float:
+        return max(0.0, 1.0 - self.distance_of(state) / state.distance)
 
-    def _distance(self, state: RaceState) -> int:
+    def distance_of(self, state: RaceState) -> int:
         """Links from the open article to the goal; one more than there are articles where none lead there."""
         return measure_distances(state.seed, state.articles, state.goal).get(state.at, state.articles + 1)
 
@@ -189,7 +189,7 @@ class WikiRace(Game):
         return float(sum(far < episode.distance for far in distances.values()))
 
     def measure_states(self, states: Sequence[RaceState], name: str) -> Any:
-        distances = [self._distance(state) for state in states]
+        distances = [self.distance_of(state) for state in states]
         if name == "potentials":
             return [-far / states[0].distance for far in distances]
         return distances if name == "goal_distance" else super().measure_states(states, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ from .world import Value, name_of_value
 SIZE = IntAxis("size", 0, 4, limits=(0, 7))
 _MOST_SEEDS = 2_000
 # Characters of the sentences, besides those that the answer needs.
-_ROOM = 1_200
+_ROOM = 700
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,8 @@ class WikiReading(EncyclopaediaQuestion):
         needed = {(fact.at, find_sentence(corpus, fact)) for fact in asked.facts}
         # The first sentence of an article has the further name of what it is about.
         needed |= {(number, 0) for number, name in asked.named if name in corpus.world.things[number].aliases}
-        sentences = self._choose_sentences(corpus, dice, needed, asked, 2 + 2 * params["size"] + params["distractors"])
+        about = [number for number, _ in asked.named]
+        sentences = choose_sentences(corpus, dice, needed, about, 2 + 2 * params["size"] + params["distractors"])
         year = bool(asked.relation) and FORWARD[asked.relation].value == "year"
         question = f"{asked.text} {tell_form(asked.is_thing, asked.answer, year)}"
         prompt = "\n".join(["Sentences from an encyclopaedia:", *sentences, "", question])
@@ -191,24 +193,6 @@ class WikiReading(EncyclopaediaQuestion):
             split_key=world_key(corpus.seed),
             data=WikiTask(corpus.seed, corpus.size, asked),
         )
-
-    def _choose_sentences(
-        self, corpus: Corpus, dice: Dice, needed: set[tuple[int, int]], asked: WikiQuestion, more: int
-    ) -> list[str]:
-        """The needed sentences and so many others, first those near the things that the question is about, in any
-        order."""
-        places = sorted(needed)
-        near = [*{at for at, _ in places}, *(other for number, _ in asked.named for other in corpus.near[number])]
-        length = 0
-        for turn in range(more):
-            number = dice.one(near) if turn % 2 else dice.below(corpus.size)
-            place = (number, dice.below(len(corpus.articles[number].sentences)))
-            text = show_sentence(corpus, *place)
-            length += len(text)
-            if place not in places and length <= _ROOM:
-                places.insert(dice.below(len(places) + 1), place)
-        order = [(dice.below(1_000), place) for place in places]
-        return [show_sentence(corpus, *place) for _, place in sorted(order)]
 
     def verify(self, task: Task, answer: str) -> Verdict:
         asked = task.data.question
@@ -222,6 +206,24 @@ class WikiReading(EncyclopaediaQuestion):
         corpus = task.data.corpus
         steps = [show_sentence(corpus, fact.at, find_sentence(corpus, fact)) for fact in task.data.facts]
         return [*dict.fromkeys(steps), self.oracle(task)]
+
+
+def choose_sentences(
+    corpus: Corpus, dice: Dice, needed: Set[tuple[int, int]], about: Sequence[int], more: int
+) -> list[str]:
+    """Show the needed sentences, by article and place, and so many others, half of them from the same articles and
+    from those near the things that the question is about; in any order."""
+    places = sorted(needed)
+    near = [*sorted({at for at, _ in places}), *(other for number in about for other in corpus.near[number])]
+    length = 0
+    for turn in range(more):
+        number = dice.one(near) if turn % 2 else dice.below(corpus.size)
+        place = (number, dice.below(len(corpus.articles[number].sentences)))
+        length += len(show_sentence(corpus, *place))
+        if place not in places and length <= _ROOM:
+            places.append(place)
+    order = sorted((dice.below(1_000), place) for place in places)
+    return [show_sentence(corpus, *place) for _, place in order]
 
 
 def write_answer(corpus: Corpus, asked: WikiQuestion) -> str:

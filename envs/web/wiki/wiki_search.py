@@ -20,7 +20,7 @@ from .wiki_commands import read_command
 from .wiki_reading import WikiReading, find_sentence
 from .wiki_tools import RESULTS, ArticleOpener, ArticleSearch
 
-_SPARE = IntAxis("spare", 0, 8, harder="down", limits=(0, 40))
+SPARE = IntAxis("spare", 0, 8, harder="down", limits=(0, 40))
 _COMMANDS = "search[WORDS], open[TITLE], next[] or <answer>TEXT</answer>"
 
 Call = tuple[str, str, int]
@@ -88,7 +88,7 @@ class WikiSearch(ToolQuestion):
         InputError: ``of`` is no such question, or an argument does not fit.
     """
 
-    param_space = ParamSpace([*WikiReading.param_space.axes, _SPARE])
+    param_space = ParamSpace([*WikiReading.param_space.axes, SPARE])
     strips_marks = True
     supplies = frozenset(
         {"milestones", "achieved", "potentials", "gold_documents", "retrieved_documents", "atom_scores"}
@@ -108,7 +108,7 @@ class WikiSearch(ToolQuestion):
     def choose_space(self, inner: Question) -> ParamSpace:
         if not hasattr(inner, "corpus_of"):
             raise InputError(f"`of` must be the id of a question about an encyclopaedia; {self.of} has none.")
-        return ParamSpace([*inner.param_space.axes, _SPARE])
+        return ParamSpace([*inner.param_space.axes, SPARE])
 
     def corpus_of(self, task: Task) -> Corpus:
         """Return the encyclopaedia that a task is about."""
