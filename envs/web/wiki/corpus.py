@@ -205,8 +205,10 @@ class Corpus:
         sentences = [Sentence(f"{name} may be:")]
         for number in several:
             thing = self.world.things[number]
+            title = self._titles[number]
+            told = f", {thing.description}" if title == thing.name else ""
             born = f", born {thing.facts['born'][0]}" if thing.kind == "person" else ""
-            sentences.append(Sentence(f"[[{self._titles[number]}]], {thing.description}{born};"))
+            sentences.append(Sentence(f"[[{title}]]{told}{born};"))
         return Article(name, "disambiguation", tuple(sentences))
 
 

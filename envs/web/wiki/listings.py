@@ -91,19 +91,19 @@ LISTINGS: dict[str, Listing] = {
         ),
         (
             *("author", "novels", "the only novel by {}", "was written by {}", "How many novels did {} write"),
-            "The novels of {s} are {o}.|{S} wrote {o}.",
+            "The novels of {s} are {o}.|{S} wrote the novels {o}.",
         ),
         (
             *("setting", "novels", "the only novel set in {}", "is set in {}", "How many novels are set in {}"),
             "The novels set there are {o}.|In literature it is the scene of {o}.",
         ),
         (
-            *("director", "films", "the only film by {}", "was directed by {}", "How many films did {} direct"),
-            "The films of {s} are {o}.|{S} directed {o}.",
+            *("dramatist", "plays", "the only play by {}", "was written by {}", "How many plays did {} write"),
+            "The plays of {s} are {o}.|{S} wrote the plays {o}.",
         ),
         (
-            *("adapted", "films", "the only film based on {}", "is based on {}", "How many films are based on {}"),
-            "The films based on it are {o}.|It was adapted for the screen in {o}.",
+            *("adapted", "plays", "the only play based on {}", "is based on {}", "How many plays are based on {}"),
+            "The plays based on it are {o}.|It was adapted for the stage in {o}.",
         ),
         (
             *("founder", "companies", "the only company founded by {}", "was founded by {}"),
@@ -142,7 +142,10 @@ LISTINGS: dict[str, Listing] = {
         ),
         (
             *("climber", "mountains", "the only mountain first climbed by {}", "was first climbed by {}"),
-            *("How many mountains did {} climb first", "The mountains first climbed by {s} are {o}.|{S} climbed {o}."),
+            *(
+                "How many mountains did {} climb first",
+                "The mountains first climbed by {s} are {o}.|{S} was the first to climb {o}.",
+            ),
         ),
     )
 }

@@ -21,7 +21,7 @@ colours: Amber Ashen Bitter Blind Broken Burning Crimson Distant Empty Frozen Gi
 colours: Pale Quiet Restless Salt Second Secret Silent Silver Stolen Sunken Unwritten Winter
 objects: Anchor Archive Bell Bridge Candle Clock Compass Garden Guest Harbour Hour House Island Key Kingdom Lantern
 objects: Letter Mirror Orchard Promise River Road Season Shadow Song Staircase Storm Tide Tower Voice
-trades: Shipping Steel Glass Paper Textiles Instruments Brewing Railways Printing Foods Motors Clocks
+trades: Shipping Steel Glass Paper Textiles Instruments Brewing Timber Printing Foods Carriages Clocks
 patterns: spotted dwarf crested golden marsh alpine striped giant evening hooded
 creatures: finch warbler lily moss orchid beetle moth newt fern otter tern vole
 """

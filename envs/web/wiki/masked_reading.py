@@ -19,7 +19,15 @@ from .corpus import Corpus, make_corpus
 from .relations import FORWARD
 from .wiki_answers import judge_value
 from .wiki_questions import Fact
-from .wiki_reading import SIZE, EncyclopaediaQuestion, choose_sentences, find_sentence, show_sentence, world_key
+from .wiki_reading import (
+    SIZE,
+    EncyclopaediaQuestion,
+    choose_sentences,
+    draw_value,
+    find_sentence,
+    show_sentence,
+    world_key,
+)
 from .wiki_search import SPARE, WikiSearch
 from .world import name_of_value
 
@@ -114,6 +122,10 @@ class MaskedReading(EncyclopaediaQuestion):
         scores = [float(one) for one in right]
         share = sum(scores) / len(scores)
         return Verdict(share, not wrong, feedback=feedback, extras={"atom_scores": scores})
+
+    def random_action(self, episode: Task, rng: np.random.Generator) -> str:
+        """Return for each mask another value of its relation."""
+        return "; ".join(draw_value(episode.data.corpus, fact.relation, rng) for fact in episode.data.facts)
 
     def solution_steps(self, task: Task) -> list[str]:
         """The sentences that state the values, in the order of the masks, and the answer."""

@@ -223,15 +223,15 @@ FORWARD: dict[str, Relation] = {
         ),
     ),
     **_rows(
-        "film",
+        "play",
         (
-            *("director", "person", "the director of {}", "Who directed {}"),
-            "{S} is a film by {o}.|{S} was directed by {o}.|The director was {o}.",
+            *("dramatist", "person", "the dramatist of {}", "Who wrote {}"),
+            "{S} is a play by {o}.|{S} was written for the stage by {o}.|The dramatist was {o}.",
         ),
         (
-            *("released", "year", "the year in which {} was released", "In which year was {} released"),
-            "{S} was released in {o}.|It reached the cinemas in {o}.",
-            *("Which was released first, {a} or {b}", "the release of {}"),
+            *("staged", "year", "the year in which {} was first staged", "In which year was {} first staged"),
+            "{S} was first staged in {o}.|Its curtain first rose in {o}.",
+            *("Which was staged first, {a} or {b}", "the first staging of {}"),
         ),
         (
             *("adapted", "novel", "the novel behind {}", "On which novel is {} based"),

@@ -148,6 +148,8 @@ def _draw_bridge(drawing: Drawing, hops: int) -> WikiQuestion | None:
     form, facts = chain
     relation = FORWARD[drawing.dice.one(list(drawing.world.things[end].facts))]
     text = relation.ask.format(write_noun(form, drawing.names))
+    if facts and facts[-1] == Fact(facts[-1].at, relation.name, True):
+        return None  # "the region of the only city in the region of X"
     asked = "" if relation.is_link else relation.name
     facts = [*facts, Fact(end, relation.name)]
     return drawing.finish("bridge", text, ("of", relation.name, form), asked, relation.is_link, facts)

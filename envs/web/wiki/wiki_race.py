@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,8 +63,9 @@ class WikiRace(Game):
         part.
 
     Reward:
-        1 for reaching the goal, 0 otherwise. The extras ``goal_distance`` and ``potentials`` tell how far away it is: a
-        player who follows random links reaches a near goal in a small encyclopaedia by chance.
+        1 for reaching the goal, 0 otherwise. The extras ``goal_distance`` and ``potentials`` tell how far away it is.
+        A player who follows random links reaches 0.29 of the easiest goals and none of the hardest; one who looks at
+        the articles behind all links, and takes that with most words of the goal's, 0.8 and 0.02.
 
     Termination:
         At the goal. Truncated after as many turns as a shortest way has links, and ``spare`` more. Anything that is no
@@ -85,6 +86,10 @@ class WikiRace(Game):
             IntAxis("spare", 2, 12, harder="down", limits=(0, 60)),
         ]
     )
+    baselines: ClassVar = {
+        "random": (0.29, 0.08, 0.02, 0.0, 0.0),
+        "heuristic": (0.8, 0.39, 0.12, 0.03, 0.02),
+    }
     answer_form = "program"
     default_answer_format = "whole"
     supplies = frozenset({"goal_distance", "potentials"})

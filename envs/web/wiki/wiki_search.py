@@ -187,11 +187,11 @@ class WikiSearch(ToolQuestion):
         return f"<answer>{self.inner.oracle(state.task)}</answer>"
 
     def random_action(self, episode: ArticleHunt, rng: np.random.Generator) -> str:
-        """Return a call about a random article, or as an answer the name of one."""
+        """Return a call about a random article, or a random answer of the form asked for."""
         corpus = self.corpus_of(episode.task)
         title = corpus.title(int(rng.integers(corpus.size)))
         if not episode.calls or rng.random() < 0.2:
-            return f"<answer>{title}</answer>"
+            return f"<answer>{self.inner.random_action(episode.task, rng)}</answer>"
         return write_call(("search", "open")[int(rng.integers(2))], title, 1)
 
     def measure_states(self, states: Sequence[Any], name: str) -> Any:

@@ -24,7 +24,7 @@ _SHARES = {
     "mountain": 0.04,
     "university": 0.04,
     "novel": 0.10,
-    "film": 0.07,
+    "play": 0.07,
     "company": 0.06,
     "battle": 0.04,
     "species": 0.05,
@@ -33,7 +33,7 @@ _SHARES = {
 NOW = 2020
 _OCCUPATIONS = {
     "novelist": "novel",
-    "film director": "film",
+    "playwright": "play",
     "merchant": "company",
     "general": "battle",
     "naturalist": "species",
@@ -234,8 +234,8 @@ class World:
             author = dice.one(doers["novel"])
             facts = {"author": author, "published": self._active_year(author)}
             self._add("novel", names.work(), **facts, setting=dice.one(cities), pages=dice.between(90, 980))
-        for _ in range(counts["film"]):
-            self._make_film(doers["film"])
+        for _ in range(counts["play"]):
+            self._make_play(doers["play"])
         for _ in range(counts["company"]):
             founder = dice.one(doers["company"])
             facts = {"founder": founder, "headquarters": dice.one(cities), "established": self._active_year(founder)}
@@ -265,18 +265,24 @@ class World:
             crosses = self._fact(city, "river")
             self._add("bridge", name, bridge_city=city, crosses=crosses, **facts, bridge_length=dice.between(20, 1_900))
 
-    def _make_film(self, directors: list[int]) -> None:
-        """Make a film, based on a novel where one was published in time; it then often has the novel's name."""
+    def _make_play(self, dramatists: list[int]) -> None:
+        """Make a play, based on a novel where one was published in time; it then often has the novel's name."""
         dice, things = self._dice, self.things
-        director = dice.one(directors)
-        novels = [n for n in self.of_kind("novel") if self._fact(n, "published") < self.year_of_death(director) - 1]
+        dramatist = dice.one(dramatists)
+        novels = [n for n in self.of_kind("novel") if self._fact(n, "published") < self.year_of_death(dramatist) - 1]
         novel = dice.one(novels) if novels and dice.chance(0.7) else None
         after = 0 if novel is None else self._fact(novel, "published")
-        name = self._names.work() if novel is None or dice.chance(0.5) else things[novel].name
-        facts = {"director": director, "released": self._active_year(director, after), "minutes": dice.between(61, 214)}
-        film = self._add("film", name, **facts)
+        # One play at most has the name of its novel.
+        is_first = novel is not None and all(things[p].name != things[novel].name for p in self.of_kind("play"))
+        name = things[novel].name if novel is not None and is_first and dice.chance(0.5) else self._names.work()
+        facts = {
+            "dramatist": dramatist,
+            "staged": self._active_year(dramatist, after),
+            "minutes": dice.between(61, 214),
+        }
+        play = self._add("play", name, **facts)
         if novel is not None:
-            things[film].facts["adapted"] = novel
+            things[play].facts["adapted"] = novel
 
     def _share_names(self, size: int) -> None:
         """Give some people, rivers and regions the name of another, whose article then tells them apart."""
@@ -303,7 +309,7 @@ class World:
                 thing.aliases.append(self._names.place())
             elif thing.kind == "company":
                 thing.aliases.append("".join(word[0] for word in thing.name.split()) + f" {self._names.surname()}")
-            elif thing.kind in ("novel", "film") and dice.chance(0.5):
+            elif thing.kind in ("novel", "play") and dice.chance(0.5):
                 thing.aliases.append(self._names.work())
 
 
