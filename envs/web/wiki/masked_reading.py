@@ -33,6 +33,8 @@ from .world import name_of_value
 
 _LABEL = re.compile(r"^[\s\[(]*(?:mask )?\d{1,2}[\])]?\s*[.:=)\]-]+\s*|^\s*\[\d{1,2}\]\s*", re.IGNORECASE)
 _NUMBERED = re.compile(r"\s*[;,]?\s*\[\d{1,2}\][:=]?\s*")
+# "=> X; Y", "So they are X; Y": nothing of it belongs to a value.
+_LEAD = re.compile(r"^(?:[^\w\[(]+|[^;\n]{0,40}\b(?:they|values|answers?|masks?) (?:are|is)\b[:\s*]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ class MaskedSpan(WikiSearch):
         The paragraph with the masks ``[1]``, ``[2]`` ..., and the commands; then as in `WikiSearch`.
 
     Actions:
-        The commands of `WikiSearch`; ``<answer>`` has the values in order, separated by semicolons.
+        The commands of `WikiSearch`; the answer has the values in order, separated by semicolons.
 
     Reward:
         The share of masks filled in right, and 0 for calls; it is a success when all are. After the answer the extra
@@ -226,7 +228,7 @@ def draw_paragraph(corpus: Corpus, dice: Dice, masks: int, depth: int) -> tuple[
 
 def split_values(answer: str) -> list[str]:
     """Split an answer into values: at semicolons or line ends, or before each mask."""
-    text = answer[:4096].strip().strip(";")
+    text = _LEAD.sub("", answer[:4096].strip().strip(";"))
     if ";" in text or "\n" in text:
         parts = re.split(r"[;\n]+", text)
     elif len(numbered := _NUMBERED.split(text)) > 2 and not numbered[0].strip():

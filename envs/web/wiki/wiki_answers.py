@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .corpus import Corpus, normalise_title
 from .world import MONTHS, Value
@@ -50,6 +51,12 @@ def names_of(corpus: Corpus, number: int) -> frozenset[str]:
     return frozenset(read_names(name) for name in names)
 
 
+@lru_cache(maxsize=128)
+def known_names(corpus: Corpus) -> frozenset[str]:
+    """What any thing of the encyclopaedia may be called, as `names_of` has it."""
+    return frozenset().union(*(names_of(corpus, number) for number in range(corpus.size)))
+
+
 def judge_value(corpus: Corpus, text: str, value: Value, is_thing: bool) -> bool | None:
     """Compare what an agent wrote with a value.
 
@@ -60,10 +67,10 @@ def judge_value(corpus: Corpus, text: str, value: Value, is_thing: bool) -> bool
         is_thing: whether it is the number of a thing.
 
     Returns:
-        whether it is right; None where the text has not the form of such a value.
+        whether it is right; None where the text has not the form of such a value, or names nothing.
     """
     if is_thing:
         written = read_names(text)
-        return written in names_of(corpus, value) if written else None
+        return written in names_of(corpus, value) if written in known_names(corpus) else None
     read = read_date(text) if isinstance(value, tuple) else read_number(text)
     return None if read is None else read == value

@@ -6,15 +6,19 @@ import json
 import re
 from contextlib import suppress
 
+from ....rewards.answers import readings
+from ....rewards.answers.formats import enclosed_contents
+
 # The end of a reply that is read, and the longest argument.
 _READ, _MOST = 20_000, 4_200
-_BRACKETS = re.compile(r"\b(search|open|next|answer)\s*(?:\[([^\]\n]{0,4200})\]|\(([^()\n]{0,400})\))", re.IGNORECASE)
-_TAGS = re.compile(r"<(search|open|next|answer)>((?:(?!</?\1).){0,4200})</\1>", re.IGNORECASE | re.DOTALL)
-_CALL = re.compile(r"<tool_call>(.{0,4200}?)</tool_call>", re.DOTALL)
-_BOX = re.compile(r"\\boxed\{([^{}]{0,4200})\}")
-_PLAIN = re.compile(
-    r"(?:action: *)?(?:(search|open|answer)(?: *: *| +)(\S.*)|(next)(?: (?:page|part))?)", re.IGNORECASE
+_NAMES = ("search", "open", "next", "answer")
+_LEAD = r"(?:(?:next )?(?:action|command|step)(?: \d+)?: *|(?:i will|i'll|let me|let us|now|then|first),? +)?"
+_BRACKETS = re.compile(
+    rf"{_LEAD}({'|'.join(_NAMES)}) *(?:\[([^\]\n]{{0,4200}}?)\]+|\(([^\n]{{0,400}})\))\.?", re.IGNORECASE
 )
+_TAGS = re.compile(r"<(search|open|next)>((?:(?!</?\1).){0,400})</\1>", re.IGNORECASE | re.DOTALL)
+_CALL = re.compile(r"<tool_call>(.{0,4200}?)</tool_call>", re.DOTALL)
+_PLAIN = re.compile(rf"{_LEAD}(?:(search|open|answer)(?: *: *| +)(\S.*)|(next)(?: (?:page|part))?)", re.IGNORECASE)
 _STATED = re.compile(
     r"(?:(?:so|thus|therefore|hence),? )?(?:the |my )?(?:final |right |correct )?answer(?: is:?|:) *(\S.*)",
     re.IGNORECASE,
@@ -24,35 +28,47 @@ _PART = re.compile(r"(.*?)[ ,|#]*\bpart (\d{1,3})", re.IGNORECASE | re.DOTALL)
 
 
 def read_command(action: str) -> tuple[str, str] | None:
-    """Return the last command in a reply and its argument; None where there is none.
+    """Return the command of a reply and its argument; None where there is none.
 
-    A command in brackets, in parentheses or in tags may stand anywhere; so may a ``<tool_call>`` in JSON, and an answer
-    in a box. A command in plain words stands on the last line.
+    A call in tags or in a ``<tool_call>`` counts where no answer in tags or in a box follows it. Otherwise the command
+    is where `rewards.answers.readings` finds the answer of a reply, or else on the last line that is a command. What
+    stands in ``<answer></answer>`` or in a box is the answer itself.
     """
     text = action[-_READ:]
-    found: list[tuple[int, str, str]] = []
-    for match in _BRACKETS.finditer(text):
-        found.append((match.end(), match[1], match[2] if match[2] is not None else match[3]))
-    for match in _TAGS.finditer(text):
-        inside = _BRACKETS.search(match[2])
-        found.append((match.end(), *((inside[1], inside[2] or inside[3] or "") if inside else (match[1], match[2]))))
+    called = _find_call(text)
+    enclosed = enclosed_contents(text)
+    if called is not None and (enclosed is None or text.rfind("</answer>") < called[0] > text.rfind("\\boxed{")):
+        return called[1], called[2]
+    for reading in readings(text):
+        if found := _BRACKETS.fullmatch(reading):
+            return found[1].lower(), _strip(found[2] if found[2] is not None else found[3])
+    if enclosed is not None and enclosed[-1]:
+        return "answer", _strip("; ".join(enclosed))
+    lines = [line.strip(_MARKS) for line in text.strip().split("\n")[-200:]]
+    if plain := _PLAIN.fullmatch(lines[-1][:_MOST]):
+        return (plain[1] or plain[3]).lower(), _strip(plain[2] or "")
+    if stated := _STATED.fullmatch(lines[-1][:_MOST]):
+        return "answer", _strip(stated[1])
+    for line in reversed(lines):
+        if found := _BRACKETS.fullmatch(line[:_MOST]):
+            return found[1].lower(), _strip(found[2] if found[2] is not None else found[3])
+    return None
+
+
+def _find_call(text: str) -> tuple[int, str, str] | None:
+    """The end, the name and the argument of the last call in tags or in JSON."""
+    found = [(match.end(), match[1].lower(), _strip(match[2])) for match in _TAGS.finditer(text)]
     for match in _CALL.finditer(text):
         with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
             call = json.loads(match[1])
             values = [str(value) for value in call.get("arguments", {}).values()]
-            if call["name"] in ("search", "open", "next", "answer"):
-                found.append((match.end(), call["name"], values[0] if values else ""))
-    if not found:
-        found = [(match.end(), "answer", match[1]) for match in _BOX.finditer(text)]
-    if found:
-        _, name, argument = max(found)
-        return name.lower(), argument.strip(_MARKS)[:_MOST]
-    last = text.strip().rpartition("\n")[2].strip(_MARKS)[:_MOST]
-    if plain := _PLAIN.fullmatch(last):
-        return (plain[1] or plain[3]).lower(), (plain[2] or "").strip(_MARKS)
-    if stated := _STATED.fullmatch(last):
-        return "answer", stated[1].strip(_MARKS)
-    return None
+            if call["name"] in _NAMES:
+                found.append((match.end(), call["name"], _strip(values[0] if values else "")))
+    return max(found, default=None)
+
+
+def _strip(argument: str) -> str:
+    return argument.strip(_MARKS)[:_MOST]
 
 
 def split_part(argument: str) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ....rewards.answers import readings
 from ...code.programs.dice import Dice
 from ...game import Game, Transition
 from ...param_space import IntAxis, ParamSpace
@@ -140,7 +141,8 @@ class WikiRace(Game):
     def act(self, state: RaceState, action: str) -> Transition:
         corpus = state.corpus
         page = corpus.articles[state.at]
-        command = read_command(action) or ("open", action.strip().rpartition("\n")[2])
+        # A title alone is read as the command to open it.
+        command = read_command(action) or ("open", next(readings(action), ""))
         if command[0] == "next":
             if state.part < len(page.parts):
                 return self._move_to(replace(state, part=state.part + 1))

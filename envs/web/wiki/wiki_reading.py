@@ -204,7 +204,8 @@ class WikiReading(EncyclopaediaQuestion):
         asked = task.data.question
         right = judge_value(task.data.corpus, answer, asked.answer, asked.is_thing)
         if right is None:
-            return rejected(f"This cannot be the answer. {tell_form(asked.is_thing, asked.answer)}")
+            why = "Nothing has this name" if asked.is_thing else "This is not of the form of the answer"
+            return rejected(f"{why}. {tell_form(asked.is_thing, asked.answer)}")
         return CORRECT if right else WRONG
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:

@@ -21,7 +21,7 @@ from .wiki_reading import WikiReading, find_sentence
 from .wiki_tools import RESULTS, ArticleOpener, ArticleSearch
 
 SPARE = IntAxis("spare", 0, 8, harder="down", limits=(0, 40))
-_COMMANDS = "search[WORDS], open[TITLE], next[] or <answer>TEXT</answer>"
+_COMMANDS = "search[WORDS], open[TITLE], next[] or answer[TEXT]"
 
 Call = tuple[str, str, int]
 """The name of a tool, its argument, and the part asked for."""
@@ -63,8 +63,9 @@ class WikiSearch(ToolQuestion):
 
     Actions:
         One command: ``search[words]``, ``open[title]``, ``next[]`` for the next results or the next part of the
-        article, or ``<answer>text</answer>``. They are also read as ``answer[text]``, ``<search>words</search>``,
-        ``search("words")``, "Search: words", or a ``<tool_call>`` in JSON; the last one in the reply counts.
+        article, or ``answer[text]``. They are also read as ``<answer>text</answer>``, which rewards of the answer's
+        text look for, ``<search>words</search>``, ``search("words")``, "Search: words", or a ``<tool_call>`` in JSON;
+        the last one in the reply counts.
 
     Reward:
         That of the family for the answer, and 0 for calls. ``info["progress"]``, and the extras ``milestones``,
@@ -146,7 +147,7 @@ class WikiSearch(ToolQuestion):
             f"{count_times(calls)} in all.\nsearch[WORDS]: show the {RESULTS} articles that fit the words best\n"
             "open[TITLE]: show an article; [[TITLE]] and [[TITLE|text]] in it are links to others\n"
             "next[]: show the next part of the article, or the next results\n"
-            "<answer>TEXT</answer>: answer, which ends the episode"
+            "answer[TEXT] or <answer>TEXT</answer>: answer the question, which ends the episode"
         )
 
     def tell_left(self, calls: int) -> str:
@@ -184,14 +185,14 @@ class WikiSearch(ToolQuestion):
                     if part > 1 and self._shows(state, argument, part - 1)
                     else write_call(name, argument, part)
                 )
-        return f"<answer>{self.inner.oracle(state.task)}</answer>"
+        return f"answer[{self.inner.oracle(state.task)}]"
 
     def random_action(self, episode: ArticleHunt, rng: np.random.Generator) -> str:
         """Return a call about a random article, or a random answer of the form asked for."""
         corpus = self.corpus_of(episode.task)
         title = corpus.title(int(rng.integers(corpus.size)))
         if not episode.calls or rng.random() < 0.2:
-            return f"<answer>{self.inner.random_action(episode.task, rng)}</answer>"
+            return f"answer[{self.inner.random_action(episode.task, rng)}]"
         return write_call(("search", "open")[int(rng.integers(2))], title, 1)
 
     def measure_states(self, states: Sequence[Any], name: str) -> Any:
