@@ -126,7 +126,7 @@ class MaskedReading(EncyclopaediaQuestion):
         return Verdict(share, not wrong, feedback=feedback, extras={"atom_scores": scores})
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """Return for each mask another value of its relation."""
+        """Return for each mask a random value of its kind."""
         return "; ".join(draw_value(episode.data.corpus, fact.relation, rng) for fact in episode.data.facts)
 
     def solution_steps(self, task: Task) -> list[str]:
@@ -198,6 +198,10 @@ def draw_paragraph(corpus: Corpus, dice: Dice, masks: int, depth: int) -> tuple[
     depths: dict[int, int] = {}
     facts: list[Fact] = []
     texts: list[str] = []
+
+    def is_shown(thing: int) -> bool:
+        return thing in labels or any(world.things[thing].name in title for title in named.values())
+
     while len(facts) < masks:
         # A value that the paragraph shows is not masked, and none is masked twice.
         open_facts = [
@@ -205,7 +209,7 @@ def draw_paragraph(corpus: Corpus, dice: Dice, masks: int, depth: int) -> tuple[
             for number, level in depths.items()
             if level < depth
             for relation, value in world.things[number].facts.items()
-            if Fact(number, relation) not in facts and not (FORWARD[relation].is_link and value in labels)
+            if Fact(number, relation) not in facts and not (FORWARD[relation].is_link and is_shown(value))
         ]
         if not open_facts:
             number = dice.below(len(world.things))
@@ -235,7 +239,7 @@ def split_values(answer: str) -> list[str]:
         parts = numbered[1:]
     else:
         parts = [text]
-    return [value for part in parts if (value := _LABEL.sub("", part).strip())]
+    return [value for part in parts if (value := _LABEL.sub("", part).strip(" *`$.\"'"))]
 
 
 register("palaestra/MaskedReading-v0", f"{__name__}:MaskedReading")

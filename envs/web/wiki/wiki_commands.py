@@ -20,7 +20,7 @@ _TAGS = re.compile(r"<(search|open|next)>((?:(?!</?\1).){0,400})</\1>", re.IGNOR
 _CALL = re.compile(r"<tool_call>(.{0,4200}?)</tool_call>", re.DOTALL)
 _PLAIN = re.compile(rf"{_LEAD}(?:(search|open|answer)(?: *: *| +)(\S.*)|(next)(?: (?:page|part))?)", re.IGNORECASE)
 _STATED = re.compile(
-    r"(?:(?:so|thus|therefore|hence),? )?(?:the |my )?(?:final |right |correct )?answer(?: is:?|:) *(\S.*)",
+    r"(?:(?:so|thus|therefore|hence),? )?(?:the |my )?(?:final |right |correct )?answer(?: is:?|:) *(?!not\b)(\S.*)",
     re.IGNORECASE,
 )
 _MARKS = " \t\r\n*`_\"'$"
@@ -68,7 +68,7 @@ def _find_call(text: str) -> tuple[int, str, str] | None:
 
 
 def _strip(argument: str) -> str:
-    return argument.strip(_MARKS)[:_MOST]
+    return argument.strip(_MARKS).lstrip("[")[:_MOST]
 
 
 def split_part(argument: str) -> tuple[str, int]:

@@ -20,7 +20,7 @@ from .corpus import Corpus, make_corpus, strip_links
 from .relations import FORWARD
 from .wiki_answers import judge_value
 from .wiki_questions import KINDS, Fact, WikiQuestion, draw_question
-from .world import Value, name_of_value
+from .world import Value, name_of_value, write_date
 
 SIZE = IntAxis("size", 0, 4, limits=(0, 7))
 _MOST_SEEDS = 2_000
@@ -209,8 +209,7 @@ class WikiReading(EncyclopaediaQuestion):
         return CORRECT if right else WRONG
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """Return a random answer of the form asked for: the name of anything, another value of the relation, or a small
-        number."""
+        """Return a random answer of the form asked for: any name, date or number."""
         corpus, asked = episode.data.corpus, episode.data.question
         if asked.is_thing:
             return corpus.title(int(rng.integers(corpus.size)))
@@ -242,9 +241,12 @@ def choose_sentences(
 
 
 def draw_value(corpus: Corpus, relation: str, rng: np.random.Generator) -> str:
-    """Draw the value that a relation has for something, as prose has it."""
-    values = [thing.facts[relation] for thing in corpus.world.things if relation in thing.facts]
-    return name_of_value(corpus.world, relation, values[int(rng.integers(len(values)))])
+    """Draw a value of the kind that a relation has: any title, the day when somebody was born, or a number."""
+    kind = FORWARD[relation].value
+    if kind == "date":
+        people = corpus.world.of_kind("person")
+        return write_date(corpus.world.things[people[int(rng.integers(len(people)))]].facts["born"])
+    return str(rng.integers(1, 2_000)) if kind in ("year", "number") else corpus.title(int(rng.integers(corpus.size)))
 
 
 def write_answer(corpus: Corpus, asked: WikiQuestion) -> str:
