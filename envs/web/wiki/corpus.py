@@ -17,8 +17,8 @@ import numpy as np
 from ....errors import MissingExtra
 from ...code.programs.dice import Dice
 from .listings import LISTED_AT
-from .relations import BY_KIND, FORWARD
-from .world import Value, World, name_of_value
+from .wiki_relations import BY_KIND, FORWARD
+from .world import Value, WikiWorld, name_of_value
 
 # Characters of a part of an article, except where one sentence is longer.
 PART = 900
@@ -80,7 +80,7 @@ class Corpus:
 
     def __init__(self, seed: int, size: int):
         self.seed, self.size = seed, size
-        self.world = world = World(seed, size)
+        self.world = world = WikiWorld(seed, size)
         bearers: dict[str, list[int]] = {}
         for number, thing in enumerate(world.things):
             bearers.setdefault(thing.name, []).append(number)

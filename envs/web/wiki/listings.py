@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .relations import FORWARD
+from .wiki_relations import FORWARD
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ArticleList:
     """The list of all things with one value of a relation, in the article of the value.
 
     Attributes:
@@ -28,8 +28,8 @@ class Listing:
     sentences: tuple[str, ...]
 
 
-LISTINGS: dict[str, Listing] = {
-    row[0]: Listing(*row[:5], tuple(row[5].split("|")))
+LISTINGS: dict[str, ArticleList] = {
+    row[0]: ArticleList(*row[:5], tuple(row[5].split("|")))
     for row in (
         (
             *("country", "regions", "the only region of {}", "is a region of {}", "How many regions does {} have"),
@@ -150,7 +150,7 @@ LISTINGS: dict[str, Listing] = {
     )
 }
 
-LISTED_AT: dict[str, tuple[Listing, ...]] = {}
+LISTED_AT: dict[str, tuple[ArticleList, ...]] = {}
 """Kind -> the lists in articles of things of this kind."""
 for _listing in LISTINGS.values():
     _kind = FORWARD[_listing.relation].value

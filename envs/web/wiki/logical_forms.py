@@ -16,13 +16,13 @@ from __future__ import annotations
 from typing import Any
 
 from .listings import LISTINGS
-from .relations import FORWARD
-from .world import World
+from .wiki_relations import FORWARD
+from .world import WikiWorld
 
 Form = tuple[Any, ...]
 
 
-def denote(world: World, form: Form) -> frozenset[Any]:
+def denote(world: WikiWorld, form: Form) -> frozenset[Any]:
     """Evaluate a form over the whole world: the set of things or values that it denotes.
 
     "more" and "between" denote nothing unless each part denotes one thing with a value, and the values differ.

@@ -16,7 +16,6 @@ from ...param_space import IntAxis, ParamSpace
 from ...question import Task
 from ...registration import register
 from .corpus import Corpus, make_corpus
-from .relations import FORWARD
 from .wiki_answers import judge_value
 from .wiki_questions import Fact
 from .wiki_reading import (
@@ -28,6 +27,7 @@ from .wiki_reading import (
     show_sentence,
     world_key,
 )
+from .wiki_relations import FORWARD
 from .wiki_search import SPARE, WikiSearch
 from .world import name_of_value
 

@@ -14,7 +14,7 @@ from ...code.programs.dice import Dice
 from .corpus import Corpus
 from .listings import LISTINGS
 from .logical_forms import Form, denote, write_noun
-from .relations import BY_KIND, FORWARD
+from .wiki_relations import BY_KIND, FORWARD
 from .world import Value
 
 KINDS = ("bridge", "comparison", "intersection", "count", "arithmetic")

@@ -17,9 +17,9 @@ from ...question import Question, Task
 from ...registration import register
 from ...splits import split_of
 from .corpus import Corpus, make_corpus, strip_links
-from .relations import FORWARD
 from .wiki_answers import judge_value
 from .wiki_questions import KINDS, Fact, WikiQuestion, draw_question
+from .wiki_relations import FORWARD
 from .world import Value, name_of_value, write_date
 
 SIZE = IntAxis("size", 0, 4, limits=(0, 7))

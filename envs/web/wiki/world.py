@@ -14,7 +14,7 @@ import numpy as np
 
 from ...code.programs.dice import Dice
 from .made_up_names import NameMaker
-from .relations import FORWARD
+from .wiki_relations import FORWARD
 
 # Share of each kind among all things; people are the rest. The last year of any event.
 _SHARES = {
@@ -64,7 +64,7 @@ class Thing:
         return self.occupation or self.kind
 
 
-class World:
+class WikiWorld:
     """Things by their numbers 0, 1, 2 ..., and who has which value.
 
     Args:
@@ -313,7 +313,7 @@ class World:
                 thing.aliases.append(self._names.work())
 
 
-def name_of_value(world: World, relation: str, value: Value) -> str:
+def name_of_value(world: WikiWorld, relation: str, value: Value) -> str:
     """Write a value: the name of a thing, a date in words, or a number."""
     kind = FORWARD[relation].value
     if kind == "date":

@@ -8,7 +8,7 @@ from typing import Any
 
 from palaestra.envs.web.wiki.corpus import Article
 from palaestra.envs.web.wiki.listings import LISTED_AT
-from palaestra.envs.web.wiki.relations import BY_KIND, FORWARD
+from palaestra.envs.web.wiki.wiki_relations import BY_KIND, FORWARD
 from palaestra.envs.web.wiki.world import MONTHS
 
 _LINK = re.compile(r"\[\[([^\]|]+)(?:\|[^\]]*)?\]\]")

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 from palaestra.envs.web.wiki.corpus import PART, Corpus, make_corpus, normalise_title, split_words, strip_links
-from palaestra.envs.web.wiki.relations import FORWARD
+from palaestra.envs.web.wiki.wiki_relations import FORWARD
 
 from .prose_reader import read_page
 

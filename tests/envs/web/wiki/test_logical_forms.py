@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from palaestra.envs.web.wiki.logical_forms import denote, write_noun
-from palaestra.envs.web.wiki.world import Thing, World
+from palaestra.envs.web.wiki.world import Thing, WikiWorld
 
 
 @pytest.fixture
-def world() -> World:
+def world() -> WikiWorld:
     """Two novels by one author, a third by another; both were born in one city."""
-    made = World(0, 20)
+    made = WikiWorld(0, 20)
     made.things = [
         Thing("city", "Oskvale", facts={"population": 900, "charter": 1400}),
         Thing("person", "Ann Bell", facts={"born": (1800, 2, 3), "birthplace": 0}),
@@ -45,7 +45,7 @@ def world() -> World:
         (("of", "died", ("thing", 1)), set()),
     ],
 )
-def test_forms_denote_what_the_facts_say(world: World, form: tuple, values: set):
+def test_forms_denote_what_the_facts_say(world: WikiWorld, form: tuple, values: set):
     assert denote(world, form) == values
 
 

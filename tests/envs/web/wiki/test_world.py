@@ -6,10 +6,10 @@ import calendar
 from typing import Any
 
 import pytest
-from palaestra.envs.web.wiki.relations import BY_KIND, FORWARD
-from palaestra.envs.web.wiki.world import NOW, World, name_of_value
+from palaestra.envs.web.wiki.wiki_relations import BY_KIND, FORWARD
+from palaestra.envs.web.wiki.world import NOW, WikiWorld, name_of_value
 
-WORLDS = [World(seed, size) for size, seeds in ((20, 8), (40, 12), (320, 3)) for seed in range(seeds)]
+WORLDS = [WikiWorld(seed, size) for size, seeds in ((20, 8), (40, 12), (320, 3)) for seed in range(seeds)]
 every_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: f"{len(world.things)}")
 
 # Relations of a doer and the time of the deed: (thing -> person, thing -> time, least age).
@@ -28,12 +28,12 @@ def year(value: Any) -> int:
     return value[0] if isinstance(value, tuple) else value
 
 
-def facts(world: World, number: int) -> dict[str, Any]:
+def facts(world: WikiWorld, number: int) -> dict[str, Any]:
     return world.things[number].facts
 
 
 @every_world
-def test_there_are_as_many_things_as_asked_for_and_values_have_the_kind_of_their_relation(world: World):
+def test_there_are_as_many_things_as_asked_for_and_values_have_the_kind_of_their_relation(world: WikiWorld):
     assert len(world.things) in (20, 40, 320)
     for thing in world.things:
         assert thing.name.isascii()
@@ -48,7 +48,7 @@ def test_there_are_as_many_things_as_asked_for_and_values_have_the_kind_of_their
 
 
 @every_world
-def test_nobody_acts_before_growing_up_or_after_death(world: World):
+def test_nobody_acts_before_growing_up_or_after_death(world: WikiWorld):
     for thing in world.things:
         if thing.kind in DEEDS:
             who, when = DEEDS[thing.kind]
@@ -58,7 +58,7 @@ def test_nobody_acts_before_growing_up_or_after_death(world: World):
 
 
 @every_world
-def test_families_and_schools_fit_their_dates(world: World):
+def test_families_and_schools_fit_their_dates(world: WikiWorld):
     for number in world.of_kind("person"):
         person = facts(world, number)
         born = person["born"]
@@ -83,7 +83,7 @@ def test_families_and_schools_fit_their_dates(world: World):
 
 
 @every_world
-def test_places_lie_in_one_another(world: World):
+def test_places_lie_in_one_another(world: WikiWorld):
     def country_of(number: int) -> int:
         thing = world.things[number]
         if thing.kind == "country":
@@ -110,19 +110,19 @@ def test_places_lie_in_one_another(world: World):
 
 
 @every_world
-def test_some_names_are_shared_and_what_a_thing_is_tells_namesakes_apart(world: World):
+def test_some_names_are_shared_and_what_a_thing_is_tells_namesakes_apart(world: WikiWorld):
     names = [thing.name for thing in world.things]
     assert len(set(names)) < len(names)
     assert len({(thing.name, thing.description) for thing in world.things}) == len(names)
 
 
 def test_the_same_seed_makes_the_same_world():
-    assert World(7, 60).things == World(7, 60).things
-    assert World(7, 60).things != World(8, 60).things
+    assert WikiWorld(7, 60).things == WikiWorld(7, 60).things
+    assert WikiWorld(7, 60).things != WikiWorld(8, 60).things
 
 
 def test_values_are_written_as_prose_has_them():
-    world = World(0, 20)
+    world = WikiWorld(0, 20)
     assert name_of_value(world, "born", (1845, 3, 12)) == "12 March 1845"
     assert name_of_value(world, "population", 48000) == "48,000"
     assert name_of_value(world, "published", 1845) == "1845"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class WikiRelation:
     """What is known of each thing of a kind.
 
     Attributes:
@@ -38,13 +38,13 @@ class Relation:
         return self.value not in ("year", "date", "number")
 
 
-def _rows(kind: str, *rows: tuple[str, ...]) -> dict[str, Relation]:
+def _rows(kind: str, *rows: tuple[str, ...]) -> dict[str, WikiRelation]:
     """Make relations of a kind from rows of name, value, noun, ask, sentences joined by "|", and perhaps more and
     event."""
-    return {row[0]: Relation(row[0], kind, *row[1:4], tuple(row[4].split("|")), *row[5:]) for row in rows}
+    return {row[0]: WikiRelation(row[0], kind, *row[1:4], tuple(row[4].split("|")), *row[5:]) for row in rows}
 
 
-FORWARD: dict[str, Relation] = {
+FORWARD: dict[str, WikiRelation] = {
     **_rows(
         "country",
         (
@@ -328,7 +328,7 @@ FORWARD: dict[str, Relation] = {
     ),
 }
 
-BY_KIND: dict[str, tuple[Relation, ...]] = {}
+BY_KIND: dict[str, tuple[WikiRelation, ...]] = {}
 """Kind -> the relations of things of this kind."""
 for _relation in FORWARD.values():
     BY_KIND[_relation.kind] = (*BY_KIND.get(_relation.kind, ()), _relation)
