@@ -8,6 +8,7 @@ world.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ...code.programs.dice import Dice
@@ -57,6 +58,10 @@ class WikiQuestion:
     named: tuple[tuple[int, str], ...]
 
 
+class DeadEnd(Exception):
+    """What was drawn makes no question."""
+
+
 class Drawing:
     """One attempt at a question: the dice, and the things that it has named so far, each with its name."""
 
@@ -86,12 +91,15 @@ class Drawing:
         aliases = self.world.things[number].aliases
         return next((alias for alias in aliases if self.corpus.find(alias) == number), None)
 
-    def draw_chain(self, end: int, links: int, first: bool = True) -> tuple[Form, list[Fact]] | None:
+    def draw_chain(self, end: int, links: int, first: bool = True) -> tuple[Form, list[Fact]]:
         """Walk backwards from a thing over so many facts to another, which gets a name.
 
         Returns:
-            the form that denotes ``end``, and the facts in the order in which they lead to it; None where the walk came
-            to a dead end, or the thing has no name of the ambiguity asked for and is the ``first`` to be named.
+            the form that denotes ``end``, and the facts in the order in which they lead to it.
+
+        Raises:
+            DeadEnd: the walk came to one, or the thing has no name of the ambiguity asked for and is the ``first`` to
+                be named.
         """
         facts: list[Fact] = []
         seen = {end}
@@ -99,12 +107,12 @@ class Drawing:
         for _ in range(links):
             steps = [fact for fact in self.list_steps_to(number) if fact.at not in seen]
             if not steps:
-                return None
+                raise DeadEnd
             facts.insert(0, self.dice.one(steps))
             number = facts[0].at
             seen.add(number)
         if not self.name_thing(number, first):
-            return None
+            raise DeadEnd
         form: Form = ("thing", number)
         for fact in facts:
             form = ("having" if fact.listed else "of", fact.relation, form)
@@ -119,11 +127,13 @@ class Drawing:
                 steps.append(Fact(value, name, True))
         return steps
 
-    def draw_thing(self, kind: str = "", having: str = "") -> int | None:
-        """Draw a thing, perhaps of a kind, and with a value of a relation; None where the one drawn has none."""
+    def draw_thing(self, kind: str = "", having: str = "") -> int:
+        """Draw a thing, perhaps of a kind. Raise `DeadEnd` where it has no value of the relation ``having``."""
         numbers = self.world.of_kind(kind) if kind else range(len(self.world.things))
         number = self.dice.one(numbers)
-        return number if not having or having in self.world.things[number].facts else None
+        if having and having not in self.world.things[number].facts:
+            raise DeadEnd
+        return number
 
     def finish(
         self, kind: str, text: str, form: Form, relation: str, is_thing: bool, facts: list[Fact]
@@ -142,10 +152,7 @@ class Drawing:
 
 def _draw_bridge(drawing: Drawing, hops: int) -> WikiQuestion | None:
     end = drawing.draw_thing()
-    chain = drawing.draw_chain(end, hops - 1)
-    if chain is None:
-        return None
-    form, facts = chain
+    form, facts = drawing.draw_chain(end, hops - 1)
     relation = FORWARD[drawing.dice.one(list(drawing.world.things[end].facts))]
     text = relation.ask.format(write_noun(form, drawing.names))
     if facts and facts[-1] == Fact(facts[-1].at, relation.name, True):
@@ -158,11 +165,9 @@ def _draw_bridge(drawing: Drawing, hops: int) -> WikiQuestion | None:
 def _draw_comparison(drawing: Drawing, hops: int) -> WikiQuestion | None:
     relation = drawing.dice.one(_COMPARABLE)
     ends = [drawing.draw_thing(relation.kind, relation.name) for _ in range(2)]
-    if None in ends or len({drawing.world.things[end].name for end in ends}) < 2:
+    if len({drawing.world.things[end].name for end in ends}) < 2:
         return None
     chains = [drawing.draw_chain(end, hops - 1, first=not place) for place, end in enumerate(ends)]
-    if None in chains:
-        return None
     (one, before), (other, after) = chains
     text = relation.more.format(a=write_noun(one, drawing.names), b=write_noun(other, drawing.names))
     facts = [*before, Fact(ends[0], relation.name), *after, Fact(ends[1], relation.name)]
@@ -173,14 +178,12 @@ def _draw_intersection(drawing: Drawing, hops: int) -> WikiQuestion | None:
     world = drawing.world
     kind, first, second = drawing.dice.one(_PAIRS)
     both = drawing.draw_thing(kind, first)
-    if both is None or second not in world.things[both].facts:
+    if second not in world.things[both].facts:
         return None
     ends = [world.things[both].facts[name] for name in (first, second)]
     if any(len(world.having[name, end]) < 2 for name, end in zip((first, second), ends)):
         return None
     chains = [drawing.draw_chain(ends[0], hops - 1), drawing.draw_chain(ends[1], 0, first=False)]
-    if None in chains:
-        return None
     (one, before), (other, after) = chains
     nouns = [write_noun(form, drawing.names) for form in (one, other)]
     clauses = (LISTINGS[name].clause.format(noun) for name, noun in zip((first, second), nouns))
@@ -195,10 +198,7 @@ def _draw_count(drawing: Drawing, hops: int) -> WikiQuestion | None:
     # Short lists are common; without this, most answers would be 2.
     if len(drawing.world.having.get((listing.relation, end), ())) < drawing.dice.between(2, 6):
         return None
-    chain = drawing.draw_chain(end, hops - 1)
-    if chain is None:
-        return None
-    form, facts = chain
+    form, facts = drawing.draw_chain(end, hops - 1)
     text = listing.count.format(write_noun(form, drawing.names))
     facts = [*facts, Fact(end, listing.relation, True)]
     return drawing.finish("count", text, ("count", ("having", listing.relation, form)), "", False, facts)
@@ -209,12 +209,10 @@ def _draw_arithmetic(drawing: Drawing, hops: int) -> WikiQuestion | None:
     for links, first in ((hops - 1, True), (0, False)):
         relation = drawing.dice.one(_EVENTS)
         end = drawing.draw_thing(relation.kind, relation.name)
-        chain = None if end is None else drawing.draw_chain(end, links, first)
-        if chain is None:
-            return None
-        events.append(relation.event.format(write_noun(chain[0], drawing.names)))
-        asked += [relation.name, chain[0]]
-        facts += [*chain[1], Fact(end, relation.name)]
+        form, before = drawing.draw_chain(end, links, first)
+        events.append(relation.event.format(write_noun(form, drawing.names)))
+        asked += [relation.name, form]
+        facts += [*before, Fact(end, relation.name)]
     text = f"How many years lie between {events[0]} and {events[1]}, counting by calendar years alone"
     return drawing.finish("arithmetic", text, tuple(asked), "", False, facts)
 
@@ -254,7 +252,9 @@ def draw_question(corpus: Corpus, dice: Dice, kind: str, hops: int, ambiguity: i
     for level in range(ambiguity, -1, -1):
         for length in range(hops, 0, -1):
             for _ in range(_TRIES * (4 if kind in ("comparison", "intersection") else 1)):
-                question = _DRAW[kind](Drawing(corpus, dice, level), length)
+                question = None
+                with suppress(DeadEnd):
+                    question = _DRAW[kind](Drawing(corpus, dice, level), length)
                 if question is not None:
                     found.append(question)
                     if len(found) == _CANDIDATES:

@@ -41,7 +41,10 @@ class WikiRelation:
 def _rows(kind: str, *rows: tuple[str, ...]) -> dict[str, WikiRelation]:
     """Make relations of a kind from rows of name, value, noun, ask, sentences joined by "|", and perhaps more and
     event."""
-    return {row[0]: WikiRelation(row[0], kind, *row[1:4], tuple(row[4].split("|")), *row[5:]) for row in rows}
+    return {
+        name: WikiRelation(name, kind, value, noun, ask, tuple(sentences.split("|")), *times)
+        for name, value, noun, ask, sentences, *times in rows
+    }
 
 
 FORWARD: dict[str, WikiRelation] = {
