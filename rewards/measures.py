@@ -87,6 +87,8 @@ milestones | data | | stages of a program that were reached
 tool_calls | list of calls | | tool calls made so far, {"name", "arguments"} each
 expected_calls | list of calls | | right calls, {"name", "parameters"} each | a data set of tool use with right calls
 tool_errors | list of bool | | for each tool call made, True if it failed
+gold_documents | list of text | | titles of the documents in which the answer stands
+retrieved_documents | lists of text | | for each tool call made, the titles of the documents that it brought
 positions | [K + 1, 2] | cells | places of the agent in the states 0..K
 waypoints | [W, 2] | cells | places through which a planner leads, the goal last
 goal_distance | [K + 1] | steps | length of the shortest plan from each state

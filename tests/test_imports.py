@@ -39,7 +39,7 @@ OUTSIDE = {
         *("jsonschema_specifications", "referencing", "safetensors", "sqlglot", "sympy", "torch"),
     },
     "envs": {
-        *("PIL", "datasets", "docker", "duckdb", "gymnasium", "minigrid", "numpy", "psycopg"),
+        *("PIL", "bm25s", "datasets", "docker", "duckdb", "gymnasium", "minigrid", "numpy", "psycopg"),
         *("reasoning_gym", "sqlglot"),
     },
     "teachers": {"gymnasium", "numpy"},

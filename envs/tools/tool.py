@@ -78,7 +78,11 @@ class Tool:
 TOOLS: Registry[type[Tool]] = Registry(
     "tool",
     group="palaestra.tools",
-    modules=["palaestra.envs.code.judging.python_interpreter", "palaestra.envs.sql.database_tools"],
+    modules=[
+        "palaestra.envs.code.judging.python_interpreter",
+        "palaestra.envs.sql.database_tools",
+        "palaestra.envs.web.wiki.wiki_tools",
+    ],
 )
 
 

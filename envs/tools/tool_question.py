@@ -101,7 +101,8 @@ class ToolQuestion(Game):
         return self.param_space
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Session:
-        return Session(self.inner.generate(rng, self.inner.param_space.at(params["level"])), params["calls"])
+        inner = self.inner.param_space.complete({}, rng, params["level"])
+        return Session(self.inner.generate(rng, inner), params["calls"])
 
     def ask(self, task: Task) -> str:
         """Return the question and the form of its answer."""

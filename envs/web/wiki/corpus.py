@@ -1,0 +1,235 @@
+"""The encyclopaedia of a made-up world as plain data: articles with links, redirects, and a search by BM25.
+
+``make_corpus(seed, size)`` keeps the corpora that were used last. Nothing in a corpus changes once it is made, so that
+episodes refer to it by seed and size.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from ....errors import MissingExtra
+from ...code.programs.dice import Dice
+from .listings import LISTED_AT
+from .wiki_relations import BY_KIND, FORWARD
+from .world import Value, WikiWorld, name_of_value
+
+# Characters of a part of an article, except where one sentence is longer.
+PART = 900
+# Kinds of things by words that several of their names share.
+_COMMON_WORDS = frozenset({"the", "of", "battle", "siege", "bridge", "university", "mount", "hill"})
+_WORD = re.compile(r"\w+")
+_LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]|]+))?\]\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an article with links as ``[[title]]`` or ``[[title|text]]``, and the relation that it states:
+    for ``listed``, the list of the things that have it; "" where it states none."""
+
+    text: str
+    relation: str = ""
+    listed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """A page of the encyclopaedia; of a page that tells namesakes apart, ``kind`` is "disambiguation"."""
+
+    title: str
+    kind: str
+    sentences: tuple[Sentence, ...]
+
+    @property
+    def text(self) -> str:
+        return " ".join(sentence.text for sentence in self.sentences)
+
+    @property
+    def parts(self) -> list[tuple[Sentence, ...]]:
+        """The sentences in parts of at most 900 characters, or of one sentence."""
+        parts: list[list[Sentence]] = [[]]
+        length = 0
+        for sentence in self.sentences:
+            if parts[-1] and length + len(sentence.text) > PART:
+                parts.append([])
+                length = 0
+            parts[-1].append(sentence)
+            length += len(sentence.text) + 1
+        return [tuple(part) for part in parts]
+
+    @property
+    def links(self) -> list[str]:
+        """Titles of the articles that it links to, in order, none twice."""
+        return list(dict.fromkeys(title for title, _ in _LINK.findall(self.text)))
+
+
+class Corpus:
+    """The articles of a world: that of thing i is article i, and pages that tell namesakes apart follow.
+
+    Attributes:
+        world: what is true.
+        articles: all pages.
+        near: for each thing, the other things with a word of its name in theirs; of people, the last name.
+    """
+
+    def __init__(self, seed: int, size: int):
+        self.seed, self.size = seed, size
+        self.world = world = WikiWorld(seed, size)
+        bearers: dict[str, list[int]] = {}
+        for number, thing in enumerate(world.things):
+            bearers.setdefault(thing.name, []).append(number)
+        self._titles = [
+            thing.name if len(bearers[thing.name]) == 1 else f"{thing.name} ({thing.description})"
+            for thing in world.things
+        ]
+        by_alias: dict[str, list[int]] = {}
+        for number, thing in enumerate(world.things):
+            for alias in thing.aliases:
+                by_alias.setdefault(alias, []).append(number)
+        shared = {name: several for name, several in {**by_alias, **bearers}.items() if len(several) > 1}
+        dice = Dice(np.random.default_rng((seed, size, 1)))
+        self.articles = [self._write_article(number, dice) for number in range(size)]
+        self.articles += [self._write_disambiguation(name, several) for name, several in shared.items()]
+        pages = [(alias, several[0]) for alias, several in by_alias.items() if len(several) == 1]
+        pages += [(article.title, number) for number, article in enumerate(self.articles)]
+        self._pages = {normalise_title(name): number for name, number in pages}
+        self._words = [
+            frozenset(_WORD.findall(thing.name.rpartition(" ")[2] if thing.kind == "person" else thing.name))
+            for thing in world.things
+        ]
+
+    def title(self, number: int) -> str:
+        return self._titles[number]
+
+    def find(self, title: str) -> int | None:
+        """The number of the article with this title, or to which this name leads, in any case; None without one."""
+        return self._pages.get(normalise_title(title))
+
+    def redirects(self) -> dict[str, str]:
+        """Further names that lead to one article, each with its title."""
+        names = {alias for thing in self.world.things for alias in thing.aliases}
+        found = {name: self.find(name) for name in sorted(names)}
+        return {name: self.articles[n].title for name, n in found.items() if n is not None and n < self.size}
+
+    @cached_property
+    def links(self) -> list[tuple[int, ...]]:
+        """For each article the numbers of those that it links to."""
+        return [tuple(self._pages[normalise_title(title)] for title in article.links) for article in self.articles]
+
+    @cached_property
+    def linked_from(self) -> list[list[int]]:
+        """For each article the numbers of those that link to it, without pages that tell namesakes apart."""
+        before: list[list[int]] = [[] for _ in self.articles]
+        for number, links in enumerate(self.links[: self.size]):
+            for other in links:
+                before[other].append(number)
+        return before
+
+    @cached_property
+    def near(self) -> list[tuple[int, ...]]:
+        by_word: dict[str, list[int]] = {}
+        for number, words in enumerate(self._words):
+            for word in words:
+                if word.lower() not in _COMMON_WORDS:
+                    by_word.setdefault(word, []).append(number)
+        return [
+            tuple(sorted({other for word in words for other in by_word.get(word, ())} - {number}))
+            for number, words in enumerate(self._words)
+        ]
+
+    def search(self, query: str) -> list[int]:
+        """The numbers of the articles in which words of the query stand, the best first, by BM25."""
+        words = [word for word in split_words(query[:400]) if word in self._index.vocab_dict]
+        if not words:
+            return []
+        # Rounded, so that the order does not rest on the last bits of a float.
+        scores = np.round(self._index.get_scores(words).astype(np.float64), 4)
+        order = np.lexsort((np.arange(len(scores)), -scores))
+        return [number for number in order.tolist() if scores[number] > 0]
+
+    @cached_property
+    def _index(self):
+        try:
+            import bm25s
+        except ImportError:
+            raise MissingExtra("search in the made-up encyclopaedia", "web") from None
+        index = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
+        documents = [split_words(f"{page.title} {strip_links(page.text)}") for page in self.articles]
+        index.index(documents, show_progress=False)
+        return index
+
+    def _link(self, number: int) -> str:
+        title, name = self._titles[number], self.world.things[number].name
+        return f"[[{title}]]" if title == name else f"[[{title}|{name}]]"
+
+    def _write_value(self, relation: str, value: Value) -> str:
+        return self._link(value) if FORWARD[relation].is_link else name_of_value(self.world, relation, value)
+
+    def _write_article(self, number: int, dice: Dice) -> Article:
+        world = self.world
+        thing = world.things[number]
+        is_person = thing.kind == "person"
+        verb = "was" if is_person and "died" in thing.facts else "is"
+        article = "an" if thing.description[0] in "aeio" else "a"
+        also = f", also called {thing.aliases[0]}," if thing.aliases and not is_person else ""
+        sentences = [Sentence(f"{thing.name}{also} {verb} {article} {thing.description}.")]
+        pronoun = "It" if not is_person else "She" if thing.female else "He"
+
+        def state(wordings: Sequence[str], value: str) -> str:
+            subject = pronoun if dice.chance(0.6) else thing.name
+            return dice.one(wordings).format(S=subject, s=thing.name, o=value)
+
+        stated = [relation for relation in BY_KIND[thing.kind] if relation.name in thing.facts]
+        # Any order, but the same for all things of a kind at first, as encyclopaedias have it.
+        turn = dice.below(len(stated))
+        for relation in (*stated[turn:], *stated[:turn]):
+            value = self._write_value(relation.name, thing.facts[relation.name])
+            sentences.append(Sentence(state(relation.sentences, value), relation.name))
+        for listing in LISTED_AT.get(thing.kind, ()):
+            if members := world.having.get((listing.relation, number)):
+                *first, last = map(self._link, members)
+                wordings = listing.sentences
+                if not first:
+                    wordings = [f"T{listing.only[1:].format('{s}')} is {{o}}."]
+                value = f"{', '.join(first)} and {last}" if first else last
+                sentences.append(Sentence(state(wordings, value), listing.relation, listed=True))
+        return Article(self._titles[number], thing.kind, tuple(sentences))
+
+    def _write_disambiguation(self, name: str, several: Sequence[int]) -> Article:
+        sentences = [Sentence(f"{name} may be:")]
+        for number in several:
+            thing = self.world.things[number]
+            title = self._titles[number]
+            told = f", {thing.description}" if title == thing.name else ""
+            born = f", born {thing.facts['born'][0]}" if thing.kind == "person" else ""
+            sentences.append(Sentence(f"[[{title}]]{told}{born};"))
+        return Article(name, "disambiguation", tuple(sentences))
+
+
+def strip_links(text: str, titles: bool = False) -> str:
+    """The text as a reader sees it, without the marks of links; with ``titles``, each link as the title of its
+    article."""
+    return _LINK.sub(lambda found: found[1] if titles else found[2] or found[1], text)
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text in lower case, as the search counts them."""
+    return _WORD.findall(text.lower())
+
+
+def normalise_title(title: str) -> str:
+    """One spelling for all ways to write a title: normal form, case folded, single spaces, no marks of a link."""
+    title = unicodedata.normalize("NFKC", title).strip(" \t\r\n\"'`*[]").casefold().replace("_", " ")
+    return " ".join(title.split())
+
+
+@lru_cache(maxsize=128)
+def make_corpus(seed: int, size: int) -> Corpus:
+    """The corpus of a seed with so many articles, besides pages that tell namesakes apart."""
+    return Corpus(seed, size)

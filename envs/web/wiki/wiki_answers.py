@@ -1,0 +1,76 @@
+"""Judging a value that an agent wrote: a name with its further names, a date in the usual ways, a number."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from .corpus import Corpus, normalise_title
+from .world import MONTHS, Value
+
+_NOT_WORDS = re.compile(r"[^\w]+")
+_MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
+_DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)?(?: of)?[ -]({_MONTH})\.?,?[ -](\d{{3,4}})", re.IGNORECASE)
+_MONTH_FIRST = re.compile(rf"({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{3,4}})", re.IGNORECASE)
+_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+_NUMBER = re.compile(r"(?:(?:in|about) )?(\d{1,3}(?:[, ]\d{3})+|\d{1,9})(?: [a-z²]{1,12}){0,3}", re.IGNORECASE)
+_MOST = 200
+
+
+def read_date(text: str) -> tuple[int, int, int] | None:
+    """Read a date such as "12 March 1845", "March 12, 1845" or "1845-03-12"; None for anything else."""
+    text = text[:_MOST].strip().removeprefix("on ")
+    if found := _ISO.fullmatch(text):
+        return int(found[1]), int(found[2]), int(found[3])
+    if found := _DAY_FIRST.fullmatch(text):
+        day, month, year = found.groups()
+    elif found := _MONTH_FIRST.fullmatch(text):
+        month, day, year = found.groups()
+    else:
+        return None
+    return int(year), [name[:3].lower() for name in MONTHS].index(month[:3].lower()) + 1, int(day)
+
+
+def read_number(text: str) -> int | None:
+    """Read a whole number, perhaps with separators of thousands and a unit: "48,000 people"; None for anything else."""
+    found = _NUMBER.fullmatch(text[:_MOST].strip())
+    return int(re.sub(r"[, ]", "", found[1])) if found else None
+
+
+def read_names(text: str) -> str:
+    """One spelling of a name for all ways to write it: no case, no marks, no article."""
+    return " ".join(_NOT_WORDS.sub(" ", normalise_title(text[:_MOST])).split()).removeprefix("the ")
+
+
+def names_of(corpus: Corpus, number: int) -> frozenset[str]:
+    """What a thing may be called in an answer, as `read_names` spells it: its title, its name, alone and behind what it
+    is, and the further names that lead to it alone."""
+    thing = corpus.world.things[number]
+    names = {corpus.title(number), thing.name, f"{thing.description} {thing.name}"}
+    names |= {alias for alias in thing.aliases if corpus.find(alias) == number}
+    return frozenset(read_names(name) for name in names)
+
+
+@lru_cache(maxsize=128)
+def known_names(corpus: Corpus) -> frozenset[str]:
+    """What any thing of the encyclopaedia may be called, as `names_of` has it."""
+    return frozenset().union(*(names_of(corpus, number) for number in range(corpus.size)))
+
+
+def judge_value(corpus: Corpus, text: str, value: Value, is_thing: bool) -> bool | None:
+    """Compare what an agent wrote with a value.
+
+    Args:
+        corpus: of which things, if it is one.
+        text: one name, date or number.
+        value: the right one.
+        is_thing: whether it is the number of a thing.
+
+    Returns:
+        whether it is right; None where the text has not the form of such a value, or names nothing.
+    """
+    if is_thing:
+        written = read_names(text)
+        return written in names_of(corpus, value) if written in known_names(corpus) else None
+    read = read_date(text) if isinstance(value, tuple) else read_number(text)
+    return None if read is None else read == value

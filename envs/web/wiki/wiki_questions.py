@@ -1,0 +1,264 @@
+"""Questions about a made-up world with one answer each, and the articles in which it stands.
+
+A question is a logical form. Chains of facts lead from things that the question names to what it asks for; each fact
+stands in the article of the thing before it. `draw_question` returns one whose form denotes one answer in the whole
+world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ...code.programs.dice import Dice
+from .corpus import Corpus
+from .listings import LISTINGS
+from .logical_forms import Form, denote, write_noun
+from .wiki_relations import BY_KIND, FORWARD
+from .world import Value
+
+KINDS = ("bridge", "comparison", "intersection", "count", "arithmetic")
+# Draws before a question with fewer hops is taken; and questions among which that with fitting distractors is chosen.
+_TRIES, _CANDIDATES = 60, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact that the answer needs: it stands in the article of thing ``at``, as the value of a relation or, where
+    ``listed``, as the list of those that have it."""
+
+    at: int
+    relation: str
+    listed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WikiQuestion:
+    """A question.
+
+    Attributes:
+        kind: one of `KINDS`.
+        text: the question.
+        form: its logical form.
+        answer: the one thing or value that the form denotes.
+        relation: the relation whose value the answer is; "" for a thing, a count or a difference.
+        is_thing: whether the answer is the number of a thing.
+        facts: what the answer follows from, in an order in which they can be found.
+        named: the things that the question names, each with the name used.
+    """
+
+    kind: str
+    text: str
+    form: Form
+    answer: Value
+    relation: str
+    is_thing: bool
+    facts: tuple[Fact, ...]
+    named: tuple[tuple[int, str], ...]
+
+
+class DeadEnd(Exception):
+    """What was drawn makes no question."""
+
+
+class Drawing:
+    """One attempt at a question: the dice, and the things that it has named so far, each with its name."""
+
+    def __init__(self, corpus: Corpus, dice: Dice, ambiguity: int):
+        self.corpus, self.world, self.dice, self.ambiguity = corpus, corpus.world, dice, ambiguity
+        self.names: dict[int, str] = {}
+
+    def name_thing(self, number: int, first: bool) -> bool:
+        """Choose how the question calls a thing. The first one needs a name of the ambiguity asked for; False where it
+        has none."""
+        thing, corpus = self.world.things[number], self.corpus
+        is_shared = corpus.title(number) != thing.name
+        described = f"the {thing.description} {thing.name}"
+        plain = f"the {thing.name}" if " of " in thing.name else thing.name
+        if self.ambiguity == 2 and is_shared:
+            self.names[number] = described
+        elif self.ambiguity == 1 and not is_shared and (alias := self.find_alias(number)):
+            self.names[number] = alias
+        elif first and (self.ambiguity or is_shared):
+            return False
+        else:
+            self.names[number] = described if is_shared else plain
+        return True
+
+    def find_alias(self, number: int) -> str | None:
+        """Return a further name that leads to the article of this thing alone."""
+        aliases = self.world.things[number].aliases
+        return next((alias for alias in aliases if self.corpus.find(alias) == number), None)
+
+    def draw_chain(self, end: int, links: int, first: bool = True) -> tuple[Form, list[Fact]]:
+        """Walk backwards from a thing over so many facts to another, which gets a name.
+
+        Returns:
+            the form that denotes ``end``, and the facts in the order in which they lead to it.
+
+        Raises:
+            DeadEnd: the walk came to one, or the thing has no name of the ambiguity asked for and is the ``first`` to
+                be named.
+        """
+        facts: list[Fact] = []
+        seen = {end}
+        number = end
+        for _ in range(links):
+            steps = [fact for fact in self.list_steps_to(number) if fact.at not in seen]
+            if not steps:
+                raise DeadEnd
+            facts.insert(0, self.dice.one(steps))
+            number = facts[0].at
+            seen.add(number)
+        if not self.name_thing(number, first):
+            raise DeadEnd
+        form: Form = ("thing", number)
+        for fact in facts:
+            form = ("having" if fact.listed else "of", fact.relation, form)
+        return form, facts
+
+    def list_steps_to(self, number: int) -> list[Fact]:
+        """The facts in articles of other things that lead to this one alone."""
+        world, thing = self.world, self.world.things[number]
+        steps = [Fact(at, name) for name in LINKS_TO[thing.kind] for at in world.having.get((name, number), ())]
+        for name, value in thing.facts.items():
+            if name in LISTINGS and len(world.having[name, value]) == 1:
+                steps.append(Fact(value, name, True))
+        return steps
+
+    def draw_thing(self, kind: str = "", having: str = "") -> int:
+        """Draw a thing, perhaps of a kind. Raise `DeadEnd` where it has no value of the relation ``having``."""
+        numbers = self.world.of_kind(kind) if kind else range(len(self.world.things))
+        number = self.dice.one(numbers)
+        if having and having not in self.world.things[number].facts:
+            raise DeadEnd
+        return number
+
+    def finish(
+        self, kind: str, text: str, form: Form, relation: str, is_thing: bool, facts: list[Fact]
+    ) -> WikiQuestion | None:
+        """Return the question, unless it has not one answer, or names it."""
+        values = denote(self.world, form)
+        if len(values) != 1:
+            return None
+        (answer,) = values
+        # A comparison names its answer or asks for one of two phrases; other questions must not tell it.
+        if is_thing and kind != "comparison" and (answer in self.names or self.world.things[answer].name in text):
+            return None
+        named = tuple(self.names.items())
+        return WikiQuestion(kind, f"{text}?", form, answer, relation, is_thing, tuple(dict.fromkeys(facts)), named)
+
+
+def _draw_bridge(drawing: Drawing, hops: int) -> WikiQuestion | None:
+    end = drawing.draw_thing()
+    form, facts = drawing.draw_chain(end, hops - 1)
+    relation = FORWARD[drawing.dice.one(list(drawing.world.things[end].facts))]
+    text = relation.ask.format(write_noun(form, drawing.names))
+    if facts and facts[-1] == Fact(facts[-1].at, relation.name, True):
+        return None  # "the region of the only city in the region of X"
+    asked = "" if relation.is_link else relation.name
+    facts = [*facts, Fact(end, relation.name)]
+    return drawing.finish("bridge", text, ("of", relation.name, form), asked, relation.is_link, facts)
+
+
+def _draw_comparison(drawing: Drawing, hops: int) -> WikiQuestion | None:
+    relation = drawing.dice.one(_COMPARABLE)
+    ends = [drawing.draw_thing(relation.kind, relation.name) for _ in range(2)]
+    if len({drawing.world.things[end].name for end in ends}) < 2:
+        return None
+    chains = [drawing.draw_chain(end, hops - 1, first=not place) for place, end in enumerate(ends)]
+    (one, before), (other, after) = chains
+    text = relation.more.format(a=write_noun(one, drawing.names), b=write_noun(other, drawing.names))
+    facts = [*before, Fact(ends[0], relation.name), *after, Fact(ends[1], relation.name)]
+    return drawing.finish("comparison", text, ("more", relation.name, one, other), "", True, facts)
+
+
+def _draw_intersection(drawing: Drawing, hops: int) -> WikiQuestion | None:
+    world = drawing.world
+    kind, first, second = drawing.dice.one(_PAIRS)
+    both = drawing.draw_thing(kind, first)
+    if second not in world.things[both].facts:
+        return None
+    ends = [world.things[both].facts[name] for name in (first, second)]
+    if any(len(world.having[name, end]) < 2 for name, end in zip((first, second), ends)):
+        return None
+    chains = [drawing.draw_chain(ends[0], hops - 1), drawing.draw_chain(ends[1], 0, first=False)]
+    (one, before), (other, after) = chains
+    nouns = [write_noun(form, drawing.names) for form in (one, other)]
+    clauses = (LISTINGS[name].clause.format(noun) for name, noun in zip((first, second), nouns))
+    facts = [*before, Fact(ends[0], first, True), *after, Fact(ends[1], second, True)]
+    asked = ("both", ("having", first, one), ("having", second, other))
+    return drawing.finish("intersection", f"Which {kind} {' and '.join(clauses)}", asked, "", True, facts)
+
+
+def _draw_count(drawing: Drawing, hops: int) -> WikiQuestion | None:
+    listing = LISTINGS[drawing.dice.one(list(LISTINGS))]
+    end = drawing.draw_thing(FORWARD[listing.relation].value)
+    # Short lists are common; without this, most answers would be 2.
+    if len(drawing.world.having.get((listing.relation, end), ())) < drawing.dice.between(2, 6):
+        return None
+    form, facts = drawing.draw_chain(end, hops - 1)
+    text = listing.count.format(write_noun(form, drawing.names))
+    facts = [*facts, Fact(end, listing.relation, True)]
+    return drawing.finish("count", text, ("count", ("having", listing.relation, form)), "", False, facts)
+
+
+def _draw_arithmetic(drawing: Drawing, hops: int) -> WikiQuestion | None:
+    events, asked, facts = [], ["between"], []
+    for links, first in ((hops - 1, True), (0, False)):
+        relation = drawing.dice.one(_EVENTS)
+        end = drawing.draw_thing(relation.kind, relation.name)
+        form, before = drawing.draw_chain(end, links, first)
+        events.append(relation.event.format(write_noun(form, drawing.names)))
+        asked += [relation.name, form]
+        facts += [*before, Fact(end, relation.name)]
+    text = f"How many years lie between {events[0]} and {events[1]}, counting by calendar years alone"
+    return drawing.finish("arithmetic", text, tuple(asked), "", False, facts)
+
+
+LINKS_TO: dict[str, list[str]] = {kind: [r.name for r in FORWARD.values() if r.value == kind] for kind in BY_KIND}
+_EVENTS = [relation for relation in FORWARD.values() if relation.event]
+_COMPARABLE = [relation for relation in FORWARD.values() if relation.more]
+_PAIRS = [
+    (FORWARD[one].kind, one, other)
+    for one in LISTINGS
+    for other in LISTINGS
+    if one != other and FORWARD[one].kind == FORWARD[other].kind
+]
+_DRAW: dict[str, Callable[[Drawing, int], WikiQuestion | None]] = {
+    "bridge": _draw_bridge,
+    "comparison": _draw_comparison,
+    "intersection": _draw_intersection,
+    "count": _draw_count,
+    "arithmetic": _draw_arithmetic,
+}
+
+
+def draw_question(corpus: Corpus, dice: Dice, kind: str, hops: int, ambiguity: int, distractors: int) -> WikiQuestion:
+    """Draw a question.
+
+    Args:
+        corpus: what it is about.
+        dice: all randomness.
+        kind: one of `KINDS`.
+        hops: facts on the longest chain; where the corpus has no such question, fewer.
+        ambiguity: of the first thing named: 0, its title; 1, a name that leads to its article; 2, a name that it shares
+            with others, and what it is. Where there is none with such a name, a lower one.
+        distractors: of several questions, the one is chosen in which the number of articles near the first thing named
+            is closest to this number.
+    """
+    found: list[WikiQuestion] = []
+    for level in range(ambiguity, -1, -1):
+        for length in range(hops, 0, -1):
+            for _ in range(_TRIES * (4 if kind in ("comparison", "intersection") else 1)):
+                question = None
+                with suppress(DeadEnd):
+                    question = _DRAW[kind](Drawing(corpus, dice, level), length)
+                if question is not None:
+                    found.append(question)
+                    if len(found) == _CANDIDATES:
+                        break
+            if found:
+                return min(found, key=lambda q: abs(len(corpus.near[q.named[0][0]]) - distractors))
+    return draw_question(corpus, dice, "bridge", hops, ambiguity, distractors)

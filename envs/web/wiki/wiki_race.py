@@ -1,0 +1,221 @@
+"""palaestra/WikiRace-v0: from one article of a made-up encyclopaedia to another, by links alone."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ....rewards.answers import readings
+from ...code.programs.dice import Dice
+from ...game import Game, Transition
+from ...param_space import IntAxis, ParamSpace
+from ...registration import register
+from .corpus import Corpus, make_corpus
+from .wiki_commands import read_command
+from .wiki_reading import SIZE, check_worlds, count_articles, draw_world, world_key
+
+# Goals that are tried before a start less far away is taken.
+_TRIES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class RaceState:
+    """The corpus by seed and number of articles, the goal, the article that is open and its part, the number of the
+    moves of a shortest way at the start, and the turns beyond them."""
+
+    seed: int
+    articles: int
+    goal: int
+    at: int
+    part: int
+    distance: int
+    spare: int
+
+    @property
+    def corpus(self) -> Corpus:
+        return make_corpus(self.seed, self.articles)
+
+
+class WikiRace(Game):
+    """Go from one article of a made-up encyclopaedia to another, by links alone.
+
+    Description:
+        A world is drawn, and two articles of its encyclopaedia. The agent opens one article after the other, each of
+        which the one before links to. A fifth of the worlds is in the test split.
+
+    Parameters:
+        distance (2 to 6; open from 1 to 12): links on a shortest way; where a small encyclopaedia has no two articles
+            so far apart, the most among some that are drawn.
+        size (0 to 4; open from 0 to 7): the encyclopaedia has 40 * 2 ** size articles.
+        spare (12 to 2, harder downwards, on request 0 to 60): turns beyond the links on a shortest way.
+
+    Observation:
+        The goal, the title of the open article, and its text with links as ``[[title]]`` or ``[[title|text]]``, in
+        parts if it is long.
+
+    Actions:
+        ``open[title]`` for a link of the article, in whichever part it is, or the title alone; ``next[]`` for the next
+        part.
+
+    Reward:
+        1 for reaching the goal, 0 otherwise. The extras ``goal_distance`` and ``potentials`` tell how far away it is.
+        A player who follows random links reaches 0.29 of the easiest goals and none of the hardest; one who looks at
+        the articles behind all links, and takes that with most words of the goal's, 0.8 and 0.02.
+
+    Termination:
+        At the goal. Truncated after as many turns as a shortest way has links, and ``spare`` more. Anything that is no
+        link is an ``action_error`` and a turn. ``info["progress"]`` is the share of the distance that is covered.
+
+    Source:
+        The Wikipedia race (West and Leskovec, "Human wayfinding in information networks", 2012), on articles made here.
+
+    Args:
+        worlds: how many different encyclopaedias of each size there are.
+        **kwargs: as for every environment.
+    """
+
+    param_space = ParamSpace(
+        [
+            IntAxis("distance", 2, 6, limits=(1, 12)),
+            SIZE,
+            IntAxis("spare", 2, 12, harder="down", limits=(0, 60)),
+        ]
+    )
+    baselines: ClassVar = {
+        "random": (0.29, 0.08, 0.02, 0.0, 0.0),
+        "heuristic": (0.8, 0.39, 0.12, 0.03, 0.02),
+    }
+    answer_form = "program"
+    default_answer_format = "whole"
+    supplies = frozenset({"goal_distance", "potentials"})
+    keeps_states = True
+    max_observation = 8_192
+
+    def __init__(self, *, worlds: int = 20, **kwargs: Any):
+        self.worlds = check_worlds(worlds)
+        super().__init__(**kwargs)
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> RaceState:
+        dice = Dice(rng)
+        seed, size = draw_world(dice, self.worlds, self.split), count_articles(params["size"])
+        best: tuple[int, int, int] = (0, 0, 0)
+        for _ in range(_TRIES):
+            goal = dice.below(size)
+            distances = measure_distances(seed, size, goal)
+            furthest = min(params["distance"], max(distances.values()))
+            if furthest > best[0]:
+                best = furthest, goal, dice.one([page for page, far in distances.items() if far == furthest])
+            if furthest == params["distance"]:
+                break
+        distance, goal, start = best
+        return RaceState(seed, size, goal, start, 1, distance, params["spare"])
+
+    def turn_limit(self, state: RaceState) -> int:
+        return state.distance + state.spare
+
+    def content_of(self, episode: RaceState) -> str:
+        return repr(replace(episode, spare=0))
+
+    def split_key(self, episode: RaceState) -> str:
+        return world_key(episode.seed)
+
+    def observe(self, state: RaceState) -> str:
+        corpus = state.corpus
+        page, goal = corpus.articles[state.at], corpus.title(state.goal)
+        if state.at == state.goal:
+            return f"You reached {goal}."
+        parts = page.parts
+        more = f" (part {state.part} of {len(parts)}; next[] goes on)" if len(parts) > state.part else ""
+        text = " ".join(sentence.text for sentence in parts[state.part - 1])
+        return (
+            f"Go to the article {goal!r} by links alone: [[TITLE]] and [[TITLE|text]] are links, and open[TITLE] "
+            f"follows one.\n\n{page.title}{more}\n{text}"
+        )
+
+    def act(self, state: RaceState, action: str) -> Transition:
+        corpus = state.corpus
+        page = corpus.articles[state.at]
+        # A title alone is read as the command to open it.
+        command = read_command(action) or ("open", next(readings(action), ""))
+        if command[0] == "next":
+            if state.part < len(page.parts):
+                return self._move_to(replace(state, part=state.part + 1))
+            return self._refuse(state, "This is the last part of the article.")
+        number = corpus.find(re.sub(r"^\[*([^\[\]|]*).*", r"\1", command[1][:400], flags=re.DOTALL))
+        if number is None or number not in corpus.links[state.at]:
+            return self._refuse(
+                state, f"{page.title!r} has no link to {command[1][:60]!r}; write open[TITLE] for a link."
+            )
+        return self._move_to(replace(state, at=number, part=1))
+
+    def _move_to(self, state: RaceState) -> Transition:
+        won = state.at == state.goal
+        return Transition(state, done=won, success=won, progress=self.progress_of(state))
+
+    def _refuse(self, state: RaceState, error: str) -> Transition:
+        return Transition(state, progress=self.progress_of(state), action_error=error)
+
+    def progress_of(self, state: RaceState) -> float:
+        return max(0.0, 1.0 - self.distance_of(state) / state.distance)
+
+    def distance_of(self, state: RaceState) -> int:
+        """Links from the open article to the goal; one more than there are articles where none lead there."""
+        return measure_distances(state.seed, state.articles, state.goal).get(state.at, state.articles + 1)
+
+    def oracle(self, state: RaceState) -> str:
+        corpus = state.corpus
+        distances = measure_distances(state.seed, state.articles, state.goal)
+        nearest = min(corpus.links[state.at], key=lambda page: distances.get(page, state.articles + 1))
+        return f"open[{corpus.articles[nearest].title}]"
+
+    def random_action(self, episode: RaceState, rng: np.random.Generator) -> str:
+        """Follow a random link."""
+        links = episode.corpus.links[episode.at]
+        return f"open[{episode.corpus.articles[links[int(rng.integers(len(links)))]].title}]"
+
+    def heuristic_action(self, episode: RaceState) -> str:
+        """Follow the link to the goal if there is one, or else the link whose article has most words of the goal's."""
+        corpus = episode.corpus
+        goal = set(re.findall(r"\w+", corpus.articles[episode.goal].text))
+        links = corpus.links[episode.at]
+        best = max(
+            links,
+            key=lambda page: (page == episode.goal, len(goal & set(re.findall(r"\w+", corpus.articles[page].text)))),
+        )
+        return f"open[{corpus.articles[best].title}]"
+
+    def solver_cost(self, episode: RaceState) -> float:
+        """Articles that a breadth-first search from the goal has seen when it meets the start."""
+        distances = measure_distances(episode.seed, episode.articles, episode.goal)
+        return float(sum(far < episode.distance for far in distances.values()))
+
+    def measure_states(self, states: Sequence[RaceState], name: str) -> Any:
+        distances = [self.distance_of(state) for state in states]
+        if name == "potentials":
+            return [-far / states[0].distance for far in distances]
+        return distances if name == "goal_distance" else super().measure_states(states, name)
+
+
+@lru_cache(maxsize=512)
+def measure_distances(seed: int, articles: int, goal: int) -> dict[int, int]:
+    """For each article from which links lead to the goal, their smallest number, by breadth-first search from the
+    goal."""
+    linked_from = make_corpus(seed, articles).linked_from
+    distances = {goal: 0}
+    queue = deque([goal])
+    while queue:
+        page = queue.popleft()
+        for before in linked_from[page]:
+            if before not in distances:
+                distances[before] = distances[page] + 1
+                queue.append(before)
+    return distances
+
+
+register("palaestra/WikiRace-v0", f"{__name__}:WikiRace")

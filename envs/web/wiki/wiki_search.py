@@ -1,0 +1,252 @@
+"""palaestra/WikiSearch-v0: search a made-up encyclopaedia, open articles, and answer."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ....errors import InputError
+from ...game import Transition
+from ...param_space import IntAxis, ParamSpace
+from ...question import Question, Task
+from ...registration import register
+from ...tools.tool_question import MadeCall, Session, ToolQuestion, count_times
+from .corpus import Corpus
+from .wiki_commands import read_command
+from .wiki_reading import WikiReading, find_sentence
+from .wiki_tools import RESULTS, ArticleOpener, ArticleSearch
+
+SPARE = IntAxis("spare", 0, 8, harder="down", limits=(0, 40))
+_COMMANDS = "search[WORDS], open[TITLE], next[] or answer[TEXT]"
+
+Call = tuple[str, str, int]
+"""The name of a tool, its argument, and the part asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleHunt(Session):
+    """The state of an episode, with the titles of the articles in which the facts of the answer stand."""
+
+    needed: tuple[str, ...] = ()
+
+
+class WikiSearch(ToolQuestion):
+    """Answer a question on a made-up world by searching its encyclopaedia.
+
+    Description:
+        The question is one of `WikiReading` (or of another family with an encyclopaedia, ``of``), without its
+        sentences: the agent searches the articles by words, opens them by their titles, follows their links, and
+        answers. What the encyclopaedia says is made up, so that only reading it helps; a fifth of the worlds is in the
+        test split.
+
+    Parameters:
+        kind (bridge, comparison, intersection, count, arithmetic): the value of the last thing of a chain of facts;
+            which of two things has more or was first; which thing meets two conditions; how many things are on a list;
+            years between two events.
+        hops (1 to 4; open from 1 to 6): facts on the longest chain; where a small world has no such question, fewer.
+        size (0 to 4; open from 0 to 7): the encyclopaedia has 40 * 2 ** size articles, besides pages that tell
+            namesakes apart.
+        distractors (0 to 3; open from 0 to 10): how many other articles have a word of the name that the question
+            mentions first, as near as the world has it.
+        ambiguity (0 to 2): the question names the first thing by its title; by a further name that leads to its
+            article; or by a name that others share, with what it is.
+        spare (8 to 0, harder downwards, on request up to 40): calls beyond those of the scripted solver, which searches
+            for the names in the question and opens each article that it needs.
+
+    Observation:
+        The question and the commands; then the output of the last call, and the calls left. Results are five titles
+        with a sentence each; articles have links as ``[[title]]`` or ``[[title|text]]``.
+
+    Actions:
+        One command: ``search[words]``, ``open[title]``, ``next[]`` for the next results or the next part of the
+        article, or ``answer[text]``. They are also read as ``<answer>text</answer>``, which rewards of the answer's
+        text look for, ``<search>words</search>``, ``search("words")``, "Search: words", or a ``<tool_call>`` in JSON;
+        the last one in the reply counts.
+
+    Reward:
+        That of the family for the answer, and 0 for calls. ``info["progress"]``, and the extras ``milestones``,
+        ``achieved`` and ``potentials``, count the articles opened in which the facts stand.
+
+    Termination:
+        After the answer. Truncated two turns after as many turns as there are calls. A call that fails is an
+        ``action_error`` and one of the calls; so is what is no command.
+
+    Source:
+        Search agents as in Search-R1 (arXiv 2503.09516) and ReAct (arXiv 2210.03629), whose commands these are; BM25 by
+        bm25s (arXiv 2407.03618).
+
+    Args:
+        of: the id of a question about an encyclopaedia: WikiReading or MaskedReading.
+        of_kwargs: arguments for it, such as ``{"worlds": 1000}``.
+        answer_format: how the answer is read; the family's own way where None.
+        **kwargs: as for every environment; the axes are those of ``of``, and spare.
+
+    Raises:
+        InputError: ``of`` is no such question, or an argument does not fit.
+    """
+
+    param_space = ParamSpace([*WikiReading.param_space.axes, SPARE])
+    strips_marks = True
+    supplies = frozenset(
+        {"milestones", "achieved", "potentials", "gold_documents", "retrieved_documents", "atom_scores"}
+    )
+
+    def __init__(
+        self,
+        *,
+        of: str = "palaestra/WikiReading-v0",
+        of_kwargs: Mapping[str, Any] | None = None,
+        answer_format: str | None = None,
+        **kwargs: Any,
+    ):
+        tools = [ArticleSearch(), ArticleOpener()]
+        super().__init__(of=of, of_kwargs=of_kwargs, tools=tools, answer_format=answer_format, **kwargs)
+
+    def choose_space(self, inner: Question) -> ParamSpace:
+        if not hasattr(inner, "corpus_of"):
+            raise InputError(f"`of` must be the id of a question about an encyclopaedia; {self.of} has none.")
+        return ParamSpace([*inner.param_space.axes, SPARE])
+
+    def corpus_of(self, task: Task) -> Corpus:
+        """Return the encyclopaedia that a task is about."""
+        inner: Any = self.inner
+        return inner.corpus_of(task)
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> ArticleHunt:
+        task = self.inner.generate(rng, {name: value for name, value in params.items() if name != "spare"})
+        corpus = self.corpus_of(task)
+        needed = tuple(dict.fromkeys(corpus.title(fact.at) for fact in task.data.facts))
+        return ArticleHunt(task, len(self.plan(task)) + params["spare"], needed=needed)
+
+    def plan(self, task: Task) -> list[Call]:
+        """The calls of the scripted solver: a search for each name in the question when its article is needed, and each
+        part of an article in which a fact stands, after those before it."""
+        corpus = self.corpus_of(task)
+        names = dict(task.data.named)
+        calls: list[Call] = []
+        for fact in task.data.facts:
+            if fact.at in names:
+                calls.append(("search", names[fact.at], 1))
+            sentence = corpus.articles[fact.at].sentences[find_sentence(corpus, fact)]
+            parts = corpus.articles[fact.at].parts
+            last = next(place for place, part in enumerate(parts, start=1) if sentence in part)
+            calls += [("open", corpus.title(fact.at), part) for part in range(1, last + 1)]
+        return list(dict.fromkeys(calls))
+
+    def ask(self, task: Task) -> str:
+        """The question without the sentences, which stand before a blank line."""
+        return task.prompt.partition("\n\n")[2]
+
+    def explain(self, calls: int) -> str:
+        return (
+            "\nAn encyclopaedia has what you need to know. Write one command in a reply; the first three may be used "
+            f"{count_times(calls)} in all.\nsearch[WORDS]: show the {RESULTS} articles that fit the words best\n"
+            "open[TITLE]: show an article; [[TITLE]] and [[TITLE|text]] in it are links to others\n"
+            "next[]: show the next part of the article, or the next results\n"
+            "answer[TEXT] or <answer>TEXT</answer>: answer the question, which ends the episode"
+        )
+
+    def tell_left(self, calls: int) -> str:
+        return f"{calls} {'call is' if calls == 1 else 'calls are'} left before the answer."
+
+    def act(self, state: Session, action: str) -> Transition:
+        command = read_command(action)
+        if command is None:
+            error = f"This is no command; write {_COMMANDS}."
+        elif command[0] == "answer":
+            return self.judge_answer(state, command[1])
+        elif command[0] == "next":
+            if state.made and state.made[-1].name in ("search", "open"):
+                last = dict(state.made[-1].arguments)
+                part = int(last.pop("part")) + 1
+                return super().act(state, f"{state.made[-1].name}[{' '.join(last.values())}, part {part}]")
+            error = "Nothing is open that could go on; search or open first."
+        else:
+            # The command alone, since a reply may hold several.
+            return super().act(state, f"{command[0]}[{command[1]}]")
+        # It takes a call, so that the calls left are never more than the turns; the error alone is shown.
+        after = replace(state, calls=max(state.calls - 1, 0), output="")
+        return Transition(after, progress=self.progress_of(state), action_error=error)
+
+    def progress_of(self, state: Session) -> float:
+        assert isinstance(state, ArticleHunt)
+        return len(self._found(state)) / (len(state.needed) + 1)
+
+    def oracle(self, state: ArticleHunt) -> str:
+        made = {(call.name, *dict(call.arguments).values()) for call in state.made}
+        for name, argument, part in self.plan(state.task):
+            if state.calls and (name, argument, str(part)) not in made:
+                return (
+                    "next[]"
+                    if part > 1 and self._shows(state, argument, part - 1)
+                    else write_call(name, argument, part)
+                )
+        return f"answer[{self.inner.oracle(state.task)}]"
+
+    def random_action(self, episode: ArticleHunt, rng: np.random.Generator) -> str:
+        """Return a call about a random article, or a random answer of the form asked for."""
+        corpus = self.corpus_of(episode.task)
+        title = corpus.title(int(rng.integers(corpus.size)))
+        if not episode.calls or rng.random() < 0.2:
+            return f"answer[{self.inner.random_action(episode.task, rng)}]"
+        return write_call(("search", "open")[int(rng.integers(2))], title, 1)
+
+    def measure_states(self, states: Sequence[Any], name: str) -> Any:
+        last = states[-1]
+        if name == "gold_documents":
+            return list(last.needed)
+        if name == "milestones":
+            return [len(self._found(last)), len(last.needed)]
+        if name == "achieved":
+            found = [self._found(state) for state in states]
+            return [[title for title in after if title not in before] for before, after in itertools.pairwise(found)]
+        if name == "potentials":
+            return [self.progress_of(state) for state in states]
+        if name == "retrieved_documents":
+            return [self._retrieve(last, call) for call in last.made]
+        if name == "atom_scores":
+            return self._score_calls(last)
+        return super().measure_states(states, name)
+
+    def _found(self, state: ArticleHunt) -> list[str]:
+        """The needed articles that were opened, in the order in which they are needed."""
+        opened = {title for call in state.made if call.name == "open" for title in self._retrieve(state, call)}
+        return [title for title in state.needed if title in opened]
+
+    def _retrieve(self, state: ArticleHunt, call: MadeCall) -> list[str]:
+        """The titles of the articles that a call brought."""
+        if call.failed:
+            return []
+        corpus, arguments = self.corpus_of(state.task), dict(call.arguments)
+        if call.name == "search":
+            end = int(arguments["part"]) * RESULTS
+            return [corpus.articles[n].title for n in corpus.search(arguments["query"])[end - RESULTS : end]]
+        number = corpus.find(arguments["title"])
+        return [] if number is None else [corpus.articles[number].title]
+
+    def _score_calls(self, state: ArticleHunt) -> list[float]:
+        """For each call 1 if it brought a needed article, or a link to it in results, that none before had; else 0."""
+        seen: set[tuple[str, str]] = set()
+        scores = []
+        for call in state.made:
+            new = {(call.name, title) for title in self._retrieve(state, call) if title in state.needed} - seen
+            seen |= new
+            scores.append(1.0 if new else 0.0)
+        return scores
+
+    def _shows(self, state: Session, title: str, part: int) -> bool:
+        """Whether the last call opened this part of an article."""
+        last = state.made[-1] if state.made else None
+        return last is not None and last.name == "open" and dict(last.arguments) == {"title": title, "part": str(part)}
+
+
+def write_call(name: str, argument: str, part: int = 1) -> str:
+    """Write a command as the prompt shows it."""
+    return f"{name}[{argument}]" if part == 1 else f"{name}[{argument}, part {part}]"
+
+
+register("palaestra/WikiSearch-v0", f"{__name__}:WikiSearch")

@@ -1,0 +1,99 @@
+"""Tools for the encyclopaedia of a question: search its articles by words, and open one by its title.
+
+They work on what ``corpus_of(task)`` of a family returns; other questions have none. An output has at most about 1,000
+characters; what does not fit is the next part.
+"""
+
+from __future__ import annotations
+
+from ...question import Question, Task
+from ...tools.tool import TOOLS, Arguments, Tool, ToolResult
+from .corpus import Corpus, Sentence, split_words, strip_links
+from .wiki_commands import read_command, split_part
+
+# Results that are shown at a time, and characters of each.
+RESULTS, _SNIPPET = 5, 110
+
+
+class EncyclopaediaTool(Tool):
+    """Base of tools that work on the encyclopaedia of the question. A subclass names its ``argument`` and implements
+    `look`."""
+
+    priority = 2
+    deed = "use tools"
+    form = "a command"
+    argument: str
+
+    def parse(self, action: str) -> Arguments | None:
+        command = read_command(action)
+        if command is None or command[0] != self.name:
+            return None
+        value, part = split_part(command[1])
+        return {self.argument: value[:400], "part": str(part)}
+
+    def refuse(self, arguments: Arguments) -> str | None:
+        return None if arguments[self.argument].strip() else f"{self.name}[] needs a {self.argument} in the brackets."
+
+    def run(self, arguments: Arguments, question: Question, task: Task) -> ToolResult:
+        find = getattr(question, "corpus_of", None)
+        if find is None:
+            return ToolResult(failed=True, error="This question has no encyclopaedia.")
+        return self.look(find(task), arguments[self.argument], int(arguments["part"]))
+
+    def look(self, corpus: Corpus, text: str, part: int) -> ToolResult:
+        """Make the call."""
+        raise NotImplementedError(f"{type(self).__name__} must implement look(corpus, text, part).")
+
+
+@TOOLS.register("search")
+class ArticleSearch(EncyclopaediaTool):
+    """Searches articles by words, with BM25."""
+
+    name = "search"
+    usage = f"write search[WORDS], and the {RESULTS} best articles of the encyclopaedia come back"
+    argument = "query"
+
+    def look(self, corpus: Corpus, text: str, part: int) -> ToolResult:
+        numbers = corpus.search(text)
+        shown = numbers[(part - 1) * RESULTS : part * RESULTS]
+        if not shown:
+            if part > 1:
+                return ToolResult(failed=True, error="There are no further results.")
+            return ToolResult(failed=True, error=f"No article has a word of {text[:60]!r}; try other words.")
+        words = set(split_words(text))
+        lines = [
+            f"{place}. {corpus.articles[number].title}: {_choose_snippet(corpus.articles[number].sentences, words)}"
+            for place, number in enumerate(shown, start=(part - 1) * RESULTS + 1)
+        ]
+        more = len(numbers) - part * RESULTS
+        return ToolResult("\n".join(lines) + (f"\n({more} more; next[] shows them)" if more > 0 else ""))
+
+
+@TOOLS.register("open")
+class ArticleOpener(EncyclopaediaTool):
+    """Opens an article by its title, or by another name that leads to it."""
+
+    name = "open"
+    usage = "write open[TITLE], and the article comes back, in parts if it is long"
+    argument = "title"
+
+    def look(self, corpus: Corpus, text: str, part: int) -> ToolResult:
+        number = corpus.find(text)
+        if number is None:
+            near = ", ".join(corpus.articles[other].title for other in corpus.search(text)[:3])
+            error = f"There is no article {text[:60]!r}" + (f"; near: {near}." if near else "; search for it.")
+            return ToolResult(failed=True, error=error)
+        page = corpus.articles[number]
+        parts = page.parts
+        if part > len(parts):
+            return ToolResult(failed=True, error=f"The article {page.title!r} has no part {part}.")
+        of = f" (part {part} of {len(parts)}; next[] goes on)" if len(parts) > part else ""
+        text = " ".join(sentence.text for sentence in parts[part - 1])
+        return ToolResult(f"{page.title}{of}\n{text}")
+
+
+def _choose_snippet(sentences: tuple[Sentence, ...], words: set[str]) -> str:
+    """The sentence with the most of the words, cut to a line."""
+    texts = [strip_links(sentence.text) for sentence in sentences]
+    best = max(texts, key=lambda text: len(words & set(split_words(text))))
+    return best if len(best) <= _SNIPPET else best[: _SNIPPET - 3] + "..."
