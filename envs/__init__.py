@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..rewards.design.program_values import RUNNERS
-from . import code, datasets, gameable, games, grids, induction, ladders, math, mixture, puzzles, sql, transforms
+from . import code, datasets, gameable, games, grids, induction, ladders, math, mixture, puzzles, sql, transforms, web
 from .game import Game, Transition
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from .question import Question, Task
@@ -37,6 +37,7 @@ __all__ = [
     "register",
     "sql",
     "transforms",
+    "web",
 ]
 
 RUNNERS.add("sandbox", f"{__name__}.sandbox.reward_programs:judge_in_sandbox")

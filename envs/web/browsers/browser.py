@@ -70,8 +70,13 @@ class Browser:
     scrolled: int = field(init=False, default=0)
     sent: bool = field(init=False, default=False)
     history: list[tuple[str, bool]] = field(init=False, default_factory=list)
-    # The address that paths are relative to.
+    # The address that paths are relative to, and whether there are pictures.
     origin: ClassVar[str] = "http://site.invalid"
+    has_pictures: ClassVar[bool] = False
+
+    @classmethod
+    def check(cls) -> None:
+        """Raise InputError or MissingExtra where the browser cannot be started."""
 
     # Implemented by browsers. Each leaves `page`, `path`, `edits` and `sent` as they are afterwards.
 
@@ -101,6 +106,14 @@ class Browser:
 
     def restore(self, tab: Tab) -> None:
         """Bring back what `tab` returned."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """Forget all cookies, for another visitor."""
+        raise NotImplementedError
+
+    def picture(self) -> Any:
+        """What is visible, uint8[height, width, 3]."""
         raise NotImplementedError
 
     def close(self) -> None:

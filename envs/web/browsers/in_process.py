@@ -5,16 +5,16 @@ Nothing is sent over a network, no script runs and no style applies. A page is p
 
 from __future__ import annotations
 
-import functools
 import io
 from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from .accessibility import Control, Page, Value
+from .accessibility import Control, Value
 from .browser import Browser, BrowserFailure, Tab
 from .forms import Sending, form_of, resolve
 from .observations import value_of
+from .page_cache import parse_page
 
 MOST_REDIRECTS = 10
 _ENVIRON: dict[str, Any] = {
@@ -23,8 +23,6 @@ _ENVIRON: dict[str, Any] = {
     **{"wsgi.errors": io.StringIO(), "wsgi.multithread": False, "wsgi.multiprocess": False, "wsgi.run_once": False},
 }
 
-parse_page = functools.lru_cache(maxsize=512)(Page)
-
 
 class InProcessBrowser(Browser):
     """See the module."""
@@ -32,6 +30,9 @@ class InProcessBrowser(Browser):
     def __init__(self, site: Any):
         super().__init__(site)
         self._jar: dict[str, str] = {}
+
+    def forget(self) -> None:
+        self._jar = {}
 
     def load(self, path: str) -> None:
         self._fetch(Sending("GET", self.origin + path))

@@ -11,6 +11,9 @@ from html import escape
 from ....errors import shorten
 from .accessibility import LONGEST, MOST_OPTIONS, Control, Edits, Line, Page, Value
 
+# Lines shown at once.
+WINDOW = 60
+
 
 def quote(text: str) -> str:
     """Text of a page in quotation marks, on one line, at most `LONGEST` characters of it."""
@@ -98,9 +101,9 @@ def _line_of_html(line: Line, edits: Edits) -> str:
 OBSERVATIONS: dict[str, Callable[[Page, Edits], list[str]]] = {"tree": describe_tree, "html": describe_html}
 
 
-def show_window(lines: list[str], first: int, most: int) -> str:
-    """``most`` lines from ``first`` on, and which ones they are where there are others."""
-    shown = "\n".join(lines[first : first + most])
-    if len(lines) <= most:
+def show_window(lines: list[str], first: int) -> str:
+    """`WINDOW` lines from ``first`` on, and which ones they are where there are others."""
+    shown = "\n".join(lines[first : first + WINDOW])
+    if len(lines) <= WINDOW:
         return shown
-    return f"{shown}\n(lines {first + 1} to {min(first + most, len(lines))} of {len(lines)}; scroll down, scroll up)"
+    return f"{shown}\n(lines {first + 1} to {min(first + WINDOW, len(lines))} of {len(lines)}; scroll down, scroll up)"
