@@ -100,9 +100,11 @@ class WebTaskEnv(Game):
         self.backend, self.observation = backend, observation
         self._browser = BROWSERS[backend]
         self._browser.check()
+        if not self._browser.has_pictures:
+            if kwargs.get("render_mode") == "rgb_array":
+                raise InputError(f"the backend {backend!r} makes no pictures; use backend='chromium'.")
+            self.metadata = {**self.metadata, "render_modes": ["ansi"]}
         super().__init__(**kwargs)
-        if self.render_mode == "rgb_array" and not self._browser.has_pictures:
-            raise InputError(f"the backend {backend!r} makes no pictures; use backend='chromium'.")
         self._open: tuple[WebState, Site, Browser] | None = None
 
     # Drawing a task.

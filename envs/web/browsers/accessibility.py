@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import lxml.html
+from lxml import etree
 
 from ....errors import shorten
 
@@ -111,8 +111,9 @@ class Page:
 
     def __post_init__(self) -> None:
         # The parser takes neither a declaration of an encoding in text nor an empty document.
-        text = self.html.replace("\0", "\ufffd")
-        self.root = lxml.html.document_fromstring(text.encode("utf-8", "replace") or b"<p>", parser=_parser())
+        text = self.html.replace("\0", "\ufffd").encode("utf-8", "replace")
+        root = etree.fromstring(text, etree.HTMLParser(encoding="utf-8", no_network=True)) if text.strip() else None
+        self.root = etree.Element("html") if root is None else root
         self._labels: dict[str, str] | None = None
         self._places = {element: place for place, element in enumerate(self.root.iter(*CONTROLS))}
         self.lines: list[Line] = []
@@ -304,11 +305,3 @@ def _in_disabled_group(element: Any) -> bool:
                 return True
     return False
 
-
-_PARSERS: list[Any] = []
-
-
-def _parser() -> Any:
-    if not _PARSERS:
-        _PARSERS.append(lxml.html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False))
-    return _PARSERS[0]

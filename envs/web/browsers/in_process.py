@@ -16,7 +16,11 @@ from .forms import Sending, form_of, resolve
 from .observations import value_of
 from .page_cache import parse_page
 
-MOST_REDIRECTS = 10
+MOST_REDIRECTS, MOST_ANSWERS = 10, 2_000
+Answer = tuple[int, list[tuple[str, str]], bytes]
+"""Status, headers and content."""
+# Answers to GET by kind and state of the site, address and cookies, the oldest first.
+_ANSWERS: dict[tuple[Any, ...], Answer] = {}
 _ENVIRON: dict[str, Any] = {
     **{"SERVER_NAME": "site.invalid", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1", "SCRIPT_NAME": ""},
     **{"HTTP_HOST": "site.invalid", "REMOTE_ADDR": "127.0.0.1", "wsgi.version": (1, 0), "wsgi.url_scheme": "http"},
@@ -71,7 +75,10 @@ class InProcessBrowser(Browser):
     def _fetch(self, sending: Sending) -> None:
         """Get or send, and follow redirects as browsers do: by GET, but for 307 and 308."""
         for _ in range(MOST_REDIRECTS):
-            status, headers, content = self._call(sending)
+            status, headers, content = self._get(sending) if sending.method == "GET" else self._call(sending)
+            for name, value in headers:
+                if name.lower() == "set-cookie":
+                    self._keep_cookie(value)
             location = next((value for name, value in headers if name.lower() == "location"), None)
             if not 300 <= status < 400 or location is None:
                 break
@@ -85,7 +92,21 @@ class InProcessBrowser(Browser):
         self.sent, self.edits = sending.method == "POST", {}
         self.page = parse_page(content.decode("utf-8", "replace"))
 
-    def _call(self, sending: Sending) -> tuple[int, list[tuple[str, str]], bytes]:
+    def _get(self, sending: Sending) -> Answer:
+        """Call the site, unless it was asked for the same in the same state, by whichever browser. Only an answer that
+        leaves the site as it was is kept."""
+        state = self.site.state()
+        key = type(self.site), state, sending.url, self.cookies()
+        answer = _ANSWERS.get(key)
+        if answer is None:
+            answer = self._call(sending)
+            if self.site.state() is state:
+                while len(_ANSWERS) >= MOST_ANSWERS:
+                    _ANSWERS.pop(next(iter(_ANSWERS)), None)
+                _ANSWERS[key] = answer
+        return answer
+
+    def _call(self, sending: Sending) -> Answer:
         url, body = urlsplit(sending.url), sending.body.encode()
         environ = {
             **_ENVIRON,
@@ -105,9 +126,6 @@ class InProcessBrowser(Browser):
         except Exception as error:
             raise BrowserFailure(f"the site fails: {type(error).__name__}: {error}") from error
         status, headers = started[-1]
-        for name, value in headers:
-            if name.lower() == "set-cookie":
-                self._keep_cookie(value)
         return int(status[:3]), headers, content
 
     def _keep_cookie(self, header: str) -> None:

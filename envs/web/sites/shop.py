@@ -23,12 +23,13 @@ SORTS = {
     "price-down": ("Price, highest first", "price DESC, name"),
     "stars": ("Rating, best first", "stars DESC, name"),
 }
-# Products as lists show them: the lowest price and the mean rating, in tenths.
-_LISTED = """
-    SELECT p.id, p.name, p.brand, p.category, v.price, r.stars, coalesce(r.number, 0) AS number FROM products p
-    JOIN (SELECT product, min(price) AS price FROM variants GROUP BY product) v ON v.product = p.id
-    LEFT JOIN (SELECT product, round(avg(stars), 1) AS stars, count(*) AS number FROM reviews GROUP BY product) r
-    ON r.product = p.id
+# Products as lists show them: with the lowest price, the mean rating and the number of reviews.
+_LISTED = "SELECT p.* FROM products p"
+# Run after every change of reviews or variants.
+SUMMARISE = """
+    UPDATE products SET price = (SELECT min(price) FROM variants WHERE product = products.id),
+    stars = (SELECT round(avg(stars), 1) FROM reviews WHERE product = products.id),
+    number = (SELECT count(*) FROM reviews WHERE product = products.id)
 """
 _CART = """
     SELECT c.variant, c.quantity, v.size, v.colour, v.price, v.stock, p.id AS product, p.name, c.quantity * v.price AS sum
@@ -46,13 +47,18 @@ class Shop(Site):
 
     name = "shop"
     schema = """
-        CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT, brand TEXT, category TEXT, description TEXT);
+        CREATE TABLE products (
+            id INTEGER PRIMARY KEY, name TEXT, brand TEXT, category TEXT, description TEXT,
+            price INTEGER, stars REAL, number INTEGER
+        );
         CREATE TABLE variants (
             id INTEGER PRIMARY KEY, product INTEGER, size TEXT, colour TEXT, price INTEGER, stock INTEGER
         );
         CREATE TABLE reviews (
             id INTEGER PRIMARY KEY, product INTEGER, author TEXT, stars INTEGER, title TEXT, body TEXT
         );
+        CREATE INDEX variants_of ON variants (product);
+        CREATE INDEX reviews_of ON reviews (product);
         CREATE TABLE account (id INTEGER PRIMARY KEY, name TEXT, street TEXT, city TEXT, postcode TEXT, phone TEXT);
         CREATE TABLE orders (
             id INTEGER PRIMARY KEY, placed TEXT, status TEXT,
@@ -81,6 +87,7 @@ class Shop(Site):
     @classmethod
     def fill(cls, database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
         fill_shop(database, size, rng)
+        database.execute(SUMMARISE)
 
     def surroundings(self) -> dict[str, Any]:
         (number,) = self.database.execute("SELECT coalesce(sum(quantity), 0) FROM cart").fetchone()
@@ -109,14 +116,14 @@ class Shop(Site):
             values.append(wanted["colour"])
         highest = read_number(request.args.get("highest"), 1, 100_000, 0)
         if highest:
-            conditions.append("v.price <= ?")
+            conditions.append("p.price <= ?")
             values.append(highest * 100)
         least = read_number(request.args.get("stars"), 1, 5, 0)
         if least:
-            conditions.append("r.stars >= ?")
+            conditions.append("p.stars >= ?")
             values.append(least)
         where = " AND ".join(conditions)
-        (number,) = self.one(f"SELECT count(*) FROM ({_LISTED} WHERE {where})", *values)
+        (number,) = self.one(f"SELECT count(*) FROM products p WHERE {where}", *values)
         pages = max(1, -(-number // PER_PAGE))
         page = min(read_number(request.args.get("page"), 1, 10_000, 1), pages)
         order = SORTS.get(wanted["sort"], SORTS["name"])[1]
@@ -132,16 +139,15 @@ class Shop(Site):
         return self._show_product(request, product)
 
     def _show_product(self, request: Request, product: int, status: int = 200, **context: Any) -> Response:
-        found = self.one(f"{_LISTED} WHERE p.id = ?", product)
+        found = self.one("SELECT * FROM products WHERE id = ?", product)
         variants = self.query("SELECT * FROM variants WHERE product = ? ORDER BY id", product)
-        (description,) = self.one("SELECT description FROM products WHERE id = ?", product)
         reviews = self.query("SELECT * FROM reviews WHERE product = ? ORDER BY id DESC LIMIT 2", product)
         saved = bool(self.query("SELECT 1 FROM wishlist WHERE product = ?", product))
         options = {
             "sizes": list(dict.fromkeys(row["size"] for row in variants if row["size"])),
             "colours": list(dict.fromkeys(row["colour"] for row in variants)),
         }
-        shown = {"variants": variants, "description": description, "reviews": reviews, "saved": saved, **options}
+        shown = {"variants": variants, "reviews": reviews, "saved": saved, **options}
         chosen = {"errors": {}, "form": {"quantity": "1", "size": "", "colour": ""}} | context
         return self.page(request, "product.html", status, product=found, **shown, **chosen)
 
@@ -174,6 +180,7 @@ class Shop(Site):
         (author,) = self.one("SELECT name FROM account")
         review = (product, author, stars, form["title"], form["body"])
         self.query("INSERT INTO reviews (product, author, stars, title, body) VALUES (?, ?, ?, ?, ?)", *review)
+        self.query(f"{SUMMARISE} WHERE id = ?", product)
         return self.redirect(f"/product/{product}", "Thank you for your review.")
 
     @route("/wishlist", "GET", "POST")

@@ -78,7 +78,7 @@ def fill_shop(database: sqlite3.Connection, size: int, rng: np.random.Generator)
             stars = 1 + min(4, ((draw[11] >> 3 * place) % 8 + draw[8] % 4) // 2)
             title = (PRAISE if stars > 3 else BLAME)[(draw[3] + place) % 6]
             reviews.append((number, PEOPLE[1 + (draw[1] + place) % 6], stars, title, BODIES[(draw[2] + place) % 6]))
-    database.executemany("INSERT INTO products VALUES (?, ?, ?, ?, ?)", products)
+    database.executemany("INSERT INTO products VALUES (?, ?, ?, ?, ?, NULL, NULL, NULL)", products)
     database.executemany("INSERT INTO variants (product, size, colour, price, stock) VALUES (?, ?, ?, ?, ?)", variants)
     database.executemany("INSERT INTO reviews (product, author, stars, title, body) VALUES (?, ?, ?, ?, ?)", reviews)
     home = rng.integers(0, 6, 3).tolist()
@@ -97,18 +97,20 @@ def _fill_orders(
     statuses = [STATUSES[place % len(STATUSES)] for place in rng.permutation(count).tolist()]
     order_of = rng.permutation(len(variants)).tolist()
     used: set[int] = set()
+    orders, lines = [], []
     number, day = 1000 + int(rng.integers(1, 900)), TODAY - timedelta(days=12 * count)
     for status in statuses:
         number += int(rng.integers(1, 30))
         day += timedelta(days=int(rng.integers(2, 12)))
         shipping = list(SHIPPING)[int(rng.integers(3))]
-        lines = []
-        while order_of and len(lines) < 1 + number % 3:
+        part: list[tuple[int, int, int, int]] = []
+        while order_of and len(part) < 1 + number % 3:
             index = order_of.pop()
             if variants[index][0] not in used:
                 used.add(variants[index][0])
-                lines.append((number, index + 1, 1 + index % 3, variants[index][3]))
-        total = sum(quantity * price for _, _, quantity, price in lines) + SHIPPING[shipping]
-        order = (number, day.isoformat(), status, *address, shipping, total)
-        database.execute("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", order)
-        database.executemany('INSERT INTO lines ("order", variant, quantity, price) VALUES (?, ?, ?, ?)', lines)
+                part.append((number, index + 1, 1 + index % 3, variants[index][3]))
+        total = sum(quantity * price for _, _, quantity, price in part) + SHIPPING[shipping]
+        orders.append((number, day.isoformat(), status, *address, shipping, total))
+        lines += part
+    database.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", orders)
+    database.executemany('INSERT INTO lines ("order", variant, quantity, price) VALUES (?, ?, ?, ?)', lines)

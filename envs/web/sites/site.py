@@ -190,13 +190,20 @@ def generate(site: str, size: int, seed: int) -> bytes:
     kind = SITES[site]
     database = connect()
     try:
-        database.executescript("PRAGMA page_size = 1024;" + kind.schema)
+        database.deserialize(_make_tables(kind))
         database.execute("BEGIN")
         kind.fill(database, size, np.random.default_rng((seed, size)))
         database.execute("COMMIT")
         return database.serialize()
     finally:
         database.close()
+
+
+@functools.cache
+def _make_tables(kind: type[Site]) -> bytes:
+    database = connect()
+    database.executescript("PRAGMA page_size = 1024;" + kind.schema)
+    return database.serialize()
 
 
 def read_number(text: str | None, low: int, high: int, default: int) -> int:

@@ -13,7 +13,6 @@ from .template import Goal, Slots, WebTemplate, add_template
 from .walk import Walk
 
 HOME = "Corner Goods"
-_RATED = "SELECT product, round(avg(stars), 1) AS stars FROM reviews GROUP BY product"
 
 
 def pick(rng: np.random.Generator, values: Any) -> Any:
@@ -139,29 +138,16 @@ class FilterTemplate(WebTemplate):
 
 def matching(database: sqlite3.Connection, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
     """The products that meet conditions, the cheapest first."""
-    where, values = ["p.category = ?"], [conditions["category"]]
-    if "brand" in conditions:
-        where.append("p.brand = ?")
-        values.append(conditions["brand"])
-    if "colour" in conditions:
-        where.append("p.id IN (SELECT product FROM variants WHERE colour = ?)")
-        values.append(conditions["colour"])
-    if "stars" in conditions:
-        where.append("r.stars >= ?")
-        values.append(conditions["stars"])
-    if "highest" in conditions:
-        where.append("v.price <= ?")
-        values.append(100 * conditions["highest"])
-    sql = f"""
-        SELECT p.id, p.name, min(v.price) AS price FROM products p JOIN variants v ON v.product = p.id
-        LEFT JOIN ({_RATED}) r ON r.product = p.id WHERE {" AND ".join(where)} GROUP BY p.id
-    """
-    if "highest" in conditions or "colour" in conditions:
-        # The lowest price of a product is that of any of its variants, as lists show it.
-        sql = sql.replace(
-            "JOIN variants v", "JOIN (SELECT product, min(price) AS price FROM variants GROUP BY product) v"
-        )
-    return database.execute(f"{sql} ORDER BY price, p.name", values).fetchall()
+    clauses = {
+        "category": "category = ?",
+        "brand": "brand = ?",
+        "colour": "id IN (SELECT product FROM variants WHERE colour = ?)",
+        "stars": "stars >= ?",
+        "highest": "price <= 100 * ?",
+    }
+    where = " AND ".join(clauses[name] for name in conditions)
+    sql = f"SELECT id, name, price FROM products WHERE {where} ORDER BY price, name"
+    return database.execute(sql, tuple(conditions.values())).fetchall()
 
 
 def describe_conditions(conditions: Mapping[str, Any]) -> str:
@@ -218,9 +204,7 @@ class CompareProducts(WebTemplate):
     site, name, intent = "shop", "compare-products", "compare"
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        rows = database.execute(
-            "SELECT p.id, p.name, min(v.price) AS price FROM products p JOIN variants v ON v.product = p.id GROUP BY p.id"
-        ).fetchall()
+        rows = database.execute("SELECT id, name, price FROM products ORDER BY id").fetchall()
         chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"] + 1].tolist()]
         if len({row["price"] for row in chosen}) < len(chosen):
             return None
@@ -231,10 +215,8 @@ class CompareProducts(WebTemplate):
         return f"Which of these has the lowest price: {names}? Answer with its name."
 
     def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        def price(product: int) -> int:
-            return database.execute("SELECT min(price) FROM variants WHERE product = ?", (product,)).fetchone()[0]
-
-        best = min(slots["products"], key=lambda product: price(product[0]))
+        prices = dict(database.execute("SELECT id, price FROM products").fetchall())
+        best = min(slots["products"], key=lambda product: prices[product[0]])
         return Goal(best[1], pages=tuple(f"/product/{product}" for product, _ in slots["products"]))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:

@@ -139,7 +139,9 @@ def start_of(task: WebTask) -> Start:
 
 def judged_rows(site: str, database: sqlite3.Connection) -> dict[str, Counter[tuple[Any, ...]]]:
     """The rows on which tasks are judged, with how often there are equal ones."""
-    return {name: Counter(map(tuple, database.execute(sql))) for name, sql in SITES[site].judged.items()}
+    cursor = database.cursor()
+    cursor.row_factory = None
+    return {name: Counter(cursor.execute(sql)) for name, sql in SITES[site].judged.items()}
 
 
 def differences(start: Start, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> tuple[Rows, Rows]:
