@@ -18,7 +18,7 @@ from ....errors import shorten
 from ....registry import Registry
 from .accessibility import Control, Page, Value
 from .commands import Command
-from .forms import Sending, controls_of, default_button, find_option, form_of, resolve, send_form
+from .forms import Sending, controls_of, default_button, find_option, find_value, form_of, resolve, send_form
 from .observations import value_of
 
 # Pages that `back` can return to.
@@ -232,6 +232,11 @@ class Browser:
     def _submit(self, form: Any, button: Control | None, key: Control | None) -> str | None:
         if form.get("target") not in (None, "", "_self"):
             return "The form opens a new window, which cannot be done here."
+        source = {} if button is None else button.element.attrib
+        if form.get("novalidate") is None and source.get("formnovalidate") is None:
+            wrong = next((one for one in controls_of(self.page, form) if not self._is_valid(one)), None)
+            if wrong is not None:
+                return f"Control [{wrong.number}] has no valid value, so that the form is not sent."
         try:
             sending = send_form(self.page, form, button, self.edits, self.origin + self.path)
         except ValueError:
@@ -240,6 +245,18 @@ class Browser:
             return f"The form goes to {shorten(sending.url, 80)!r}, which is no page of this site."
         self._leave(lambda: self.send(sending, form, button, key))
         return None
+
+    def _is_valid(self, control: Control) -> bool:
+        """Whether the value of a control meets ``required``, ``min`` and ``max``."""
+        value, element = value_of(control, self.edits), control.element
+        if element.get("required") is not None and not control.disabled and control.role not in ("radio", "button"):
+            chosen = value if not isinstance(value, tuple) else any(find_value(control, place) for place in value)
+            if not chosen:
+                return False
+        if control.kind == "number" and value:
+            low, high = (float(element.get(name) or default) for name, default in (("min", "-inf"), ("max", "inf")))
+            return low <= float(str(value)) <= high
+        return True
 
     def _fill(self, control: Control, text: str) -> str | None:
         if control.role not in ("textbox", "searchbox", "spinbutton"):

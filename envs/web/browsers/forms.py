@@ -79,7 +79,7 @@ def entries_of(page: Page, form: Any, button: Control | None, edits: Edits) -> I
         elif isinstance(value, tuple):
             for place, option in enumerate(element.iter("option")):
                 if place in value and option.get("disabled") is None:
-                    yield name, option.get("value", " ".join((option.text or "").split()))
+                    yield name, find_value(control, place)
         else:
             yield name, str(value)
 
@@ -120,3 +120,9 @@ def find_option(control: Control, text: str) -> int | None:
             return place
     values = (str(option.get("value", "")).casefold() for option in control.element.iter("option"))
     return next((place for place, value in enumerate(values) if value == wanted), None)
+
+
+def find_value(control: Control, place: int) -> str:
+    """The value of an option of a list."""
+    option = list(control.element.iter("option"))[place]
+    return option.get("value", " ".join((option.text or "").split()))
