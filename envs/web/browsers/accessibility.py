@@ -35,7 +35,7 @@ _LANDMARKS = {
 }
 # These count with a name only.
 _NAMED = frozenset({"region", "form", "group"})
-_SKIPPED = frozenset({"head", "script", "style", "template", "noscript", "svg", "legend", "iframe", "object"})
+_SKIPPED = frozenset({"head", "script", "style", "template", "svg", "legend", "iframe", "object"})
 _BLOCKS = frozenset(
     ["address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure"]
     + ["hr", "li", "ol", "p", "pre", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul", "br", "html", "center"]

@@ -120,11 +120,11 @@ class ChromiumBrowser(Browser):
                 self._tab.evaluate(_FOCUS, control.place)
                 self._tab.keyboard.press(key)
             else:
-                self._click(control)
+                self._aim(control)
         response = navigation.value
         return response is not None and response.request.method == "POST"
 
-    def _click(self, control: Control) -> None:
+    def _aim(self, control: Control) -> None:
         place = self._tab.evaluate(_AIM, control.place)
         if place is not None:
             self._tab.mouse.click(*place)
@@ -143,12 +143,12 @@ class ChromiumBrowser(Browser):
 
     def change(self, control: Control, value: Value) -> None:
         if isinstance(value, bool):
-            self._do(self._click, control)
+            self._do(self._aim, control)
         else:
             self._do(self._tab.evaluate, _WRITE, [(control.place, value)])
 
     def reset(self, button: Control, controls: list[Control]) -> None:
-        self._do(self._click, button)
+        self._do(self._aim, button)
 
     def cookies(self) -> tuple[tuple[str, str], ...]:
         return self._cookies
@@ -191,7 +191,8 @@ def _open_tab(running: ChromiumEngine, secret: str) -> Any:
     context = running.chromium.new_context(
         viewport={"width": 1024, "height": 768},
         extra_http_headers={HEADER: secret},
-        service_workers="block",
+        # As in the browser within the process: what pages do, they do without script.
+        java_script_enabled=False,
         accept_downloads=False,
     )
     context.set_default_timeout(SECONDS * 1e3)
