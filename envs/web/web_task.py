@@ -7,7 +7,6 @@ where they are in that state, and otherwise restores them.
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import math
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from ..splits import split_of
 
 if TYPE_CHECKING:
     from .browsers.browser import Browser, Tab
-    from .sites.site import Site
+    from .sites.site import WebSite
     from .tasks.template import WebTask
 
 # Contents of a site of each size; and draws before a task is given up.
@@ -105,7 +104,9 @@ class WebTaskEnv(Game):
                 raise InputError(f"the backend {backend!r} makes no pictures; use backend='chromium'.")
             self.metadata = {**self.metadata, "render_modes": ["ansi"]}
         super().__init__(**kwargs)
-        self._open: tuple[WebState, Site, Browser] | None = None
+        self._open: tuple[WebState, WebSite, Browser] | None = None
+        # A task, what was done before the solver's present plan for it, and that plan.
+        self._detour: tuple[Any, tuple[str, ...], tuple[str, ...]] = (None, (), ())
 
     # Drawing a task.
 
@@ -136,7 +137,7 @@ class WebTaskEnv(Game):
         self._open = (state, site, browser)
         return state
 
-    def _make(self, content: bytes) -> tuple[Site, Browser]:
+    def _make(self, content: bytes) -> tuple[WebSite, Browser]:
         """A site in this state with a browser; those that are open where there are any."""
         from .sites.site import SITES
 
@@ -148,7 +149,7 @@ class WebTaskEnv(Game):
         browser.forget()
         return site, browser
 
-    def _resume(self, state: WebState) -> tuple[Site, Browser]:
+    def _resume(self, state: WebState) -> tuple[WebSite, Browser]:
         """The site and the browser in this state."""
         if self._open is not None and self._open[0] is state:
             return self._open[1:]
@@ -237,10 +238,19 @@ class WebTaskEnv(Game):
     # Solving.
 
     def plan(self, state: WebState) -> tuple[str, ...]:
-        """The actions of the scripted solver from this state to the end of the episode."""
-        from .tasks.plan import plan_from
+        """The actions of the scripted solver from this state to the end of the episode: the rest of its plan while
+        nothing else was done; else a new plan, which does not undo what was done wrong."""
+        from .tasks.plan import plan_from, plan_from_start
 
-        return plan_from(state.task, state.database, state.tab, state.actions)
+        if state.task != self._detour[0]:
+            self._detour = (state.task, (), plan_from_start(state.task))
+        for _, past, plan in (self._detour, (state.task, (), plan_from_start(state.task))):
+            if state.actions[: len(past)] == past:
+                since = state.actions[len(past) :]
+                if since == plan[: len(since)]:
+                    return plan[len(since) :]
+        self._detour = (state.task, state.actions, plan_from(state.task, state.database, state.tab))
+        return self._detour[2]
 
     def oracle(self, state: WebState) -> str:
         return self.plan(state)[0]

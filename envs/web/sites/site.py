@@ -1,9 +1,9 @@
-"""`Site`: a WSGI application over an SQLite database in memory, and the registry `SITES`.
+"""`WebSite`: a WSGI application over an SQLite database in memory, and the registry `SITES`.
 
 A site states its schema, fills the database from a seed and a size, and serves pages, which work without script, from
-templates. Its whole state is the database, so that `Site.state` and `Site.restore` are snapshots; all that a visitor has
-is cookies. `Site.rows` is the part of the database on which tasks are judged. A new site is a subclass, its templates
-in ``templates/NAME`` and a name in `SITES`.
+templates. Its whole state is the database, so that `WebSite.state` and `WebSite.restore` are snapshots; all that a
+visitor has is cookies. `WebSite.rows` is the part of the database on which tasks are judged. A new site is a subclass,
+its templates in ``templates/NAME`` and a name in `SITES`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def templates() -> jinja2.Environment:
     return made
 
 
-class Site:
+class WebSite:
     """Base of sites. A subclass has the class variables below, `fill`, and methods with `route`.
 
     Attributes:
@@ -200,7 +200,7 @@ def generate(site: str, size: int, seed: int) -> bytes:
 
 
 @functools.cache
-def _make_tables(kind: type[Site]) -> bytes:
+def _make_tables(kind: type[WebSite]) -> bytes:
     database = connect()
     database.executescript("PRAGMA page_size = 1024;" + kind.schema)
     return database.serialize()
@@ -237,4 +237,4 @@ def _serve_asset(path: str) -> Response:
     return Response(style, content_type="text/css; charset=utf-8", headers={"Cache-Control": "max-age=3600"})
 
 
-SITES: Registry[type[Site]] = Registry("site", group="palaestra.sites", modules=["palaestra.envs.web.sites"])
+SITES: Registry[type[WebSite]] = Registry("site", group="palaestra.sites", modules=["palaestra.envs.web.sites"])
