@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 import jinja2
 import numpy as np
+from markupsafe import Markup
 from werkzeug.exceptions import BadRequest, HTTPException, NotFound
 from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
@@ -53,9 +54,18 @@ def templates() -> jinja2.Environment:
     )
     made.filters["money"] = lambda cents: f"{cents // 100}.{cents % 100:02d}"
     # Values of a choice that are their own labels, and those of a mapping to tuples that begin with a label.
-    made.filters["zipped"] = lambda values: [(value, value) for value in values]
-    made.filters["labels"] = lambda choices: [(value, label) for value, (label, *_) in choices.items()]
+    made.filters["zipped"] = lambda values: tuple((value, value) for value in values)
+    made.filters["labels"] = lambda choices: tuple((value, label) for value, (label, *_) in choices.items())
+    made.filters["as_options"] = render_options
     return made
+
+
+@functools.lru_cache(maxsize=2_000)
+def render_options(options: tuple[tuple[Any, str], ...], chosen: Any) -> Markup:
+    """The options of a list, of which one may be chosen; most lists are the same on many pages."""
+    line = Markup('<option value="{}"{}>{}</option>')
+    marks = (Markup(" selected") if str(value) == str(chosen) else "" for value, _ in options)
+    return Markup("").join(line.format(value, mark, text) for (value, text), mark in zip(options, marks, strict=True))
 
 
 class WebSite:
