@@ -111,7 +111,7 @@ class WebTaskEnv(Game):
     # Drawing a task.
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> WebState:
-        from .sites.site import connect, generate
+        from .sites.site import connect, generate, release
         from .tasks.template import WebTask, start_of, templates_of
 
         size, choices = params[self.size_axis], templates_of(self.site, params["intent"])
@@ -121,10 +121,9 @@ class WebTaskEnv(Game):
             task = WebTask(self.site, size, seed, template.name, ())
             if self.split != "all" and split_of(task.origin) != self.split:
                 continue
-            database = connect()
-            database.deserialize(generate(self.site, size, seed))
+            database = connect(generate(self.site, size, seed))
             slots = template.draw(rng, database, params)
-            database.close()
+            release(database)
             if slots is not None:
                 break
         else:
@@ -190,11 +189,11 @@ class WebTaskEnv(Game):
     def act(self, state: WebState, action: str) -> Transition:
         from .browsers.browser import BrowserFailure
         from .browsers.commands import read_command
-        from .tasks.template import judged_rows, milestones, reached_by_rows, start_of
+        from .tasks.template import judged_rows, reached_by_rows, start_of
 
         command = read_command(action)
         start = start_of(state.task)
-        number = len(milestones(start))
+        number = len(start.milestones)
         if isinstance(command, str):
             return Transition(state, progress=_progress(state, number), action_error=command)
         if command.verb == "answer":
@@ -213,25 +212,24 @@ class WebTaskEnv(Game):
         if content is not state.database:
             seen = {one for one in reached if one[0] == "page"}
             reached = frozenset(
-                seen | (reached_by_rows(start, judged_rows(self.site, site.database)) & set(milestones(start)))
+                seen | (reached_by_rows(start, judged_rows(self.site, site.database)) & set(start.milestones))
             )
         page = ("page", tab.path.partition("?")[0])
-        if page not in reached and page in milestones(start):
+        if page not in reached and page in start.milestones:
             reached = reached | {page}
         after = WebState(state.task, content, tab, (*state.actions, str(command)), reached)
         self._open = (after, site, browser)
         return Transition(after, progress=_progress(after, number))
 
     def _judge(self, state: WebState, answer: str) -> Transition:
-        from .sites.site import connect
-        from .tasks.template import judge, judged_rows, milestones, start_of
+        from .sites.site import connect, release
+        from .tasks.template import judge, judged_rows, start_of
 
-        start, database = start_of(state.task), connect()
-        database.deserialize(state.database)
+        start, database = start_of(state.task), connect(state.database)
         rows = judged_rows(self.site, database)
-        database.close()
+        release(database)
         success, why = judge(start, rows, answer)
-        progress = 1.0 if success else _progress(state, len(milestones(start)))
+        progress = 1.0 if success else _progress(state, len(start.milestones))
         over = replace(state, answer=answer)
         return Transition(over, done=True, success=success, progress=progress, feedback=why)
 
@@ -270,12 +268,12 @@ class WebTaskEnv(Game):
 
     def measure_states(self, states: Sequence[Footprint], name: str) -> Any:
         from .tasks.plan import plan_from_start
-        from .tasks.template import milestones, start_of
+        from .tasks.template import start_of
 
         task = states[0].task
         match name:
             case "milestones":
-                return [states[-1].reached, len(milestones(start_of(task)))]
+                return [states[-1].reached, len(start_of(task).milestones)]
             case "solution_steps":
                 return list(plan_from_start(task))
         return None

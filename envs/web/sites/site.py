@@ -98,7 +98,7 @@ class WebSite:
         raise NotImplementedError(f"{cls.__name__} must implement fill(database, size, rng).")
 
     def __init__(self, state: bytes):
-        self.database = connect()
+        self.database = connect(state)
         # The thread of a server and the one that takes snapshots.
         self.lock = threading.Lock()
         self.restore(state)
@@ -118,7 +118,10 @@ class WebSite:
         return self._state
 
     def close(self) -> None:
-        self.database.close()
+        """Give the database back; the site answers nothing more."""
+        with self.lock:
+            release(self.database)
+            del self.database
 
     # Answering requests.
 
@@ -187,8 +190,30 @@ class WebSite:
         return found[0]
 
 
-def connect() -> sqlite3.Connection:
-    """An empty database in memory, whose rows can be read by column."""
+_idle: list[sqlite3.Connection] = []
+MOST_IDLE = 16
+
+
+def connect(content: bytes) -> sqlite3.Connection:
+    """A database in memory with this content, whose rows can be read by column. Connections are kept by `release` for
+    others, as opening one takes longer than most pages."""
+    try:
+        database = _idle.pop()
+    except IndexError:
+        database = _open_database()
+    database.deserialize(content)
+    return database
+
+
+def release(database: sqlite3.Connection) -> None:
+    """Give a connection back that is in no transaction."""
+    if len(_idle) < MOST_IDLE and not database.in_transaction:
+        _idle.append(database)
+    else:
+        database.close()
+
+
+def _open_database() -> sqlite3.Connection:
     database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     database.row_factory = sqlite3.Row
     return database
@@ -198,20 +223,19 @@ def connect() -> sqlite3.Connection:
 def generate(site: str, size: int, seed: int) -> bytes:
     """The database of a site at its start, as bytes."""
     kind = SITES[site]
-    database = connect()
+    database = connect(_make_tables(kind))
     try:
-        database.deserialize(_make_tables(kind))
         database.execute("BEGIN")
         kind.fill(database, size, np.random.default_rng((seed, size)))
         database.execute("COMMIT")
         return database.serialize()
     finally:
-        database.close()
+        release(database)
 
 
 @functools.cache
 def _make_tables(kind: type[WebSite]) -> bytes:
-    database = connect()
+    database = _open_database()
     database.executescript("PRAGMA page_size = 1024;" + kind.schema)
     return database.serialize()
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ....registry import Registry
 from ....rewards import verify
-from ..sites.site import SITES, connect, generate
+from ..sites.site import SITES, connect, generate, release
 from .walk import Walk
 
 Slots = Mapping[str, Any]
@@ -112,12 +112,13 @@ def templates_of(site: str, intent: str) -> tuple[WebTemplate, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TaskStart:
-    """The beginning of a task: the database, its rows that are judged, the goal, and the task in words."""
+    """The beginning of a task: the database, its rows that are judged, the goal, the task in words, and the `milestones`."""
 
     database: bytes
     rows: Mapping[str, Counter[tuple[Any, ...]]]
     goal: Goal
     instruction: str
+    milestones: tuple[tuple[str, ...], ...]
 
 
 @functools.lru_cache(maxsize=512)
@@ -125,16 +126,17 @@ def start_of(task: WebTask) -> TaskStart:
     """The beginning of a task."""
     template, slots = TEMPLATES[f"{task.site}/{task.template}"], dict(task.slots)
     content = generate(task.site, task.size, task.seed)
-    database = connect()
+    database = connect(content)
     try:
-        database.deserialize(content)
+        before = database.total_changes
         template.prepare(database, slots)
-        if database.total_changes:
+        if database.total_changes != before:
             content = database.serialize()
         goal = template.goal(database, slots)
-        return TaskStart(content, judged_rows(task.site, database), goal, template.ask(slots))
+        rows = judged_rows(task.site, database)
+        return TaskStart(content, rows, goal, template.ask(slots), milestones(goal))
     finally:
-        database.close()
+        release(database)
 
 
 def judged_rows(site: str, database: sqlite3.Connection) -> dict[str, Counter[tuple[Any, ...]]]:
@@ -178,9 +180,8 @@ def _is_right(goal: Goal, answer: str) -> bool:
     return verify(goal.kind, text, goal.answer).success
 
 
-def milestones(start: TaskStart) -> tuple[tuple[str, ...], ...]:
+def milestones(goal: Goal) -> tuple[tuple[str, ...], ...]:
     """What has to be reached on the way: ("page", path), ("removed", name, row) and ("added", name, row)."""
-    goal = start.goal
     rows = [("removed", goal.removed), ("added", goal.added)]
     changes = [(kind, name, repr(row)) for kind, some in rows for name, each in some.items() for row in each]
     return (*(("page", path) for path in goal.pages), *changes)

@@ -16,7 +16,7 @@ import numpy as np
 import palaestra
 import pytest
 from palaestra.envs.web.browsers.chromium_engine import VARIABLE, engine
-from palaestra.envs.web.sites.site import connect
+from palaestra.envs.web.sites.site import connect, release
 from palaestra.envs.web.tasks.template import judged_rows
 from palaestra.errors import InputError
 
@@ -40,10 +40,9 @@ def pair() -> Any:
 
 
 def rows(state: Any) -> Any:
-    database = connect()
-    database.deserialize(state.database)
+    database = connect(state.database)
     found = judged_rows("shop", database)
-    database.close()
+    release(database)
     return found
 
 
