@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -142,7 +143,11 @@ class WebTaskEnv(Game):
 
         if self._open is None:
             site = SITES[self.site](content)
-            return site, self._browser(site)
+            browser = self._browser(site)
+            # In place of `close`, where nobody calls it.
+            self._letting_go = weakref.finalize(self, browser.let_go)
+            self._letting_go.atexit = False
+            return site, browser
         _, site, browser = self._open
         site.restore(content)
         browser.forget()
@@ -288,6 +293,7 @@ class WebTaskEnv(Game):
         if self._open is not None:
             _, site, browser = self._open
             self._open = None
+            self._letting_go.detach()
             browser.close()
             site.close()
 
@@ -297,7 +303,7 @@ class WebTaskEnv(Game):
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy of an environment opens a site and a browser of its own."""
-        return {**self.__dict__, "_open": None}
+        return {name: value for name, value in self.__dict__.items() if name != "_letting_go"} | {"_open": None}
 
 
 def _progress(state: WebState, number: int) -> float:

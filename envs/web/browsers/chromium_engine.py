@@ -65,7 +65,6 @@ class ChromiumEngine:
         self._tasks: queue.SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], Future[Any]] | None]
         self._tasks = queue.SimpleQueue()
         self._server = make_server("127.0.0.1", 0, self._serve, threaded=True, request_handler=_Handler)
-        self._server.daemon_threads = True
         self.origin = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         self._thread = threading.Thread(target=self._work, args=(find_chromium(),), daemon=True)
@@ -94,20 +93,27 @@ class ChromiumEngine:
             )
         except Exception as error:
             failure = error
-        while (task := self._tasks.get()) is not None:
-            deed, arguments, future = task
-            try:
-                if failure is not None:
-                    raise failure
-                future.set_result(deed(*arguments))
-            except BaseException as error:
-                future.set_exception(error)
-            # What is done with is not kept while waiting for the next.
-            del task, deed, arguments, future
+        while self._work_once(failure):
+            pass
         if failure is None:
             self.chromium.close()
         if playwright is not None:
             playwright.stop()
+
+    def _work_once(self, failure: Exception | None) -> bool:
+        """Do the next task; False where there is none to come. A function of its own, as Playwright looks at the
+        frames of its callers: those of one that goes on would keep what is done with."""
+        task = self._tasks.get()
+        if task is None:
+            return False
+        deed, arguments, future = task
+        try:
+            if failure is not None:
+                raise failure
+            future.set_result(deed(*arguments))
+        except BaseException as error:
+            future.set_exception(error)
+        return True
 
     def call(self, deed: Callable[..., Any], *arguments: Any) -> Any:
         """Do something in the thread of Chromium, and wait for its result."""
