@@ -112,6 +112,7 @@ class WebTaskEnv(Game):
     # Drawing a task.
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> WebState:
+        from .browsers.browser import BrowserFailure
         from .sites.site import connect, generate, release
         from .tasks.template import WebTask, start_of, templates_of
 
@@ -131,8 +132,14 @@ class WebTaskEnv(Game):
             raise InputError(f"{type(self).__name__} with {params} has no task in {MOST_DRAWS} draws.")
         task = replace(task, slots=tuple(sorted(slots.items())))
         content = start_of(task).database
-        site, browser = self._make(content)
-        browser.open("/")
+        try:
+            site, browser = self._make(content)
+            browser.open("/")
+        except BrowserFailure:
+            # A browser that was lost in the episode before; if it is not that, the second try raises.
+            self._drop()
+            site, browser = self._make(content)
+            browser.open("/")
         state = WebState(task, content, browser.tab())
         self._open = (state, site, browser)
         return state

@@ -67,9 +67,15 @@ class ChromiumEngine:
         self._server = make_server("127.0.0.1", 0, self._serve, threaded=True, request_handler=_Handler)
         self.origin = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        self._started = threading.Event()
         self._thread = threading.Thread(target=self._work, args=(find_chromium(),), daemon=True)
         self._thread.start()
         atexit.register(self.stop)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether Chromium has ended, or did not start."""
+        return self._started.is_set() and not (hasattr(self, "chromium") and self.chromium.is_connected())
 
     def _serve(self, environ: Any, start_response: Any) -> Any:
         secret = environ.get(f"HTTP_{HEADER.upper().replace('-', '_')}", "")
@@ -93,9 +99,10 @@ class ChromiumEngine:
             )
         except Exception as error:
             failure = error
+        self._started.set()
         while self._work_once(failure):
             pass
-        if failure is None:
+        if failure is None and self.chromium.is_connected():
             self.chromium.close()
         if playwright is not None:
             playwright.stop()
@@ -141,7 +148,10 @@ _engines: dict[int, ChromiumEngine] = {}
 def engine() -> ChromiumEngine:
     """The engine of this process, which is started first if there is none; after a fork the child has its own."""
     with _STARTING:
-        if os.getpid() not in _engines:
+        running = _engines.get(os.getpid())
+        if running is None or running.is_lost:
+            if running is not None:
+                running.stop()
             _engines.clear()
             _engines[os.getpid()] = ChromiumEngine()
         return _engines[os.getpid()]

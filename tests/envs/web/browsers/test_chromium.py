@@ -115,6 +115,12 @@ def test_a_lost_browser_is_no_fault_of_the_agent(pair: Any):
     assert (reward, terminated, info["reward_valid"]) == (0.0, False, False)
     assert "failed" in info["action_error"]
     assert real.step("click [4]")[4]["reward_valid"] is True
+    lost = engine()
+    lost.call(lost.chromium.close)
+    assert real.step("click [4]")[4]["reward_valid"] is False
+    real.reset(seed=0)
+    assert real.step("click [4]")[4]["reward_valid"] is True
+    assert engine() is not lost
 
 
 def test_a_process_that_ends_without_closing_leaves_no_process_and_no_port():
