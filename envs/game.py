@@ -119,9 +119,14 @@ class Game(TaskEnv):
         raise NotImplementedError(f"{type(self).__name__} must implement act(state, action) -> Transition.")
 
     def measure_states(self, states: Sequence[Any], name: str) -> Any:
-        """Compute one of the names in ``supplies`` from the states 0 to K that an episode has passed; None where it is
-        not known. Only called where ``keeps_states`` is True."""
+        """Compute one of the names in ``supplies`` from the states 0 to K that an episode has passed, each as
+        `trace_of` returns it; None where it is not known. Only called where ``keeps_states`` is True."""
         return None
+
+    def trace_of(self, state: Any) -> Any:
+        """Return what `measure_states` receives of a state: all of it, unless a family whose states are large keeps
+        less."""
+        return state
 
     def turn_limit(self, state: Any) -> int:
         """Number of turns after which the episode is truncated, given its start state; ``max_turns`` unless
@@ -134,7 +139,7 @@ class Game(TaskEnv):
         self._limit = self.turn_limit(self._state)
         self._progress = 0.0
         self._completion = []
-        self._states = [self._state] if self.keeps_states else []
+        self._states = [self.trace_of(self._state)] if self.keeps_states else []
         return self.observe(self._state) + self._request, self.task_info((self._completion, self._states, 0))
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -145,7 +150,7 @@ class Game(TaskEnv):
         self._turn += 1
         self._completion.append(self._progress)
         if self.keeps_states:
-            self._states.append(result.state)
+            self._states.append(self.trace_of(result.state))
         truncated = not result.done and self._turn >= self._limit
         self._ended = result.done or truncated
         terms = {name: float(value) for name, value in result.terms.items()}

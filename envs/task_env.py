@@ -55,6 +55,8 @@ class TaskEnv(gym.Env[Any, Any]):
         max_answer: the most characters that an answer may have; the text around it in a reply does not count.
         strips_marks: whether Markdown marks, a full stop and words such as "The answer is" are removed from a reply,
             as `rewards.answers.bare` does; False where they may belong to an answer.
+        longest_text: the most characters that an observation of the default range has.
+        is_ascii: whether observations and actions of the solver are ASCII.
         supplies: the names in ``info["extras"]``, whose values are None until they are known. A subclass lists the
             names that it adds to those of its bases.
 
@@ -85,6 +87,8 @@ class TaskEnv(gym.Env[Any, Any]):
     answer_form: Form = "line"
     max_answer: ClassVar[int] = 4096
     strips_marks: ClassVar[bool] = True
+    longest_text: ClassVar[int] = 2_000
+    is_ascii: ClassVar[bool] = True
     supplies: frozenset[str] = frozenset({"feedback"})
 
     def __init_subclass__(cls, **kwargs: Any):

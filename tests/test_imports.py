@@ -22,6 +22,9 @@ HEAVY = (
     "tyro",
     "rich",
     "jinja2",
+    "lxml",
+    "playwright",
+    "werkzeug",
     "pandas",
     "sklearn",
 )
@@ -39,8 +42,8 @@ OUTSIDE = {
         *("jsonschema_specifications", "referencing", "safetensors", "sqlglot", "sympy", "torch"),
     },
     "envs": {
-        *("PIL", "bm25s", "datasets", "docker", "duckdb", "gymnasium", "minigrid", "numpy", "psycopg"),
-        *("reasoning_gym", "sqlglot"),
+        *("PIL", "bm25s", "datasets", "docker", "duckdb", "gymnasium", "jinja2", "lxml", "markupsafe", "minigrid"),
+        *("numpy", "playwright", "psycopg", "reasoning_gym", "sqlglot", "werkzeug"),
     },
     "teachers": {"gymnasium", "numpy"},
     "agents": {

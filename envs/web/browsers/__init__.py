@@ -1,0 +1,1 @@
+"""What an agent acts with: a browser within this process, or Chromium; registered in `browser.BROWSERS`."""

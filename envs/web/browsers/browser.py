@@ -1,0 +1,322 @@
+"""`Browser`: one tab on one site; what its actions mean, whatever carries them out; and the registry `BROWSERS`.
+
+`Browser.perform` reads the page, refuses what cannot be done (an unknown id, a disabled control, an address elsewhere)
+and calls the methods that a subclass implements: `load`, `send` and `change`. So two browsers differ in how they carry
+actions out, and agree on which there are. `Browser.tab` and `Browser.restore` are snapshots; the state of the site is
+not part of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from ....errors import shorten
+from ....registry import Registry
+from .accessibility import Control, Page, Value
+from .commands import Command
+from .forms import Sending, controls_of, default_button, find_option, find_value, form_of, resolve, send_form
+from .observations import value_of
+
+# Pages that `back` can return to.
+MOST_HISTORY = 50
+# Lines that one scroll moves on.
+SCROLLED = 40
+_FLOAT = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """What a browser holds: picklable, and equal for equal pages.
+
+    Args:
+        path: the address shown, without the host.
+        html: the document.
+        edits: pairs (number of a control, value) that differ from the document.
+        scrolled: the first line of the page that is shown.
+        sent: whether the page is the answer to a form sent by POST.
+        history: the pages before, the newest last: pairs (path, sent).
+        cookies: pairs (name, value).
+    """
+
+    path: str
+    html: str
+    edits: tuple[tuple[int, Value], ...] = ()
+    scrolled: int = 0
+    sent: bool = False
+    history: tuple[tuple[str, bool], ...] = ()
+    cookies: tuple[tuple[str, str], ...] = ()
+
+
+class BrowserFailure(RuntimeError):
+    """The browser or the site failed, by no fault of the agent."""
+
+
+@dataclass(eq=False, repr=False)
+class Browser:
+    """Base of browsers. A subclass implements `load`, `send`, `change` and, where it holds something, `close`.
+
+    Args:
+        site: a WSGI application, a `WebSite`.
+    """
+
+    site: Any
+    page: Page = field(init=False)
+    path: str = field(init=False, default="/")
+    edits: dict[int, Value] = field(init=False, default_factory=dict)
+    scrolled: int = field(init=False, default=0)
+    sent: bool = field(init=False, default=False)
+    history: list[tuple[str, bool]] = field(init=False, default_factory=list)
+    # The address that paths are relative to, and whether there are pictures.
+    origin = "http://site.invalid"
+    has_pictures: ClassVar[bool] = False
+
+    @classmethod
+    def check(cls) -> None:
+        """Raise InputError or MissingExtra where the browser cannot be started."""
+
+    # Implemented by browsers. Each leaves `page`, `path`, `edits` and `sent` as they are afterwards.
+
+    def load(self, path: str) -> None:
+        """Get a page."""
+        raise NotImplementedError
+
+    def send(self, sending: Sending, form: Any, button: Control | None, key: Control | None) -> None:
+        """Send a form, by a click on ``button``, or by pressing Enter in the control ``key``."""
+        raise NotImplementedError
+
+    def follow(self, control: Control, path: str) -> None:
+        """Follow a link, which leads to ``path``."""
+        self.load(path)
+
+    def change(self, control: Control, value: Value) -> None:
+        """Give a control another value, or clear its group where it is a radio button."""
+        raise NotImplementedError
+
+    def reset(self, button: Control, controls: list[Control]) -> None:
+        """Give all controls of a form the values of the document."""
+        raise NotImplementedError
+
+    def cookies(self) -> tuple[tuple[str, str], ...]:
+        """The cookies of the site."""
+        raise NotImplementedError
+
+    def restore(self, tab: Tab) -> None:
+        """Bring back what `tab` returned."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """Forget all cookies, for another visitor."""
+        raise NotImplementedError
+
+    def picture(self) -> Any:
+        """What is visible, uint8[height, width, 3]."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Give back what the browser holds."""
+
+    def let_go(self) -> Any:
+        """Begin to do so, and do not wait: nobody holds the environment any more."""
+
+    # The same for all browsers.
+
+    def open(self, path: str = "/") -> None:
+        """Open a page in a new tab."""
+        self.history = []
+        self._leave(lambda: self.load(path), keep=False)
+
+    def tab(self) -> Tab:
+        """A snapshot."""
+        edits = tuple(sorted(self.edits.items()))
+        return Tab(self.path, self.page.html, edits, self.scrolled, self.sent, tuple(self.history), self.cookies())
+
+    def perform(self, command: Command) -> str | None:
+        """Carry an action out. Return None, or one sentence where it cannot be done; then nothing has changed.
+
+        Raises:
+            BrowserFailure: the machinery failed.
+        """
+        match command.verb:
+            case "scroll":
+                return self._scroll(command.text)
+            case "back":
+                return self._go_back()
+            case "goto":
+                return self._go_to(command.text)
+        if not 1 <= command.number <= len(self.page.controls):
+            return (
+                f"There is no control [{command.number}] on this page; its ids go from 1 to {len(self.page.controls)}."
+            )
+        control = self.page.controls[command.number - 1]
+        if control.disabled:
+            return f"Control [{control.number}] is disabled."
+        if control.role == "unsupported":
+            return f"Control [{control.number}] is a {control.kind}, which cannot be used here."
+        return _DEEDS[command.verb](self, control, command.text)
+
+    def _scroll(self, direction: str) -> str | None:
+        last = max(0, len(self.page.lines) - 1)
+        place = self.scrolled + (SCROLLED if direction == "down" else -SCROLLED)
+        if not 0 <= place <= last:
+            place = 0 if place < 0 else self.scrolled
+        if place == self.scrolled:
+            return f"The page does not go on {'below' if direction == 'down' else 'above'}."
+        self.scrolled = place
+        return None
+
+    def _go_back(self) -> str | None:
+        if not self.history:
+            return "There is no page to go back to."
+        path, sent = self.history[-1]
+        if sent:
+            return "The page before is the answer to a form, which would be sent again; use a link or goto."
+        self._leave(lambda: self.load(path), keep=False)
+        self.history.pop()
+        return None
+
+    def _go_to(self, address: str) -> str | None:
+        if re.match(r"[/\\]{2}|[a-z][a-z0-9+.-]*:", address.strip(), re.IGNORECASE):
+            return "goto takes a path of this site, such as /, and no address elsewhere."
+        return self._visit(None, address)
+
+    def _visit(self, control: Control | None, address: str) -> str | None:
+        """Get the page at an address, if it is one of the site, by a link if there is one."""
+        path = self.path_of(address)
+        if path is None:
+            return f"{shorten(address, 80)!r} is no page of this site."
+        self._leave(lambda: self.load(path) if control is None else self.follow(control, path))
+        return None
+
+    def path_of(self, address: str) -> str | None:
+        """The path and query of an address on the present page; None where it is no page of the site."""
+        try:
+            url = urlsplit(resolve(self.origin + self.path, address))
+        except ValueError:
+            return None
+        if f"{url.scheme}://{url.netloc}" != self.origin or url.path.startswith(ASSETS):
+            return None
+        return f"{url.path}?{url.query}" if url.query else url.path
+
+    def _leave(self, go: Callable[[], None], keep: bool = True) -> None:
+        """Go to another page, and keep the present one in the history if it has another address."""
+        before = (self.path, self.sent)
+        go()
+        self.scrolled = 0
+        if keep and self.path != before[0]:
+            self.history = [*self.history[1 - MOST_HISTORY :], before]
+
+    # What actions do to controls.
+
+    def _click(self, control: Control, _: str) -> str | None:
+        element = control.element
+        if element.get("target") not in (None, "", "_self") or element.get("download") is not None:
+            return f"Control [{control.number}] opens a new window or a file, which cannot be done here."
+        if control.role == "link":
+            address = element.get("href")
+            # A link to a part of the page.
+            return None if address.strip().startswith("#") else self._visit(control, address)
+        if control.role in ("checkbox", "radio"):
+            value = value_of(control, self.edits)
+            if control.role == "checkbox" or not value:
+                self.change(control, not value)
+            return None
+        if control.role == "button":
+            form = form_of(self.page, element)
+            if form is not None and control.kind in ("submit", "image"):
+                return self._submit(form, control, None)
+            if form is not None and control.kind == "reset":
+                self.reset(control, controls_of(self.page, form))
+        return None
+
+    def _submit(self, form: Any, button: Control | None, key: Control | None) -> str | None:
+        if form.get("target") not in (None, "", "_self"):
+            return "The form opens a new window, which cannot be done here."
+        source = {} if button is None else button.element.attrib
+        if form.get("novalidate") is None and source.get("formnovalidate") is None:
+            wrong = next((one for one in controls_of(self.page, form) if not self._is_valid(one)), None)
+            if wrong is not None:
+                return f"Control [{wrong.number}] has no valid value, so that the form is not sent."
+        try:
+            sending = send_form(self.page, form, button, self.edits, self.origin + self.path)
+        except ValueError:
+            return "The form has no address."
+        if self.path_of(sending.url) is None:
+            return f"The form goes to {shorten(sending.url, 80)!r}, which is no page of this site."
+        self._leave(lambda: self.send(sending, form, button, key))
+        return None
+
+    def _is_valid(self, control: Control) -> bool:
+        """Whether the value of a control meets ``required``, ``min`` and ``max``."""
+        value, element = value_of(control, self.edits), control.element
+        if element.get("required") is not None and not control.disabled and control.role not in ("radio", "button"):
+            chosen = value if not isinstance(value, tuple) else any(find_value(control, place) for place in value)
+            if not chosen:
+                return False
+        if control.kind == "number" and value:
+            low, high = (float(element.get(name) or default) for name, default in (("min", "-inf"), ("max", "inf")))
+            return low <= float(str(value)) <= high
+        return True
+
+    def _fill(self, control: Control, text: str) -> str | None:
+        if control.role not in ("textbox", "searchbox", "spinbutton"):
+            return f"Control [{control.number}] is a {control.role}, which takes no text; use click or select."
+        if control.element.get("readonly") is not None:
+            return f"Control [{control.number}] can be read only."
+        if control.kind != "textarea":
+            text = text.replace("\n", " ")
+        if control.kind in ("email", "url", "number"):
+            text = text.strip()
+        if control.kind == "number" and text and not _FLOAT.fullmatch(text):
+            return f"Control [{control.number}] takes a number."
+        most = control.element.get("maxlength", "")
+        self.change(control, text[: int(most)] if most.isdigit() else text)
+        return None
+
+    def _select(self, control: Control, text: str) -> str | None:
+        if control.role not in ("combobox", "listbox"):
+            return f"Control [{control.number}] is a {control.role} without options; use click or fill."
+        names = re.findall(r'[^",]+', text) if control.role == "listbox" else [text]
+        found = [find_option(control, name) for name in names]
+        options = list(control.element.iter("option"))
+        chosen = [place for place in found if place is not None and options[place].get("disabled") is None]
+        if len(chosen) < len(names) or not names:
+            listed = shorten(", ".join(control.options), 150)
+            return f"Control [{control.number}] has no option {shorten(text, 60)!r}; its options are: {listed}."
+        self.change(control, tuple(sorted(set(chosen))))
+        return None
+
+    def _press(self, control: Control, key: str) -> str | None:
+        is_box = control.role in ("checkbox", "radio")
+        if control.role in ("combobox", "listbox"):
+            return f"Control [{control.number}] is a list; use select."
+        if (control.role == "button") or (control.role == "link" and key == "Enter") or (is_box and key == "Space"):
+            return self._click(control, "")
+        if key == "Space":
+            return None if control.role == "link" else f"Control [{control.number}] takes text by fill."
+        form = form_of(self.page, control.element)
+        if control.kind == "textarea" or form is None:
+            return None
+        button = default_button(self.page, form)
+        if button is not None:
+            return None if button.disabled else self._submit(form, button, control)
+        fields = [one for one in controls_of(self.page, form) if one.role in ("textbox", "searchbox", "spinbutton")]
+        # Without a button, Enter sends forms of a single field.
+        return self._submit(form, None, control) if len(fields) <= 1 else None
+
+
+_DEEDS: Mapping[str, Callable[[Browser, Control, str], str | None]] = {
+    "click": Browser._click,
+    "fill": Browser._fill,
+    "select": Browser._select,
+    "press": Browser._press,
+}
+# Addresses below this one hold no pages: style sheets and the like.
+ASSETS = "/static/"
+
+BROWSERS: Registry[type[Browser]] = Registry("backend", group="palaestra.browsers")
+BROWSERS.add("inprocess", "palaestra.envs.web.browsers.in_process:InProcessBrowser")
+BROWSERS.add("chromium", "palaestra.envs.web.browsers.chromium:ChromiumBrowser")

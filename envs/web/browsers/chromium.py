@@ -1,0 +1,203 @@
+"""A real browser: Chromium, driven by Playwright. Each `ChromiumBrowser` is a context of its own in one Chromium.
+
+What an agent reads is made by the same code as in the browser within the process, from the live document and the live
+values of its controls. Actions are real clicks and keys; each waits for what it causes, and for nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from ....errors import MissingExtra
+from .accessibility import CONTROLS, Control, Value
+from .browser import Browser, BrowserFailure, Tab
+from .chromium_engine import HEADER, SECONDS, ChromiumEngine, engine, find_chromium
+from .forms import Sending
+from .page_cache import parse_page
+
+_ALL = ",".join(CONTROLS)
+_READ = f"""() => ({{
+    url: location.pathname + location.search,
+    html: '<!doctype html>' + document.documentElement.outerHTML,
+    values: [...document.querySelectorAll('{_ALL}')].map(e =>
+        e.tagName === 'SELECT' ? [...e.options].flatMap((o, i) => o.selected ? [i] : [])
+        : e.type === 'checkbox' || e.type === 'radio' ? e.checked : e.value ?? ''),
+}})"""
+# Where to click on a control: its middle, if that is the control's; otherwise it is clicked on by script.
+_AIM = f"""place => {{
+    const e = document.querySelectorAll('{_ALL}')[place];
+    e.scrollIntoView({{block: 'center', behavior: 'instant'}});
+    const box = e.getClientRects()[0];
+    const x = box ? box.x + box.width / 2 : -1, y = box ? box.y + box.height / 2 : -1;
+    const hit = document.elementFromPoint(x, y);
+    if (hit === e || e.contains(hit)) return [x, y];
+    e.click();
+    return null;
+}}"""
+_FOCUS = f"place => document.querySelectorAll('{_ALL}')[place].focus()"
+# Values as somebody would enter them: each control tells the page of its change.
+_WRITE = f"""values => {{
+    const all = document.querySelectorAll('{_ALL}');
+    for (const [place, value] of values) {{
+        const e = all[place];
+        e.focus();
+        if (e.tagName === 'SELECT') [...e.options].forEach((o, i) => o.selected = value.includes(i));
+        else if (typeof value === 'boolean') e.checked = value;
+        else e.value = value;
+        e.dispatchEvent(new Event('input', {{bubbles: true}}));
+        e.dispatchEvent(new Event('change', {{bubbles: true}}));
+    }}
+}}"""
+
+
+class ChromiumBrowser(Browser):
+    """See the module."""
+
+    has_pictures = True
+
+    @classmethod
+    def check(cls) -> None:
+        if importlib.util.find_spec("playwright") is None:
+            raise MissingExtra("The backend 'chromium'", "web")
+        find_chromium()
+
+    def __init__(self, site: Any):
+        super().__init__(site)
+        self._engine = engine()
+        self.origin = self._engine.origin
+        self._cookies: tuple[tuple[str, str], ...] = ()
+        self._secret = secrets.token_hex(16)
+        self._engine.sites[self._secret] = site
+        self._tab: Any = self._call(self._engine.call, _open_tab, self._engine, self._secret)
+
+    @staticmethod
+    def _call(deed: Callable[..., Any], *arguments: Any) -> Any:
+        """Do something with Chromium, whose errors are failures of the browser."""
+        try:
+            return deed(*arguments)
+        except Exception as error:
+            message = str(error).strip().partition("\n")[0]
+            raise BrowserFailure(f"Chromium fails: {type(error).__name__}: {message[:200]}") from error
+
+    def _do(self, deed: Callable[..., Any], *arguments: Any) -> Any:
+        """Do something in Chromium's thread, and read the page afterwards. ``deed`` returns None, or of another page
+        whether it is the answer to a POST."""
+
+        def do() -> Any:
+            sent = deed(*arguments)
+            # Cookies come with pages only.
+            found = None if sent is None else self._tab.context.cookies()
+            return sent, found, self._tab.evaluate(_READ)
+
+        sent, cookies, seen = self._call(self._engine.call, do)
+        self.page, self.path = parse_page(seen["html"]), seen["url"]
+        values = [tuple(value) if isinstance(value, list) else value for value in seen["values"]]
+        present = ((control, values[control.place]) for control in self.page.controls)
+        self.edits = {
+            control.number: value
+            for control, value in present
+            if control.role not in ("link", "button", "unsupported") and value != control.default()
+        }
+        if sent is not None:
+            self.sent = sent
+            self._cookies = tuple(sorted((one["name"], one["value"]) for one in cookies))
+
+    def _goto(self, path: str) -> bool:
+        self._tab.goto(self.origin + path, wait_until="domcontentloaded")
+        return False
+
+    def _navigate(self, control: Control, key: str = "") -> bool:
+        """Click on a control, or press a key in it, and wait for the page that this leads to. Return whether that page
+        is the answer to a POST."""
+        with self._tab.expect_navigation(wait_until="domcontentloaded") as navigation:
+            if key:
+                self._tab.evaluate(_FOCUS, control.place)
+                self._tab.keyboard.press(key)
+            else:
+                self._aim(control)
+        response = navigation.value
+        return response is not None and response.request.method == "POST"
+
+    def _aim(self, control: Control) -> None:
+        place = self._tab.evaluate(_AIM, control.place)
+        if place is not None:
+            self._tab.mouse.click(*place)
+
+    def load(self, path: str) -> None:
+        self._do(self._goto, path)
+
+    def follow(self, control: Control, path: str) -> None:
+        self._do(self._navigate, control)
+
+    def send(self, sending: Sending, form: Any, button: Control | None, key: Control | None) -> None:
+        if key is not None:
+            self._do(self._navigate, key, "Enter")
+        elif button is not None:
+            self._do(self._navigate, button)
+
+    def change(self, control: Control, value: Value) -> None:
+        if isinstance(value, bool):
+            self._do(self._aim, control)
+        else:
+            self._do(self._tab.evaluate, _WRITE, [(control.place, value)])
+
+    def reset(self, button: Control, controls: list[Control]) -> None:
+        self._do(self._aim, button)
+
+    def cookies(self) -> tuple[tuple[str, str], ...]:
+        return self._cookies
+
+    def forget(self) -> None:
+        self._call(self._engine.call, self._tab.context.clear_cookies)
+        self._cookies = ()
+
+    def restore(self, tab: Tab) -> None:
+        def restore() -> bool:
+            context = self._tab.context
+            context.clear_cookies()
+            if tab.cookies:
+                context.add_cookies([{"name": name, "value": value, "url": self.origin} for name, value in tab.cookies])
+            self._engine.replays[self._secret] = tab.html
+            self._goto(tab.path)
+            controls = parse_page(tab.html).controls
+            values = [(controls[number - 1].place, value) for number, value in tab.edits]
+            self._tab.evaluate(_WRITE, values)
+            return tab.sent
+
+        self._do(restore)
+        self.scrolled, self.history = tab.scrolled, list(tab.history)
+
+    def picture(self) -> Any:
+        import io
+
+        import numpy as np
+        from PIL import Image
+
+        data = self._call(self._engine.call, self._tab.screenshot)
+        return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+
+    def close(self) -> None:
+        closing = self.let_go()
+        if closing is not None:
+            self._call(closing.result)
+
+    def let_go(self) -> Any:
+        if self._engine.sites.pop(self._secret, None) is None:
+            return None
+        self._engine.replays.pop(self._secret, None)
+        return self._engine.post(self._tab.context.close)
+
+
+def _open_tab(running: ChromiumEngine, secret: str) -> Any:
+    context = running.chromium.new_context(
+        viewport={"width": 1024, "height": 768},
+        extra_http_headers={HEADER: secret},
+        # As in the browser within the process: what pages do, they do without script.
+        java_script_enabled=False,
+        accept_downloads=False,
+    )
+    context.set_default_timeout(SECONDS * 1e3)
+    return context.new_page()

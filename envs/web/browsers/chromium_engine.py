@@ -1,0 +1,157 @@
+"""One Chromium and one server on a loopback port for all environments of a process.
+
+Playwright belongs to the thread that started it, so that thread does all that is asked of Chromium, whichever thread
+asks. The server listens on 127.0.0.1 only, and finds the site of a request by a secret in a header that each browser
+context sends; names of other hosts are not resolved. Both end with the process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import queue
+import shutil
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from werkzeug.serving import WSGIRequestHandler, make_server
+from werkzeug.wrappers import Response
+
+from ....errors import InputError
+
+VARIABLE, HEADER = "PALAESTRA_CHROMIUM", "X-Palaestra-Site"
+START_SECONDS, SECONDS = 60.0, 15.0
+_PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+_ARGUMENTS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-proxy-server"),
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+
+
+def find_chromium() -> str:
+    """The program of Chromium.
+
+    Raises:
+        InputError: there is none.
+    """
+    named = os.environ.get(VARIABLE)
+    found = named or next(filter(None, map(shutil.which, _PROGRAMS)), None)
+    if not found or not os.path.exists(found):
+        raise InputError(
+            f"the backend 'chromium' finds no Chromium{f' at {named!r}' if named else ''}: install it (Debian's "
+            f"package chromium), or name its program in {VARIABLE}, or use the backend 'inprocess'."
+        )
+    return found
+
+
+class _Handler(WSGIRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_request(self, *args: Any, **kwargs: Any) -> None:
+        """Say nothing."""
+
+
+class ChromiumEngine:
+    """A running Chromium with a server; see `engine` for the one of this process."""
+
+    def __init__(self) -> None:
+        self.sites: dict[str, Any] = {}
+        # Secret -> the page that the next request gets in place of the site's answer.
+        self.replays: dict[str, str] = {}
+        self.process = os.getpid()
+        self._tasks: queue.SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], Future[Any]] | None]
+        self._tasks = queue.SimpleQueue()
+        self._server = make_server("127.0.0.1", 0, self._serve, threaded=True, request_handler=_Handler)
+        self.origin = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._work, args=(find_chromium(),), daemon=True)
+        self._thread.start()
+        atexit.register(self.stop)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether Chromium has ended, or did not start."""
+        return self._started.is_set() and not (hasattr(self, "chromium") and self.chromium.is_connected())
+
+    def _serve(self, environ: Any, start_response: Any) -> Any:
+        secret = environ.get(f"HTTP_{HEADER.upper().replace('-', '_')}", "")
+        site = self.sites.get(secret)
+        if site is None:
+            return Response("", 404)(environ, start_response)
+        if environ.get("HTTP_SEC_FETCH_DEST") == "document" and (html := self.replays.pop(secret, None)) is not None:
+            page = Response(html, content_type="text/html; charset=utf-8", headers={"Cache-Control": "no-store"})
+            return page(environ, start_response)
+        return site(environ, start_response)
+
+    def _work(self, program: str) -> None:
+        from playwright.sync_api import sync_playwright
+
+        failure: Exception | None = None
+        playwright: Any = None
+        try:
+            playwright = sync_playwright().start()
+            self.chromium = playwright.chromium.launch(
+                executable_path=program, args=list(_ARGUMENTS), timeout=START_SECONDS * 1e3
+            )
+        except Exception as error:
+            failure = error
+        self._started.set()
+        while self._work_once(failure):
+            pass
+        if failure is None and self.chromium.is_connected():
+            self.chromium.close()
+        if playwright is not None:
+            playwright.stop()
+
+    def _work_once(self, failure: Exception | None) -> bool:
+        """Do the next task; False where there is none to come. A function of its own, as Playwright looks at the
+        frames of its callers: those of one that goes on would keep what is done with."""
+        task = self._tasks.get()
+        if task is None:
+            return False
+        deed, arguments, future = task
+        try:
+            if failure is not None:
+                raise failure
+            future.set_result(deed(*arguments))
+        except BaseException as error:
+            future.set_exception(error)
+        return True
+
+    def call(self, deed: Callable[..., Any], *arguments: Any) -> Any:
+        """Do something in the thread of Chromium, and wait for its result."""
+        return self.post(deed, *arguments).result()
+
+    def post(self, deed: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Have something done in the thread of Chromium."""
+        future: Future[Any] = Future()
+        self._tasks.put((deed, arguments, future))
+        return future
+
+    def stop(self) -> None:
+        """End Chromium and the server."""
+        if self.process == os.getpid() and self._thread.is_alive():
+            self._tasks.put(None)
+            self._thread.join(SECONDS)
+            self._server.shutdown()
+            self._server.server_close()
+
+
+_STARTING = threading.Lock()
+_engines: dict[int, ChromiumEngine] = {}
+
+
+def engine() -> ChromiumEngine:
+    """The engine of this process, which is started first if there is none; after a fork the child has its own."""
+    with _STARTING:
+        running = _engines.get(os.getpid())
+        if running is None or running.is_lost:
+            if running is not None:
+                running.stop()
+            _engines.clear()
+            _engines[os.getpid()] = ChromiumEngine()
+        return _engines[os.getpid()]

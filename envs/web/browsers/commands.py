@@ -1,0 +1,115 @@
+"""Reading of actions: ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll
+down``, ``back``, ``goto /path``, ``answer "text"``; also in other cases, without brackets or quotation marks, or as
+calls such as ``click(12)``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+FORMS = (
+    'click [ID], fill [ID] "text", select [ID] "option", press [ID] Enter, scroll down, back, goto /path, answer "text"'
+)
+KEYS = {"enter": "Enter", "return": "Enter", "space": "Space"}
+# Most characters of a text that is filled in, and of an address.
+MOST_TEXT, MOST_PATH = 2_000, 1_000
+
+_VERBS = {"type": "fill", "enter": "fill", "input": "fill", "choose": "select", "go to": "goto", "open": "goto"}
+_CALL = re.compile(r"([a-z]+)\s*\((.*)\)\s*;?", re.IGNORECASE | re.DOTALL)
+_WORD = re.compile(
+    r"(click|fill|type|enter|input|select|choose|press|scroll|back|goto|go to|open|answer)\b(?:[ \t]+on\b)?\s*(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ID = re.compile(
+    r"(?:\[\s*([0-9]{1,6})\s*\]|#?([0-9]{1,6}))(?:\s*[,:]\s*|\s+(?:with|as|to)\s+(?=[\"'])|\s+|$|(?=[\"']))(.*)",
+    re.DOTALL,
+)
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One action: its verb, the number of a control (0 without one) and a text."""
+
+    verb: str
+    number: int = 0
+    text: str = ""
+
+    def __str__(self) -> str:
+        """The action as it is written."""
+        place = f" [{self.number}]" if self.number else ""
+        if self.verb in ("fill", "select", "answer"):
+            return f"{self.verb}{place} {write_text(self.text)}"
+        return f"{self.verb}{place} {self.text}".rstrip()
+
+
+def write_text(text: str) -> str:
+    """A text in quotation marks."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def read_command(action: str) -> Command | str:
+    """Read an action. Return one sentence that says what is wrong with it where it cannot be read."""
+    action = action.strip()
+    found = _WORD.fullmatch(action)
+    if found is None and len(action) > 2 and _QUOTES.get(action[0]) == action[-1]:
+        found = _WORD.fullmatch(action[1:-1].strip())
+    if found is None:
+        return f"This is no action; write one of: {FORMS}."
+    verb, rest = found[1].lower(), found[2].strip()
+    if (call := _CALL.fullmatch(f"{verb}{rest}")) is not None and call[1] == verb.replace(" ", ""):
+        rest = call[2].strip()
+    verb = _VERBS.get(verb, verb)
+    match verb:
+        case "back":
+            return Command(verb) if not rest else "back takes nothing more."
+        case "scroll":
+            direction = rest.strip("\"'").lower()
+            return Command(verb, 0, direction) if direction in ("up", "down") else "Write scroll down or scroll up."
+        case "goto" | "answer":
+            text = _read_text(rest)
+            if not text.strip():
+                return "goto needs a path, such as goto /." if verb == "goto" else "answer needs a text."
+            return text if isinstance(text, _Fault) else _check(Command(verb, 0, text))
+    place = _ID.fullmatch(rest)
+    if place is None:
+        return f"{verb} needs the id of a control, such as {verb} [3]."
+    number, rest = int(place[1] or place[2]), place[3].strip()
+    if verb == "click":
+        return Command(verb, number) if not rest else "click takes an id and nothing more."
+    text = _read_text(rest)
+    if isinstance(text, _Fault):
+        return text
+    if verb == "press":
+        key = KEYS.get(text.strip().lower())
+        return Command(verb, number, key) if key else "The keys are Enter and Space."
+    if verb == "select" and not text:
+        return 'select needs the text of an option, such as select [3] "Large".'
+    return _check(Command(verb, number, text))
+
+
+class _Fault(str):
+    """A sentence in place of a text."""
+
+
+def _read_text(text: str) -> str | _Fault:
+    """The content of quotation marks, or a text without any."""
+    if text[:1] in _QUOTES:
+        if len(text) < 2 or text[-1] != _QUOTES[text[0]] or (text[-2] == "\\" and text[-3:-2] != "\\"):
+            return _Fault("The text has no closing quotation mark.")
+        inner = text[1:-1]
+        if "\\" in inner:
+            inner = re.sub(r"\\([\\\"'n])", lambda found: "\n" if found[1] == "n" else found[1], inner)
+        return inner
+    return text
+
+
+def _check(command: Command) -> Command | str:
+    most = MOST_PATH if command.verb == "goto" else MOST_TEXT
+    if len(command.text) > most:
+        return f"The text has {len(command.text)} characters; at most {most} are taken."
+    if _CONTROL_CHARACTERS.search(command.text) or (command.verb == "goto" and "\n" in command.text):
+        return "The text holds control characters."
+    return command

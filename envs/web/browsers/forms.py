@@ -1,0 +1,129 @@
+"""Forms as HTML defines them: which controls belong to one, what it sends, and how it is encoded.
+
+The steps are those of "constructing the entry list" and "form submission" in the HTML standard, for forms without
+files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, quote_plus, urljoin, urlsplit, urlunsplit
+
+from .accessibility import Control, Edits, Page
+from .observations import value_of
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+# Characters of an address that stay as they are; "%" begins what is encoded already.
+_PLAIN = "/%:@!$&()*+,;=-._~[]"
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What a form sends: a method, an address without fragment, and the body of a POST."""
+
+    method: str
+    url: str
+    body: str = ""
+
+
+def form_of(page: Page, element: Any) -> Any:
+    """The form that a control belongs to; None without one."""
+    if identifier := element.get("form"):
+        return next((form for form in page.root.iter("form") if form.get("id") == identifier), None)
+    return next(element.iterancestors("form"), None)
+
+
+def controls_of(page: Page, form: Any) -> list[Control]:
+    """The visible controls of a form."""
+    return [control for control in page.controls if control.role != "link" and form_of(page, control.element) is form]
+
+
+def default_button(page: Page, form: Any) -> Control | None:
+    """The first button that sends the form."""
+    return next((one for one in controls_of(page, form) if one.kind in ("submit", "image")), None)
+
+
+def send_form(page: Page, form: Any, button: Control | None, edits: Edits, base: str) -> Sending:
+    """What a form sends when ``button`` (None: nothing in particular) sends it, from the address ``base``."""
+    source = {} if button is None else button.element.attrib
+    method = (source.get("formmethod") or form.get("method") or "get").strip().lower()
+    target = source.get("formaction") or form.get("action") or base
+    url = resolve(base, target)
+    body = encode_entries(entries_of(page, form, button, edits))
+    if method == "post":
+        return Sending("POST", url, body)
+    return Sending("GET", urlunsplit((*urlsplit(url)[:3], body, "")))
+
+
+def entries_of(page: Page, form: Any, button: Control | None, edits: Edits) -> Iterator[tuple[str, str]]:
+    """The names and values that a form sends, in the order of the document."""
+    visible = {control.element: control for control in page.controls}
+    for element in page.root.iter("button", "input", "select", "textarea"):
+        name = element.get("name")
+        if not name or form_of(page, element) is not form:
+            continue
+        control = visible.get(element)
+        if control is None:
+            # Hidden fields, and fields in hidden parts, are sent as they stand.
+            control = _unseen(page, element)
+        if control.disabled or (control.role == "button" and control is not button):
+            continue
+        value = value_of(control, edits)
+        if control.role == "button" or control.kind == "hidden":
+            yield name, element.get("value") or ""
+        elif control.role in ("checkbox", "radio"):
+            if value:
+                yield name, element.get("value", "on")
+        elif isinstance(value, tuple):
+            for place, option in enumerate(element.iter("option")):
+                if place in value and option.get("disabled") is None:
+                    yield name, find_value(control, place)
+        else:
+            yield name, str(value)
+
+
+def _unseen(page: Page, element: Any) -> Control:
+    kind = (element.get("type") or "text").lower() if element.tag == "input" else element.tag
+    role = {"checkbox": "checkbox", "radio": "radio", "select": "combobox", "button": "button"}.get(kind, "textbox")
+    return Control(0, -1, element, role, "", kind, element.get("disabled") is not None)
+
+
+def encode_entries(entries: Iterator[tuple[str, str]]) -> str:
+    """Encode as ``application/x-www-form-urlencoded``."""
+    return "&".join(f"{_encode(name)}={_encode(value)}" for name, value in entries)
+
+
+def _encode(text: str) -> str:
+    text = _LINE_END.sub("\r\n", text)
+    return quote_plus(text.encode("utf-8", "replace"), safe="*").replace("~", "%7E")
+
+
+def resolve(base: str, address: str) -> str:
+    """The absolute form of an address on the page ``base``, encoded, without fragment.
+
+    Raises:
+        ValueError: it is none.
+    """
+    address = address.strip().replace("\\", "/")
+    scheme, host, path, query, _ = urlsplit(urljoin(base, address))
+    path = quote(path.encode("utf-8", "replace"), safe=_PLAIN)
+    return urlunsplit((scheme, host, path or "/", quote(query.encode("utf-8", "replace"), safe=f"{_PLAIN}?"), ""))
+
+
+def find_option(control: Control, text: str) -> int | None:
+    """The place of the option of a list that has this text or, without one, this value; case does not count."""
+    wanted = " ".join(text.split()).casefold()
+    for place, shown in enumerate(control.options):
+        if shown.casefold() == wanted:
+            return place
+    values = (str(option.get("value", "")).casefold() for option in control.element.iter("option"))
+    return next((place for place, value in enumerate(values) if value == wanted), None)
+
+
+def find_value(control: Control, place: int) -> str:
+    """The value of an option of a list."""
+    option = list(control.element.iter("option"))[place]
+    return option.get("value", " ".join((option.text or "").split()))

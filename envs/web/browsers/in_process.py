@@ -1,0 +1,137 @@
+"""A browser within this process: the site is called directly as WSGI, and its pages are parsed by lxml.
+
+Nothing is sent over a network, no script runs and no style applies. A page is parsed once for all browsers that see it.
+"""
+
+from __future__ import annotations
+
+import io
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from .accessibility import Control, Value
+from .browser import Browser, BrowserFailure, Tab
+from .forms import Sending, form_of, resolve
+from .observations import value_of
+from .page_cache import parse_page
+
+MOST_REDIRECTS, MOST_ANSWERS = 10, 2_000
+Answer = tuple[int, list[tuple[str, str]], bytes]
+"""Status, headers and content."""
+# Answers to GET by kind and state of the site, address and cookies, the oldest first.
+_ANSWERS: dict[tuple[Any, ...], Answer] = {}
+_ENVIRON: dict[str, Any] = {
+    **{"SERVER_NAME": "site.invalid", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1", "SCRIPT_NAME": ""},
+    **{"HTTP_HOST": "site.invalid", "REMOTE_ADDR": "127.0.0.1", "wsgi.version": (1, 0), "wsgi.url_scheme": "http"},
+    **{"wsgi.errors": io.StringIO(), "wsgi.multithread": False, "wsgi.multiprocess": False, "wsgi.run_once": False},
+}
+
+
+class InProcessBrowser(Browser):
+    """See the module."""
+
+    def __init__(self, site: Any):
+        super().__init__(site)
+        self._jar: dict[str, str] = {}
+
+    def forget(self) -> None:
+        self._jar = {}
+
+    def load(self, path: str) -> None:
+        self._fetch(Sending("GET", self.origin + path))
+
+    def send(self, sending: Sending, form: Any, button: Control | None, key: Control | None) -> None:
+        self._fetch(sending)
+
+    def change(self, control: Control, value: Value) -> None:
+        if control.role == "radio" and value:
+            self._clear_group(control)
+        self.edits[control.number] = value
+        if value == control.default():
+            del self.edits[control.number]
+
+    def _clear_group(self, control: Control) -> None:
+        name, form = control.element.get("name"), form_of(self.page, control.element)
+        for other in self.page.controls:
+            is_other = other.role == "radio" and other is not control and value_of(other, self.edits)
+            if is_other and name and other.element.get("name") == name and form_of(self.page, other.element) is form:
+                self.edits[other.number] = False
+                if not other.default():
+                    del self.edits[other.number]
+
+    def reset(self, button: Control, controls: list[Control]) -> None:
+        for control in controls:
+            self.edits.pop(control.number, None)
+
+    def cookies(self) -> tuple[tuple[str, str], ...]:
+        return tuple(sorted(self._jar.items()))
+
+    def restore(self, tab: Tab) -> None:
+        self.page, self.path, self.edits = parse_page(tab.html), tab.path, dict(tab.edits)
+        self.scrolled, self.sent, self.history = tab.scrolled, tab.sent, list(tab.history)
+        self._jar = dict(tab.cookies)
+
+    def _fetch(self, sending: Sending) -> None:
+        """Get or send, and follow redirects as browsers do: by GET, but for 307 and 308."""
+        for _ in range(MOST_REDIRECTS):
+            status, headers, content = self._get(sending) if sending.method == "GET" else self._call(sending)
+            for name, value in headers:
+                if name.lower() == "set-cookie":
+                    self._keep_cookie(value)
+            location = next((value for name, value in headers if name.lower() == "location"), None)
+            if not 300 <= status < 400 or location is None:
+                break
+            url = resolve(sending.url, location)
+            if not url.startswith(f"{self.origin}/"):
+                raise BrowserFailure(f"the site leads to another one: {url}")
+            sending = Sending(sending.method, url, sending.body) if status in (307, 308) else Sending("GET", url)
+        else:
+            raise BrowserFailure(f"the site redirects more than {MOST_REDIRECTS} times")
+        self.path = sending.url.removeprefix(self.origin)
+        self.sent, self.edits = sending.method == "POST", {}
+        self.page = parse_page(content.decode("utf-8", "replace"))
+
+    def _get(self, sending: Sending) -> Answer:
+        """Call the site, unless it was asked for the same in the same state, by whichever browser. Only an answer that
+        leaves the site as it was is kept."""
+        state = self.site.state()
+        key = type(self.site), state, sending.url, self.cookies()
+        answer = _ANSWERS.get(key)
+        if answer is None:
+            answer = self._call(sending)
+            if self.site.state() is state:
+                while len(_ANSWERS) >= MOST_ANSWERS:
+                    _ANSWERS.pop(next(iter(_ANSWERS)), None)
+                _ANSWERS[key] = answer
+        return answer
+
+    def _call(self, sending: Sending) -> Answer:
+        url, body = urlsplit(sending.url), sending.body.encode()
+        environ = {
+            **_ENVIRON,
+            "REQUEST_METHOD": sending.method,
+            "PATH_INFO": unquote_to_bytes(url.path).decode("latin-1"),
+            "QUERY_STRING": url.query,
+            "wsgi.input": io.BytesIO(body),
+        }
+        if body or sending.method == "POST":
+            environ["CONTENT_TYPE"], environ["CONTENT_LENGTH"] = "application/x-www-form-urlencoded", str(len(body))
+        if self._jar:
+            environ["HTTP_COOKIE"] = "; ".join(f"{name}={value}" for name, value in self._jar.items())
+        started: list[Any] = []
+        try:
+            answer = self.site(environ, lambda status, headers, *_: started.append((status, headers)))
+            content = b"".join(answer)
+        except Exception as error:
+            raise BrowserFailure(f"the site fails: {type(error).__name__}: {error}") from error
+        status, headers = started[-1]
+        return int(status[:3]), headers, content
+
+    def _keep_cookie(self, header: str) -> None:
+        """Keep a cookie for all of the site, or forget it where it is out of date."""
+        for name, morsel in SimpleCookie(header).items():
+            if morsel["max-age"] == "0" or morsel["expires"].startswith("Thu, 01 Jan 1970"):
+                self._jar.pop(name, None)
+            else:
+                self._jar[name] = morsel.coded_value

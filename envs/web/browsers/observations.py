@@ -1,0 +1,109 @@
+"""What an agent reads of a page: its accessibility tree or simplified HTML, a window of lines of it.
+
+``OBSERVATIONS["tree"](page, edits)`` gives the lines. Controls have the same ids in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+
+from ....errors import shorten
+from .accessibility import LONGEST, MOST_OPTIONS, Control, Edits, Page, PageLine, Value
+
+# Lines shown at once.
+WINDOW = 60
+
+
+def quote(text: str) -> str:
+    """Text of a page in quotation marks, on one line, at most `LONGEST` characters of it."""
+    plain = " ".join(shorten(text, LONGEST).split())
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def describe_tree(page: Page, edits: Edits) -> list[str]:
+    """One line for each control, landmark, heading and piece of text; indented by landmarks."""
+    return [_line_of_tree(page, line, edits) for line in page.lines]
+
+
+def _line_of_tree(page: Page, line: PageLine, edits: Edits) -> str:
+    margin, control = "  " * line.depth, line.control
+    if control is None:
+        return f"{margin}{line.role} {quote(line.name)}" if line.name else f"{margin}{line.role}"
+    return f"{margin}[{control.number}] {line.role} {quote(line.name)}{_states(page, control, edits)}"
+
+
+def value_of(control: Control, edits: Edits) -> Value:
+    """The present value of a control."""
+    return edits[control.number] if control.number in edits else control.default()
+
+
+def _states(page: Page, control: Control, edits: Edits) -> str:
+    element, role, states = control.element, control.role, ""
+    if role in ("link", "button", "unsupported"):
+        if element.get("aria-current"):
+            states = " current"
+    else:
+        value = value_of(control, edits)
+        if role in ("checkbox", "radio"):
+            states = " checked" if value else " unchecked"
+        elif isinstance(value, tuple):
+            chosen = ", ".join(quote(control.options[place]) for place in value if place < len(control.options))
+            others = ", ".join(map(quote, control.options[:MOST_OPTIONS]))
+            states = f" value={chosen or quote('')} options: {others}"
+        else:
+            states = f" value={quote(str(value))}"
+        if element.get("aria-invalid") == "true":
+            states += f" invalid: {quote(page.description_of(element))}"
+    return f"{states} disabled" if control.disabled else states
+
+
+def describe_html(page: Page, edits: Edits) -> list[str]:
+    """The same lines as elements: landmarks open without an end, everything else is complete."""
+    return [_line_of_html(line, edits) for line in page.lines]
+
+
+_TAGS = {
+    "banner": "header",
+    "navigation": "nav",
+    "contentinfo": "footer",
+    "complementary": "aside",
+    "region": "section",
+}
+_TAGS |= {"group": "fieldset", "search": "search", "heading": "h2", "text": "p", "alert": "p", "status": "p"}
+
+
+def _line_of_html(line: PageLine, edits: Edits) -> str:
+    margin, name, control = "  " * line.depth, escape(shorten(line.name, LONGEST)), line.control
+    if control is None:
+        tag = _TAGS.get(line.role, line.role)
+        if line.role in ("heading", "text", "alert", "status"):
+            role = f' role="{line.role}"' if line.role in ("alert", "status") else ""
+            return f"{margin}<{tag}{role}>{name}</{tag}>"
+        return f'{margin}<{tag} name="{name}">' if name else f"{margin}<{tag}>"
+    off = " disabled" if control.disabled else ""
+    if line.role in ("link", "button", "unsupported"):
+        tag = "a" if line.role == "link" else "button"
+        return f'{margin}<{tag} id="{control.number}"{off}>{name}</{tag}>'
+    value, begin = value_of(control, edits), f'id="{control.number}" name="{name}"{off}'
+    if isinstance(value, tuple):
+        options = "".join(
+            f"<option{' selected' if place in value else ''}>{escape(text)}</option>"
+            for place, text in enumerate(control.options[:MOST_OPTIONS])
+        )
+        return f"{margin}<select {begin}>{options}</select>"
+    if line.role in ("checkbox", "radio"):
+        return f'{margin}<input type="{line.role}" {begin}{" checked" if value else ""}>'
+    shown = escape(" ".join(shorten(str(value), LONGEST).split()))
+    return f'{margin}<input type="{control.kind}" {begin} value="{shown}">'
+
+
+OBSERVATIONS: dict[str, Callable[[Page, Edits], list[str]]] = {"tree": describe_tree, "html": describe_html}
+
+
+def show_window(lines: list[str], first: int) -> str:
+    """`WINDOW` lines from ``first`` on, and which ones they are where there are others."""
+    shown = "\n".join(lines[first : first + WINDOW])
+    if len(lines) <= WINDOW:
+        return shown
+    return f"{shown}\n(lines {first + 1} to {min(first + WINDOW, len(lines))} of {len(lines)}; scroll down, scroll up)"

@@ -1,0 +1,68 @@
+"""palaestra/Shop-v0: shop on a web site of our own: find, compare, buy, return, review."""
+
+from __future__ import annotations
+
+from ..axes import ChoiceAxis, FloatAxis, IntAxis
+from ..param_space import ParamSpace
+from ..registration import register
+from .web_task import WebTaskEnv
+
+
+class ShopTasks(WebTaskEnv):
+    """Do what a customer of a shop asks for, in a browser.
+
+    Description:
+        A shop on the web with search, filters, product options, a cart, a checkout, orders, returns, reviews, a wish
+        list and an account, made anew from a seed. A task is one of 17 templates, filled in from the contents of the
+        shop. Some names of products differ in one word only, and lists go on over several pages. Held-out tasks are in
+        other shops than those of training.
+
+    Parameters:
+        products (24 to 96, on request 12 to 180): how many products the shop has.
+        items (1 to 3, on request up to 5): how many products or details a task is about, where it is about several.
+        constraints (1 to 3, on request up to 4): conditions that a product meets; above 1, orders are not named by
+            their number.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
+            share of them; two more are given.
+        intent (report, compare, cart, order, after-sales, account): the kind of task; none is harder than another.
+
+    Observation:
+        Text: the task, and the page as its accessibility tree (``observation="html"``: as simplified HTML), at most 60
+        lines at once. What comes from the page stands in quotation marks.
+
+    Actions:
+        One of ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``,
+        ``back``, ``goto /path`` and ``answer "text"``, with the ids of the observation, read in ``answer_format``.
+
+    Reward:
+        1 for an answer with which everything is done: the database has changed as asked and in nothing else, and the
+        answer is right where one is asked for. 0 otherwise. ``info["progress"]`` and the extra ``milestones`` count the
+        pages that have to be seen and the rows that have to change.
+
+    Termination:
+        With the answer. Truncated after the turns that ``slack`` leaves. An action that cannot be done is an
+        ``action_error`` and uses one up.
+
+    Source:
+        WebShop (arXiv 2207.01206) and WebArena (arXiv 2307.13854) have tasks of this kind; site and tasks are our own.
+
+    Args:
+        backend: "inprocess" (default: the site is called directly, thousands of steps a second) or "chromium" (the same
+            tasks, observations and rewards in a real browser; pictures with ``render_mode="rgb_array"``).
+        observation: "tree" or "html".
+        **kwargs: as for every environment.
+    """
+
+    site, size_axis = "shop", "products"
+    param_space = ParamSpace(
+        [
+            IntAxis("products", 24, 96, limits=(12, 180)),
+            IntAxis("items", 1, 3, limits=(1, 5)),
+            IntAxis("constraints", 1, 3, limits=(1, 4)),
+            FloatAxis("slack", 0.5, 1.5, harder="down", limits=(0.0, 10.0)),
+            ChoiceAxis("intent", ("report", "compare", "cart", "order", "after-sales", "account"), harder=None),
+        ]
+    )
+
+
+register("palaestra/Shop-v0", f"{__name__}:ShopTasks")

@@ -1,0 +1,274 @@
+"""`WebSite`: a WSGI application over an SQLite database in memory, and the registry `SITES`.
+
+A site states its schema, fills the database from a seed and a size, and serves pages, which work without script, from
+templates. Its whole state is the database, so that `WebSite.state` and `WebSite.restore` are snapshots; all that a
+visitor has is cookies. `WebSite.rows` is the part of the database on which tasks are judged. A new site is a subclass,
+its templates in ``templates/NAME`` and a name in `SITES`.
+"""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import jinja2
+import numpy as np
+from markupsafe import Markup
+from werkzeug.exceptions import BadRequest, HTTPException, NotFound
+from werkzeug.routing import Map, Rule
+from werkzeug.wrappers import Request, Response
+
+from ....registry import Registry
+
+FOLDER = Path(__file__).parent / "templates"
+# Addresses below this one hold no pages.
+ASSETS = "/static/"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def route(path: str, *methods: str) -> Callable[[F], F]:
+    """Let a method of a site, ``handler(self, request, **parts) -> Response``, answer requests for ``path`` (a rule of
+    werkzeug); GET unless other methods are named."""
+
+    def mark(handler: F) -> F:
+        handler.__dict__.setdefault("routes", []).append((path, methods or ("GET",)))
+        return handler
+
+    return mark
+
+
+@functools.cache
+def templates() -> jinja2.Environment:
+    """The templates of all sites, each compiled once in a process."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER),
+        autoescape=True,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters["money"] = lambda cents: f"{cents // 100}.{cents % 100:02d}"
+    # Values of a choice that are their own labels, and those of a mapping to tuples that begin with a label.
+    made.filters["zipped"] = lambda values: tuple((value, value) for value in values)
+    made.filters["labels"] = lambda choices: tuple((value, label) for value, (label, *_) in choices.items())
+    made.filters["as_options"] = render_options
+    return made
+
+
+@functools.lru_cache(maxsize=2_000)
+def render_options(options: tuple[tuple[Any, str], ...], chosen: Any) -> Markup:
+    """The options of a list, of which one may be chosen; most lists are the same on many pages."""
+    line = Markup('<option value="{}"{}>{}</option>')
+    marks = (Markup(" selected") if str(value) == str(chosen) else "" for value, _ in options)
+    return Markup("").join(line.format(value, mark, text) for (value, text), mark in zip(options, marks, strict=True))
+
+
+class WebSite:
+    """Base of sites. A subclass has the class variables below, `fill`, and methods with `route`.
+
+    Attributes:
+        name: its name in `SITES` and the folder of its templates.
+        schema: the statements that make the tables.
+        judged: a query for each kind of row on which tasks are judged, by a name for these rows. Their order, and
+            columns that a query leaves out, do not count.
+    """
+
+    name: ClassVar[str]
+    schema: ClassVar[str]
+    judged: ClassVar[Mapping[str, str]]
+    _urls: ClassVar[Map]
+
+    def __init_subclass__(cls, **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        rules = [
+            Rule(path, endpoint=name, methods=list(methods))
+            for name in dir(cls)
+            for path, methods in getattr(getattr(cls, name), "routes", ())
+        ]
+        cls._urls = Map(rules, strict_slashes=False, merge_slashes=False)
+
+    @classmethod
+    def fill(cls, database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
+        """Fill the empty tables with contents of this size."""
+        raise NotImplementedError(f"{cls.__name__} must implement fill(database, size, rng).")
+
+    def __init__(self, state: bytes):
+        self.database = connect(state)
+        # The thread of a server and the one that takes snapshots.
+        self.lock = threading.Lock()
+        self.restore(state)
+
+    def restore(self, state: bytes) -> None:
+        """Replace the database by one of `state`."""
+        with self.lock:
+            self.database.deserialize(state)
+            self.written = self.database.total_changes
+            self._state = state
+
+    def state(self) -> bytes:
+        """The database as bytes: the same object until something is written."""
+        with self.lock:
+            if self.database.total_changes != self.written:
+                self.written, self._state = self.database.total_changes, self.database.serialize()
+        return self._state
+
+    def close(self) -> None:
+        """Give the database back; the site answers nothing more."""
+        with self.lock:
+            release(self.database)
+            del self.database
+
+    # Answering requests.
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        """The WSGI application."""
+        path = environ.get("PATH_INFO", "")
+        if path.startswith(ASSETS):
+            return _serve_asset(path)(environ, start_response)
+        with self.lock:
+            request = Request(environ)
+            try:
+                name, parts = self._urls.bind_to_environ(environ).match()
+                response = getattr(self, name)(request, **parts)
+            except HTTPException as error:
+                status = error.code or 500
+                # Redirects of the routing itself.
+                response = (
+                    error.get_response() if status < 400 else self.page(request, "error.html", status, error=error)
+                )
+        return response(environ, start_response)
+
+    def page(self, request: Request, template: str, status: int = 200, /, **context: Any) -> Response:
+        """Render a template of the site, with what `surroundings` adds, and the message left by `redirect`."""
+        message = request.cookies.get("message", "")
+        found = _find_template(self.name, template)
+        html = found.render(
+            site=self.name, path=request.path, args=request.args, message=message, **self.surroundings(), **context
+        )
+        response = Response(html, status, content_type="text/html; charset=utf-8")
+        response.headers["Cache-Control"] = "no-store"
+        if message:
+            response.delete_cookie("message")
+        return response
+
+    def surroundings(self) -> dict[str, Any]:
+        """What the layout of every page shows."""
+        return {}
+
+    def redirect(self, path: str, message: str = "") -> Response:
+        """Send the visitor on by GET, where the page says ``message``."""
+        response = Response("", 303, {"Location": path})
+        if message:
+            response.set_cookie("message", message, httponly=True, samesite="Lax")
+        return response
+
+    def query(self, sql: str, *values: Any) -> list[sqlite3.Row]:
+        """Rows of a query.
+
+        Raises:
+            NotFound: a number in an address is larger than any in the database can be.
+        """
+        try:
+            return self.database.execute(sql, values).fetchall()
+        except OverflowError:
+            raise NotFound from None
+
+    def one(self, sql: str, *values: Any) -> sqlite3.Row:
+        """The one row of a query.
+
+        Raises:
+            NotFound: there is none.
+        """
+        found = self.query(sql, *values)
+        if not found:
+            raise NotFound
+        return found[0]
+
+
+_idle: list[sqlite3.Connection] = []
+MOST_IDLE = 16
+
+
+def connect(content: bytes) -> sqlite3.Connection:
+    """A database in memory with this content, whose rows can be read by column. Connections are kept by `release` for
+    others, as opening one takes longer than most pages."""
+    try:
+        database = _idle.pop()
+    except IndexError:
+        database = _open_database()
+    database.deserialize(content)
+    return database
+
+
+def release(database: sqlite3.Connection) -> None:
+    """Give a connection back that is in no transaction."""
+    if len(_idle) < MOST_IDLE and not database.in_transaction:
+        _idle.append(database)
+    else:
+        database.close()
+
+
+def _open_database() -> sqlite3.Connection:
+    database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    database.row_factory = sqlite3.Row
+    return database
+
+
+@functools.lru_cache(maxsize=256)
+def generate(site: str, size: int, seed: int) -> bytes:
+    """The database of a site at its start, as bytes."""
+    kind = SITES[site]
+    database = connect(_make_tables(kind))
+    try:
+        database.execute("BEGIN")
+        kind.fill(database, size, np.random.default_rng((seed, size)))
+        database.execute("COMMIT")
+        return database.serialize()
+    finally:
+        release(database)
+
+
+@functools.cache
+def _make_tables(kind: type[WebSite]) -> bytes:
+    database = _open_database()
+    database.executescript("PRAGMA page_size = 1024;" + kind.schema)
+    return database.serialize()
+
+
+def read_number(text: str | None, low: int, high: int, default: int) -> int:
+    """A whole number that a visitor typed; the default where it is none, or out of range."""
+    text = (text or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high else default
+
+
+def need_number(text: str | None) -> int:
+    """A number from a hidden field or an address.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    number = read_number(text, 0, 999_999_999, -1)
+    if number < 0:
+        raise BadRequest
+    return number
+
+
+@functools.cache
+def _find_template(site: str, name: str) -> jinja2.Template:
+    return templates().select_template([f"{site}/{name}", name])
+
+
+@functools.cache
+def _serve_asset(path: str) -> Response:
+    if path != f"{ASSETS}style.css":
+        return Response("", 404)
+    style = (FOLDER / "style.css").read_text(encoding="utf-8")
+    return Response(style, content_type="text/css; charset=utf-8", headers={"Cache-Control": "max-age=3600"})
+
+
+SITES: Registry[type[WebSite]] = Registry("site", group="palaestra.sites", modules=["palaestra.envs.web.sites"])

@@ -1,0 +1,61 @@
+"""The actions that solve a task, from its start or from any state; and random ones, for players that know nothing."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ..browsers.accessibility import Page
+from ..browsers.browser import Tab
+from ..browsers.commands import Command
+from ..browsers.in_process import InProcessBrowser
+from ..sites.site import SITES
+from .template import TEMPLATES, WebTask, start_of
+from .walk import NotThere, Walk
+
+
+@functools.lru_cache(maxsize=512)
+def plan_from_start(task: WebTask) -> tuple[str, ...]:
+    """The actions that solve a task, of which an answer is the last."""
+    return _plan(task, start_of(task).database, None)
+
+
+def plan_from(task: WebTask, database: bytes, tab: Tab) -> tuple[str, ...]:
+    """The actions that solve a task from a state in which something else was done."""
+    return _plan(task, database, tab)
+
+
+def _plan(task: WebTask, database: bytes, tab: Tab | None) -> tuple[str, ...]:
+    site = SITES[task.site](database)
+    browser = InProcessBrowser(site)
+    if tab is None:
+        browser.open("/")
+    else:
+        browser.restore(tab)
+    walk, goal = Walk(browser), start_of(task).goal
+    try:
+        TEMPLATES[f"{task.site}/{task.template}"].solve(walk, dict(task.slots), goal)
+    except NotThere:
+        # From a start there is always a way; elsewhere what was done may have closed it.
+        if tab is None:
+            raise
+    finally:
+        site.close()
+    return (*walk.actions, str(Command("answer", 0, goal.answer or "done")))
+
+
+def random_command(page: Page, rng: np.random.Generator) -> str:
+    """A random action on a control of a page, or now and then a text of the page as the answer."""
+    usable = [one for one in page.controls if not one.disabled and one.role != "unsupported"]
+    if not usable or rng.random() < 0.03:
+        return str(Command("answer", 0, page.lines[int(rng.integers(len(page.lines)))].name[:100] or "done"))
+    control = usable[int(rng.integers(len(usable)))]
+    if control.role in ("textbox", "searchbox"):
+        words = page.lines[int(rng.integers(len(page.lines)))].name.split() or ["lamp"]
+        return str(Command("fill", control.number, words[int(rng.integers(len(words)))][:40]))
+    if control.role == "spinbutton":
+        return str(Command("fill", control.number, str(int(rng.integers(1, 10)))))
+    if control.role in ("combobox", "listbox") and control.options:
+        return str(Command("select", control.number, control.options[int(rng.integers(len(control.options)))]))
+    return str(Command("click", control.number))

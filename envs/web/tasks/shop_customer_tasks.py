@@ -1,0 +1,245 @@
+"""Templates of the shop about what the customer has and says: orders, returns, reviews, the wish list, the account."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..sites.shop_goods import BODIES, CITIES, POSTCODES, REASONS, STREETS
+from .shop_goods_tasks import find_product, name_all, pick
+from .template import Goal, Slots, WebTemplate, add_template
+from .walk import Walk
+
+_LINES = """
+    SELECT l.id, l."order", o.status, p.name FROM lines l JOIN orders o ON o.id = l."order"
+    JOIN variants v ON v.id = l.variant JOIN products p ON p.id = v.product ORDER BY l.id
+"""
+_DETAILS = {"street": "Street", "city": "City", "postcode": "Postcode", "phone": "Phone"}
+_TITLES = ("Good choice", "As described", "Could be better", "Would buy again")
+
+
+class LineTemplate(WebTemplate):
+    """Base of templates about a past order, which is named by its number, or by a product in it."""
+
+    site = "shop"
+    # The statuses of orders that such a task is about; all where empty.
+    statuses: tuple[str, ...] = ()
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        rows = [row for row in database.execute(_LINES) if not self.statuses or row["status"] in self.statuses]
+        if not rows:
+            return None
+        row = pick(rng, rows)
+        # A product is found by looking through the orders; no product is in two of them.
+        return {"line": row["id"], "order": row["order"], "name": row["name"], "by_number": params["constraints"] == 1}
+
+    def name_order(self, slots: Slots) -> str:
+        return f"order {slots['order']}" if slots["by_number"] else f"the order with the {slots['name']}"
+
+    def open_order(self, walk: Walk, slots: Slots) -> None:
+        """Open the orders, the newest first, until the right one is found."""
+        walk.click("link", "Orders")
+        if slots["by_number"]:
+            walk.click("link", f"Order {slots['order']}")
+            return
+        for name in [one.name for one in walk.browser.page.controls if one.name.startswith("Order ")]:
+            walk.click("link", name)
+            if walk.find("link", slots["name"]) is not None:
+                return
+            walk.click("link", "Orders")
+
+
+@add_template
+class ReportTotal(LineTemplate):
+    """Report what an order cost."""
+
+    name, intent = "report-total", "report"
+
+    def ask(self, slots: Slots) -> str:
+        return f"What is the total of {self.name_order(slots)}? Answer with the amount."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        (cents,) = database.execute("SELECT total FROM orders WHERE id = ?", (slots["order"],)).fetchone()
+        return Goal(f"{cents // 100}.{cents % 100:02d}", "money", pages=("/orders", f"/orders/{slots['order']}"))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        self.open_order(walk, slots)
+
+
+@add_template
+class CancelOrder(LineTemplate):
+    """Cancel an order that is not on its way yet."""
+
+    name, intent, statuses = "cancel-order", "after-sales", ("Processing",)
+
+    def ask(self, slots: Slots) -> str:
+        return f"Cancel {self.name_order(slots)}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        from ..sites.site import SITES
+
+        sql = SITES[self.site].judged["orders"]
+        row = tuple(database.execute(f"{sql} WHERE id = ?", (slots["order"],)).fetchone())
+        return Goal(
+            removed={"orders": (row,)},
+            added={"orders": (("Cancelled", *row[1:]),)},
+            pages=("/orders", f"/orders/{slots['order']}"),
+        )
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        self.open_order(walk, slots)
+        walk.click("button", "Cancel order")
+
+
+@add_template
+class ReturnProduct(LineTemplate):
+    """Send a product back, with a reason and a comment."""
+
+    name, intent, statuses = "return-product", "after-sales", ("Delivered",)
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        slots = super().draw(rng, database, params)
+        comment = pick(rng, BODIES[:4]) if params["constraints"] > 1 else ""
+        return None if slots is None else {**slots, "reason": pick(rng, REASONS), "comment": comment}
+
+    def ask(self, slots: Slots) -> str:
+        comment = f' and the comment "{slots["comment"]}"' if slots["comment"] else ""
+        of = f" of order {slots['order']}" if slots["by_number"] else ", which I have ordered"
+        return f'Return the {slots["name"]}{of}, with the reason "{slots["reason"]}"{comment}.'
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        row = (slots["line"], slots["reason"], slots["comment"])
+        return Goal(added={"returns": (row,)}, pages=("/orders", f"/orders/{slots['order']}"))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        self.open_order(walk, slots)
+        walk.click("link", f"Return {slots['name']}")
+        walk.select("Reason", slots["reason"])
+        walk.fill("Comment", slots["comment"])
+        walk.click("button", "Send return")
+
+
+@add_template
+class WriteReview(WebTemplate):
+    """Review products, each with stars, a title and a text."""
+
+    site, name, intent = "shop", "write-review", "after-sales"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        rows = database.execute("SELECT id, name FROM products ORDER BY id").fetchall()
+        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
+        reviews = [(int(rng.integers(1, 6)), pick(rng, _TITLES), pick(rng, BODIES[:4])) for _ in chosen]
+        return {"products": tuple((row["id"], row["name"]) for row in chosen), "reviews": tuple(reviews)}
+
+    def ask(self, slots: Slots) -> str:
+        parts = [
+            f'the {name} ({stars} star{"s" if stars > 1 else ""}, title "{title}", text "{body}")'
+            for (_, name), (stars, title, body) in zip(slots["products"], slots["reviews"], strict=True)
+        ]
+        return f"Review {name_all(parts)}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        (author,) = database.execute("SELECT name FROM account").fetchone()
+        rows = [
+            (product, author, *review) for (product, _), review in zip(slots["products"], slots["reviews"], strict=True)
+        ]
+        pages = tuple(f"/product/{product}" for product, _ in slots["products"])
+        return Goal(added={"reviews": tuple(rows)}, pages=pages)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for (_, name), (stars, title, body) in zip(slots["products"], slots["reviews"], strict=True):
+            find_product(walk, name)
+            walk.click("link", "Write a review")
+            walk.tick("radio", f"{stars} star{'s' if stars > 1 else ''}")
+            walk.fill("Title", title)
+            walk.fill("Review", body)
+            walk.click("button", "Send review")
+
+
+class WishTemplate(WebTemplate):
+    """Base of templates about the wish list."""
+
+    site, intent = "shop", "account"
+    verb: str
+    sql: str
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        rows = database.execute(self.sql).fetchall()
+        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
+        return {"products": tuple((row["id"], row["name"]) for row in chosen)} if chosen else None
+
+    def ask(self, slots: Slots) -> str:
+        return f"{self.verb} my wish list: {name_all([name for _, name in slots['products']])}."
+
+
+@add_template
+class AddWishes(WishTemplate):
+    """Put products on the wish list."""
+
+    name, verb = "add-wishes", "Put on"
+    sql = "SELECT id, name FROM products WHERE id NOT IN (SELECT product FROM wishlist) ORDER BY id"
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        pages = tuple(f"/product/{product}" for product, _ in slots["products"])
+        return Goal(added={"wishlist": tuple((product,) for product, _ in slots["products"])}, pages=pages)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for _, name in slots["products"]:
+            find_product(walk, name)
+            walk.click("button", "Add to wish list")
+
+
+@add_template
+class RemoveWishes(WishTemplate):
+    """Take products off the wish list."""
+
+    name, verb = "remove-wishes", "Remove from"
+    sql = "SELECT id, name FROM products WHERE id IN (SELECT product FROM wishlist) ORDER BY id"
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        gone = tuple((product,) for product, _ in slots["products"])
+        return Goal(removed={"wishlist": gone}, pages=("/wishlist",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        walk.click("link", "Wish list")
+        for _, name in slots["products"]:
+            walk.click("button", f"Remove {name}")
+
+
+@add_template
+class ChangeDetails(WebTemplate):
+    """Change details of the account, and leave the others."""
+
+    site, name, intent = "shop", "change-details", "account"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        present = database.execute("SELECT * FROM account").fetchone()
+        fresh = {
+            "street": pick(rng, STREETS),
+            "city": pick(rng, CITIES),
+            "postcode": pick(rng, POSTCODES),
+            "phone": f"555 {int(rng.integers(200, 10_000)):04d}",
+        }
+        names = [list(fresh)[place] for place in sorted(rng.permutation(4)[: params["items"]].tolist())]
+        if any(present[name] == fresh[name] for name in names):
+            return None
+        return {"details": tuple((name, fresh[name]) for name in names)}
+
+    def ask(self, slots: Slots) -> str:
+        return f"In my account, set {name_all([f'the {name} to {value}' for name, value in slots['details']])}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        sql = "SELECT name, street, city, postcode, phone FROM account"
+        present = dict(database.execute(sql).fetchone())
+        after = {**present, **dict(slots["details"])}
+        rows = {"account": (tuple(present.values()),)}, {"account": (tuple(after.values()),)}
+        return Goal(removed=rows[0], added=rows[1], pages=("/account",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        walk.click("link", "Account")
+        for name, value in slots["details"]:
+            walk.fill(_DETAILS[name], value)
+        walk.click("button", "Save details")

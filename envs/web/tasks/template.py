@@ -1,0 +1,193 @@
+"""`WebTemplate`: a kind of task on a site, and the registry `TEMPLATES`; `WebTask`: one task; `judge`: its outcome.
+
+A template draws what a task is about (its slots) from the contents of a site, asks for it in words, and states the
+`Goal`: which rows the database must lose and gain, and what the answer is. What is judged is the difference between the
+database at the start and at the end: a change that nobody asked for is a failure. `WebTemplate.solve` is a script that
+follows the site by roles and names, as a person would; it never knows ids or addresses.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ....registry import Registry
+from ....rewards import verify
+from ..sites.site import SITES, connect, generate, release
+from .walk import Walk
+
+Slots = Mapping[str, Any]
+Rows = Mapping[str, tuple[tuple[Any, ...], ...]]
+_MONEY = re.compile(r"[$€£]|\b(?:usd|eur|dollars?|euros?)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class WebTask:
+    """One task: a site of a size, made from a seed, and a template with its slots, sorted by name."""
+
+    site: str
+    size: int
+    seed: int
+    template: str
+    slots: tuple[tuple[str, Any], ...]
+
+    @property
+    def origin(self) -> str:
+        """The contents of the site, which tasks of one split share."""
+        return f"{self.site} {self.size} {self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What ends a task with success.
+
+    Args:
+        answer: the right answer; None where any text is one.
+        kind: how it is judged: a verifier's name, or "money" for a number with or without a currency.
+        removed, added: rows by the names of `WebSite.judged`, as often as they go or come.
+        pages: paths that have to be seen on the way.
+    """
+
+    answer: str | None = None
+    kind: str = "text"
+    removed: Rows = field(default_factory=dict)
+    added: Rows = field(default_factory=dict)
+    pages: tuple[str, ...] = ()
+
+
+class WebTemplate:
+    """Base of templates. A subclass has the class variables and implements `draw`, `ask`, `goal` and `solve`.
+
+    Attributes:
+        site: the name of the site.
+        name: its own name.
+        intent: the kind of task, a value of the axis "intent" of the site's environment.
+    """
+
+    site: ClassVar[str]
+    name: ClassVar[str]
+    intent: ClassVar[str]
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        """Draw the slots: numbers, texts and tuples of them; None where these contents have no such task."""
+        raise NotImplementedError(f"{type(self).__name__} must implement draw(rng, database, params).")
+
+    def ask(self, slots: Slots) -> str:
+        """The task in words."""
+        raise NotImplementedError(f"{type(self).__name__} must implement ask(slots).")
+
+    def prepare(self, database: sqlite3.Connection, slots: Slots) -> None:
+        """Change the site before the task begins."""
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        """The goal, given the database at the start."""
+        raise NotImplementedError(f"{type(self).__name__} must implement goal(database, slots).")
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        """Take all steps but the answer."""
+        raise NotImplementedError(f"{type(self).__name__} must implement solve(walk, slots, goal).")
+
+
+TEMPLATES: Registry[WebTemplate] = Registry("web template", modules=["palaestra.envs.web.tasks"])
+
+
+def add_template(template: type[WebTemplate]) -> type[WebTemplate]:
+    """Decorator: register a template as "SITE/NAME"."""
+    TEMPLATES.add(f"{template.site}/{template.name}", template())
+    return template
+
+
+@functools.cache
+def templates_of(site: str, intent: str) -> tuple[WebTemplate, ...]:
+    """The templates of a site with an intent, in the order of their names."""
+    return tuple(one for _, one in TEMPLATES.items() if (one.site, one.intent) == (site, intent))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStart:
+    """The beginning of a task: the database, its rows that are judged, the goal, the task in words, `milestones`."""
+
+    database: bytes
+    rows: Mapping[str, Counter[tuple[Any, ...]]]
+    goal: Goal
+    instruction: str
+    milestones: tuple[tuple[str, ...], ...]
+
+
+@functools.lru_cache(maxsize=512)
+def start_of(task: WebTask) -> TaskStart:
+    """The beginning of a task."""
+    template, slots = TEMPLATES[f"{task.site}/{task.template}"], dict(task.slots)
+    content = generate(task.site, task.size, task.seed)
+    database = connect(content)
+    try:
+        before = database.total_changes
+        template.prepare(database, slots)
+        if database.total_changes != before:
+            content = database.serialize()
+        goal = template.goal(database, slots)
+        rows = judged_rows(task.site, database)
+        return TaskStart(content, rows, goal, template.ask(slots), milestones(goal))
+    finally:
+        release(database)
+
+
+def judged_rows(site: str, database: sqlite3.Connection) -> dict[str, Counter[tuple[Any, ...]]]:
+    """The rows on which tasks are judged, with how often there are equal ones."""
+    cursor = database.cursor()
+    cursor.row_factory = None
+    return {name: Counter(cursor.execute(sql)) for name, sql in SITES[site].judged.items()}
+
+
+def differences(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> tuple[Rows, Rows]:
+    """The rows that have gone since the start, and those that have come."""
+    gone = {
+        name: tuple((before - rows[name]).elements()) for name, before in start.rows.items() if before != rows[name]
+    }
+    come = {name: tuple((rows[name] - start.rows[name]).elements()) for name in gone}
+    return {name: some for name, some in gone.items() if some}, {name: some for name, some in come.items() if some}
+
+
+def judge(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]], answer: str) -> tuple[bool, str]:
+    """Judge the end of a task. Return whether it is a success, and why not in words."""
+    removed, added = differences(start, rows)
+    goal = start.goal
+    for wanted, found in ((goal.removed, removed), (goal.added, added)):
+        for name in sorted({*wanted, *found}):
+            expected, there = Counter(wanted.get(name, ())), Counter(found.get(name, ()))
+            if there - expected:
+                return False, f"Something was changed that the task does not ask for: {name}."
+            if expected - there:
+                return False, f"Something that the task asks for was not done: {name}."
+    if goal.answer is not None and not _is_right(goal, answer):
+        return False, "The answer is not right."
+    return True, "Done."
+
+
+def _is_right(goal: Goal, answer: str) -> bool:
+    assert goal.answer is not None
+    text = " ".join(answer.split()).rstrip(".")
+    if goal.kind == "money":
+        text = _MONEY.sub("", text).replace(",", "").strip()
+        return verify("number", text, goal.answer).success
+    return verify(goal.kind, text, goal.answer).success
+
+
+def milestones(goal: Goal) -> tuple[tuple[str, ...], ...]:
+    """What has to be reached on the way: ("page", path), ("removed", name, row) and ("added", name, row)."""
+    rows = [("removed", goal.removed), ("added", goal.added)]
+    changes = [(kind, name, repr(row)) for kind, some in rows for name, each in some.items() for row in each]
+    return (*(("page", path) for path in goal.pages), *changes)
+
+
+def reached_by_rows(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> set[tuple[str, ...]]:
+    """The milestones that the rows of the database show."""
+    kinds = zip(("removed", "added"), differences(start, rows), strict=True)
+    return {(kind, name, repr(row)) for kind, some in kinds for name, each in some.items() for row in each}

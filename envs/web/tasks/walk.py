@@ -1,0 +1,89 @@
+"""`Walk`: a scripted visitor of a site, who finds controls by role and name and notes down every action.
+
+It acts in a browser within this process, on a copy of the site, so that what it notes can be replayed in any browser.
+It scrolls to what it uses, so that each id it names has been seen.
+"""
+
+from __future__ import annotations
+
+from ..browsers.accessibility import Control
+from ..browsers.browser import Browser
+from ..browsers.commands import Command
+from ..browsers.observations import WINDOW, value_of
+
+# Pages of results that are looked through.
+MOST_PAGES = 40
+
+
+class NotThere(LookupError):
+    """A page has no such control."""
+
+
+class Walk:
+    """A visitor in ``browser``; ``actions`` are what it has done."""
+
+    def __init__(self, browser: Browser):
+        self.browser = browser
+        self.actions: list[str] = []
+
+    def find(self, role: str, name: str) -> Control | None:
+        """The first enabled control of the page with this role and name."""
+        controls = self.browser.page.controls
+        return next((one for one in controls if one.name == name and one.role == role and not one.disabled), None)
+
+    def click(self, role: str, name: str) -> None:
+        """Click on a control."""
+        self._do("click", self._need(role, name))
+
+    def seek(self, role: str, name: str) -> None:
+        """Click on a control of this page or of the pages of results that follow."""
+        for _ in range(MOST_PAGES):
+            if self.find(role, name) is not None:
+                break
+            self.click("link", "Next page")
+        self.click(role, name)
+
+    def fill(self, name: str, text: str) -> None:
+        """Fill a text field, unless it holds this text."""
+        roles = ("textbox", "searchbox", "spinbutton")
+        control = next((one for role in roles if (one := self.find(role, name)) is not None), None)
+        if control is None:
+            raise NotThere(name)
+        if value_of(control, self.browser.edits) != text:
+            self._do("fill", control, text)
+
+    def select(self, name: str, option: str) -> None:
+        """Choose from a list, unless it is chosen."""
+        control = self._need("combobox", name)
+        chosen = value_of(control, self.browser.edits)
+        if not isinstance(chosen, tuple) or [control.options[place] for place in chosen] != [option]:
+            self._do("select", control, option)
+
+    def tick(self, role: str, name: str, ticked: bool = True) -> None:
+        """Tick a box or a radio button, or take a tick away."""
+        control = self._need(role, name)
+        if value_of(control, self.browser.edits) is not ticked:
+            self._do("click", control)
+
+    def press_enter(self, role: str, name: str) -> None:
+        """Press Enter in a control."""
+        self._do("press", self._need(role, name), "Enter")
+
+    def _need(self, role: str, name: str) -> Control:
+        control = self.find(role, name)
+        if control is None:
+            raise NotThere(f"{role} {name}")
+        return control
+
+    def _do(self, verb: str, control: Control, text: str = "") -> None:
+        lines = self.browser.page.lines
+        place = next(place for place, line in enumerate(lines) if line.control is control)
+        while not self.browser.scrolled <= place < self.browser.scrolled + WINDOW:
+            self._perform(Command("scroll", 0, "down" if place > self.browser.scrolled else "up"))
+        self._perform(Command(verb, control.number, text))
+
+    def _perform(self, command: Command) -> None:
+        error = self.browser.perform(command)
+        if error:
+            raise NotThere(error)
+        self.actions.append(str(command))

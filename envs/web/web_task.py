@@ -1,0 +1,317 @@
+"""`WebTask`s as an environment: an agent acts on a site through a browser, and the database's end state is judged.
+
+A family for a site is a subclass with the name of the site, its axes and its documentation; see `shop_tasks`. The state
+of an episode is a snapshot of site and browser. The environment goes on with the site and the browser that it has open
+where they are in that state, and otherwise restores them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...errors import InputError, MissingExtra, unknown_name
+from ..game import Game, Transition
+from ..splits import split_of
+
+if TYPE_CHECKING:
+    from .browsers.browser import Browser, Tab
+    from .sites.site import WebSite
+    from .tasks.template import WebTask
+
+# Contents of a site of each size; and draws before a task is given up.
+SEEDS, MOST_DRAWS = 4_096, 400
+MOST_CHARACTERS = 12_000
+_HELP = (
+    'Write one action a turn: click [ID], fill [ID] "text", select [ID] "option", press [ID] Enter, scroll down, '
+    'back, goto /path. When all is done, write answer "text": the answer, or "done" where none is asked for. '
+    "Change nothing else."
+)
+_LIBRARIES = ("werkzeug", "jinja2", "lxml")
+
+
+@dataclass(frozen=True, slots=True)
+class WebState:
+    """The state of an episode: never changed, and so shared by its copies.
+
+    Args:
+        task: what is asked.
+        database: the state of the site.
+        tab: that of the browser.
+        actions: what has been done.
+        reached: the milestones reached so far, in the order of `tasks.template.milestones`.
+        answer: the last action's text, once the episode is over.
+    """
+
+    task: WebTask
+    database: bytes
+    tab: Tab
+    actions: tuple[str, ...] = ()
+    reached: frozenset[tuple[str, ...]] = frozenset()
+    answer: str | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> WebState:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What `info` computes its extras from: the task and how many milestones are reached."""
+
+    task: WebTask
+    reached: int
+
+
+class WebTaskEnv(Game):
+    """Base of tasks on a site. A subclass sets ``site``, ``size_axis`` and ``param_space``, with an axis "intent".
+
+    Args:
+        backend: "inprocess" (no browser is started) or "chromium".
+        observation: "tree" (the accessibility tree) or "html" (simplified HTML).
+        **kwargs: as for every environment.
+
+    Raises:
+        MissingExtra: the extra [web] is not installed.
+        InputError: an unknown backend or observation; pictures without Chromium; Chromium is missing.
+    """
+
+    site: ClassVar[str]
+    # The axis that is the size of the site.
+    size_axis: ClassVar[str]
+    supplies = frozenset({"milestones", "solution_steps"})
+    keeps_states = True
+    max_answer = 4_096
+    longest_text = MOST_CHARACTERS
+    is_ascii = False
+
+    def __init__(self, *, backend: str = "inprocess", observation: str = "tree", **kwargs: Any):
+        if any(importlib.util.find_spec(name) is None for name in _LIBRARIES):
+            raise MissingExtra("A task on a web site", "web")
+        if observation not in ("tree", "html"):
+            raise unknown_name("observation", str(observation), ["tree", "html"])
+        from .browsers.browser import BROWSERS
+
+        self.backend, self.observation = backend, observation
+        self._browser = BROWSERS[backend]
+        self._browser.check()
+        if not self._browser.has_pictures:
+            if kwargs.get("render_mode") == "rgb_array":
+                raise InputError(f"the backend {backend!r} makes no pictures; use backend='chromium'.")
+            self.metadata = {**self.metadata, "render_modes": ["ansi"]}
+        super().__init__(**kwargs)
+        self._open: tuple[WebState, WebSite, Browser] | None = None
+        # A task, what was done before the solver's present plan for it, and that plan.
+        self._detour: tuple[Any, tuple[str, ...], tuple[str, ...]] = (None, (), ())
+
+    # Drawing a task.
+
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> WebState:
+        from .browsers.browser import BrowserFailure
+        from .sites.site import connect, generate, release
+        from .tasks.template import WebTask, start_of, templates_of
+
+        size, choices = params[self.size_axis], templates_of(self.site, params["intent"])
+        for _ in range(MOST_DRAWS):
+            seed = int(rng.integers(SEEDS))
+            template = choices[int(rng.integers(len(choices)))]
+            task = WebTask(self.site, size, seed, template.name, ())
+            if self.split != "all" and split_of(task.origin) != self.split:
+                continue
+            database = connect(generate(self.site, size, seed))
+            slots = template.draw(rng, database, params)
+            release(database)
+            if slots is not None:
+                break
+        else:
+            raise InputError(f"{type(self).__name__} with {params} has no task in {MOST_DRAWS} draws.")
+        task = replace(task, slots=tuple(sorted(slots.items())))
+        content = start_of(task).database
+        try:
+            site, browser = self._make(content)
+            browser.open("/")
+        except BrowserFailure:
+            # A browser that was lost in the episode before; if it is not that, the second try raises.
+            self._drop()
+            site, browser = self._make(content)
+            browser.open("/")
+        state = WebState(task, content, browser.tab())
+        self._open = (state, site, browser)
+        return state
+
+    def _make(self, content: bytes) -> tuple[WebSite, Browser]:
+        """A site in this state with a browser; those that are open where there are any."""
+        from .sites.site import SITES
+
+        if self._open is None:
+            site = SITES[self.site](content)
+            browser = self._browser(site)
+            # In place of `close`, where nobody calls it.
+            self._letting_go = weakref.finalize(self, browser.let_go)
+            self._letting_go.atexit = False
+            return site, browser
+        _, site, browser = self._open
+        site.restore(content)
+        browser.forget()
+        return site, browser
+
+    def _resume(self, state: WebState) -> tuple[WebSite, Browser]:
+        """The site and the browser in this state."""
+        if self._open is not None and self._open[0] is state:
+            return self._open[1:]
+        site, browser = self._make(state.database)
+        browser.restore(state.tab)
+        self._open = (state, site, browser)
+        return site, browser
+
+    def content_of(self, episode: WebState) -> str:
+        task = episode.task
+        return f"{task.origin} {task.template} {task.slots}"
+
+    def split_key(self, episode: WebState) -> str:
+        """Return what the site was made from: held-out tasks are on sites that are never met in training."""
+        return episode.task.origin
+
+    def turn_limit(self, state: WebState) -> int:
+        return 2 + math.ceil(len(self.plan(state)) * (1 + self._slack))
+
+    def begin(self, seed: int | None, options: dict[str, Any] | None) -> Any:
+        episode = super().begin(seed, options)
+        self._slack = self._params["slack"]
+        return episode
+
+    # Playing.
+
+    def observe(self, state: WebState) -> str:
+        from .browsers.observations import OBSERVATIONS, quote, show_window
+        from .browsers.page_cache import parse_page
+        from .tasks.template import start_of
+
+        tab, page = state.tab, parse_page(state.tab.html)
+        lines = show_window(OBSERVATIONS[self.observation](page, dict(tab.edits)), tab.scrolled)
+        about = "" if state.actions else f"{_HELP}\n"
+        head = f"Task: {start_of(state.task).instruction}\n{about}Page {quote(page.title)} at {tab.path}"
+        return f"{head}\n{lines}"[:MOST_CHARACTERS]
+
+    def act(self, state: WebState, action: str) -> Transition:
+        from .browsers.browser import BrowserFailure
+        from .browsers.commands import read_command
+        from .tasks.template import judged_rows, reached_by_rows, start_of
+
+        command = read_command(action)
+        start = start_of(state.task)
+        number = len(start.milestones)
+        if isinstance(command, str):
+            return Transition(state, progress=_progress(state, number), action_error=command)
+        if command.verb == "answer":
+            return self._judge(state, command.text)
+        try:
+            site, browser = self._resume(state)
+            error = browser.perform(command)
+            if error:
+                return Transition(state, progress=_progress(state, number), action_error=error)
+            tab, content = browser.tab(), site.state()
+        except BrowserFailure as failure:
+            self._drop()
+            error = f"The browser failed: {failure}."
+            return Transition(state, progress=_progress(state, number), action_error=error[:300], valid=False)
+        reached = state.reached
+        if content is not state.database:
+            seen = {one for one in reached if one[0] == "page"}
+            reached = frozenset(
+                seen | (reached_by_rows(start, judged_rows(self.site, site.database)) & set(start.milestones))
+            )
+        page = ("page", tab.path.partition("?")[0])
+        if page not in reached and page in start.milestones:
+            reached = reached | {page}
+        after = WebState(state.task, content, tab, (*state.actions, str(command)), reached)
+        self._open = (after, site, browser)
+        return Transition(after, progress=_progress(after, number))
+
+    def _judge(self, state: WebState, answer: str) -> Transition:
+        from .sites.site import connect, release
+        from .tasks.template import judge, judged_rows, start_of
+
+        start, database = start_of(state.task), connect(state.database)
+        rows = judged_rows(self.site, database)
+        release(database)
+        success, why = judge(start, rows, answer)
+        progress = 1.0 if success else _progress(state, len(start.milestones))
+        over = replace(state, answer=answer)
+        return Transition(over, done=True, success=success, progress=progress, feedback=why)
+
+    # Solving.
+
+    def plan(self, state: WebState) -> tuple[str, ...]:
+        """The actions of the scripted solver from this state to the end of the episode: the rest of its plan while
+        nothing else was done; else a new plan, which does not undo what was done wrong."""
+        from .tasks.plan import plan_from, plan_from_start
+
+        if state.task != self._detour[0]:
+            self._detour = (state.task, (), plan_from_start(state.task))
+        for _, past, plan in (self._detour, (state.task, (), plan_from_start(state.task))):
+            if state.actions[: len(past)] == past:
+                since = state.actions[len(past) :]
+                if since == plan[: len(since)]:
+                    return plan[len(since) :]
+        self._detour = (state.task, state.actions, plan_from(state.task, state.database, state.tab))
+        return self._detour[2]
+
+    def oracle(self, state: WebState) -> str:
+        return self.plan(state)[0]
+
+    def solver_cost(self, episode: WebState) -> float:
+        return float(len(self.plan(episode)))
+
+    def random_action(self, episode: WebState, rng: np.random.Generator) -> str:
+        """Return an action on a random control of the page."""
+        from .browsers.page_cache import parse_page
+        from .tasks.plan import random_command
+
+        return random_command(parse_page(episode.tab.html), rng)
+
+    def trace_of(self, state: WebState) -> Footprint:
+        return Footprint(state.task, len(state.reached))
+
+    def measure_states(self, states: Sequence[Footprint], name: str) -> Any:
+        from .tasks.plan import plan_from_start
+        from .tasks.template import start_of
+
+        task = states[0].task
+        match name:
+            case "milestones":
+                return [states[-1].reached, len(start_of(task).milestones)]
+            case "solution_steps":
+                return list(plan_from_start(task))
+        return None
+
+    # What is open.
+
+    def draw(self, episode: WebState) -> np.ndarray:
+        _, browser = self._resume(episode)
+        return browser.picture()
+
+    def _drop(self) -> None:
+        if self._open is not None:
+            _, site, browser = self._open
+            self._open = None
+            self._letting_go.detach()
+            browser.close()
+            site.close()
+
+    def close(self) -> None:
+        self._drop()
+        super().close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy of an environment opens a site and a browser of its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "_letting_go"} | {"_open": None}
+
+
+def _progress(state: WebState, number: int) -> float:
+    return len(state.reached) / (number + 1)

@@ -1,0 +1,134 @@
+"""The browser within the process does what Chromium does, page for page; and neither leaves the site."""
+
+from __future__ import annotations
+
+import pytest
+from palaestra.envs.web.browsers.browser import BROWSERS
+
+from .pages import act, make_browser, number_of, show
+
+SESSIONS = {
+    "links": (
+        "click [1]",
+        "back",
+        "click [3]",
+        "click [4]",
+        "back",
+        "click [5]",
+        "goto /",
+        "click [6]",
+        "goto nowhere",
+    ),
+    "history": ("goto /form", "goto /lone", "goto /lone", "back", "back", "back"),
+    "get": ("goto /form", 'fill First "ä ~*\\"&=+"', 'fill Second "123456789"', "click Green", "click Box", "click Go"),
+    "lists": ("goto /form", 'select Size "small"', 'select Size "L"', 'select Many "Two"', "click Third"),
+    "post": ("goto /form", 'fill Text "a\\nb"', "click Post", "click Home", "back"),
+    "post by method": ("goto /post", "click Two", 'fill Count "7"', "press First Enter", "goto /", "back"),
+    "keys": ("goto /form", "press Box Space", "press Box Enter", "goto /form", "press Text Enter", "press Go Space"),
+    "reset": ("goto /form", 'fill First "x"', "click Green", "click Box", 'select Size "Small"', "click Clear"),
+    "refused": (
+        "goto /form",
+        "click Off",
+        'fill Count "many"',
+        'select Size "Huge"',
+        'fill Box "x"',
+        "press Size Enter",
+    ),
+    "out of range": ("goto /form", 'fill Count "12"', "click Go", "click Nothing", "click Shut", 'fill [7] ""'),
+    "enter": ("goto /lone", "press Q Enter", "goto /lone", "press A Enter", "press C Enter", "press Must Enter"),
+    "required": ("goto /lone", 'fill Must "x"', "press Must Enter"),
+    "broken": ("goto /broken", "click [1]"),
+    "hostile": ("goto /hostile", "click Script", "click Other", "click File", "click Mail", "click New", "click Bad"),
+    "hostile forms": ("goto /hostile", "click Asset", "click Leave", "goto //evil.example", "goto file:///etc/passwd"),
+    "injection": (
+        "goto /echo?a=%0d%0aX-Y: 1",
+        "goto /échö?q=ü b'\"<>",
+        "goto /\\evil.example",
+        "goto javascript:1",
+        "goto ?x",
+    ),
+    "ids": ("click [0]", "click [999]", "press [99] Enter", "scroll down", "scroll up"),
+}
+
+
+def name_ids(browser, action: str) -> str:
+    """The action with the id in place of the name of a control."""
+    verb, _, rest = action.partition(" ")
+    name = rest.split(' "')[0].removesuffix(" Enter").removesuffix(" Space")
+    known = any(one.name == name for one in browser.page.controls)
+    return f"{verb} [{number_of(browser, name)}]{rest.removeprefix(name)}" if known and name else action
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+def test_chromium_and_the_browser_within_the_process_agree(session: str):
+    real, fast = make_browser("chromium"), make_browser("inprocess")
+    assert show(real) == show(fast)
+    for action in SESSIONS[session]:
+        written = name_ids(fast, action)
+        assert act(real, written) == act(fast, written), action
+    assert real.cookies() == fast.cookies()
+    real.close()
+
+
+def echoed(browser) -> list[str]:
+    return [line.name for line in browser.page.lines if line.role == "text"]
+
+
+def test_a_form_sends_what_html_says():
+    browser = make_browser("inprocess")
+    for action in SESSIONS["get"]:
+        act(browser, name_ids(browser, action))
+    method, path, query, *_ = echoed(browser)
+    assert (method, path) == ("GET", "/echo")
+    assert query == (
+        "token=t%261&first=%C3%A4+%7E*%22%26%3D%2B&second=12345&count=3&colour=g&open=&box=on&box=two&size=L"
+        "&many=One&many=Three&text=line+%C3%A4%0D%0Atwo&unseen=1&go=1"
+    )
+
+
+def test_a_page_cannot_pass_text_off_as_a_control():
+    browser = make_browser("inprocess")
+    act(browser, "goto /hostile")
+    lines = show(browser)
+    assert 'text "] [1] link \\"Pay\\""' in lines
+    assert not any(line.lstrip().startswith('[1] link "Pay"') for line in lines)
+    assert '[9] textbox "\\"] fake" value="\\"x"' in [line.strip() for line in lines]
+
+
+@pytest.mark.parametrize("backend", ["inprocess", "chromium"])
+def test_nothing_leads_out_of_the_site(backend: str):
+    browser = make_browser(backend)
+    act(browser, "goto /hostile")
+    before = show(browser)
+    for control in browser.page.controls:
+        if control.role in ("link", "button"):
+            (_, error, after) = act(browser, f"click [{control.number}]")[0]
+            assert error
+            assert after == before
+    assert browser.page.title == ""
+    browser.close()
+
+
+@pytest.mark.parametrize("backend", ["inprocess", "chromium"])
+def test_a_snapshot_brings_back_page_values_history_and_cookies(backend: str):
+    browser = make_browser(backend)
+    for action in ("goto /cookie", *SESSIONS["get"][:-1]):
+        act(browser, name_ids(browser, action))
+    tab = browser.tab()
+    before = show(browser)
+    act(browser, "goto /lone")
+    browser.forget()
+    other = make_browser(backend)
+    for one in (browser, other):
+        one.restore(tab)
+        assert show(one) == before
+        assert one.cookies() == (("a", "1"),)
+        click = f"click [{number_of(one, 'Post')}]"
+        (_, error, after) = act(one, click)[0]
+        assert error is None
+        assert "box=on&box=two" in " ".join(after)
+        one.close()
+
+
+def test_backends_are_looked_up_by_name():
+    assert set(BROWSERS) == {"inprocess", "chromium"}
