@@ -119,8 +119,8 @@ class Game(TaskEnv):
         raise NotImplementedError(f"{type(self).__name__} must implement act(state, action) -> Transition.")
 
     def measure_states(self, states: Sequence[Any], name: str) -> Any:
-        """Compute one of the names in ``supplies`` from the states 0 to K that an episode has passed, each as `trace_of`
-        returns it; None where it is not known. Only called where ``keeps_states`` is True."""
+        """Compute one of the names in ``supplies`` from the states 0 to K that an episode has passed, each as
+        `trace_of` returns it; None where it is not known. Only called where ``keeps_states`` is True."""
         return None
 
     def trace_of(self, state: Any) -> Any:

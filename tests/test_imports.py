@@ -42,8 +42,8 @@ OUTSIDE = {
         *("jsonschema_specifications", "referencing", "safetensors", "sqlglot", "sympy", "torch"),
     },
     "envs": {
-        *("PIL", "datasets", "docker", "duckdb", "gymnasium", "jinja2", "lxml", "minigrid", "numpy", "playwright"),
-        *("psycopg", "reasoning_gym", "sqlglot", "werkzeug"),
+        *("PIL", "datasets", "docker", "duckdb", "gymnasium", "jinja2", "lxml", "markupsafe", "minigrid", "numpy"),
+        *("playwright", "psycopg", "reasoning_gym", "sqlglot", "werkzeug"),
     },
     "teachers": {"gymnasium", "numpy"},
     "agents": {

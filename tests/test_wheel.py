@@ -53,8 +53,8 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         packed = {name.removeprefix("palaestra/") for name in archive.namelist() if name.startswith("palaestra/")}
     sources = {path.relative_to(ROOT) for path in SOURCES}
-    pages = {path.relative_to(ROOT) for path in (ROOT / "scripts").rglob("*.html")}
-    tables = {path.relative_to(ROOT) for kind in ("*.txt", "*.jsonl") for path in (ROOT / "envs").rglob(kind)}
+    pages = {path.relative_to(ROOT) for part in ("scripts", "envs") for path in (ROOT / part).rglob("*.html")}
+    tables = {path.relative_to(ROOT) for kind in ("*.txt", "*.jsonl", "*.css") for path in (ROOT / "envs").rglob(kind)}
     sheet = {path.relative_to(ROOT) for path in (ROOT / "rewards" / "audit" / "sheet").glob("*.jsonl")}
     root = {path.relative_to(ROOT) for path in ROOT.glob("*.py")}
     assert packed == {path.as_posix() for path in sources | pages | tables | sheet | root} | DATA

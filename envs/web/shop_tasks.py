@@ -12,10 +12,10 @@ class ShopTasks(WebTaskEnv):
     """Do what a customer of a shop asks for, in a browser.
 
     Description:
-        A shop on the web with search, filters, product options, a cart, a checkout, orders, returns, reviews, a wish list
-        and an account, made anew from a seed. A task is one of 16 templates, filled in from the contents of the shop.
-        Some names of products differ in one word only, and lists go on over several pages. Held-out tasks are in other
-        shops than those of training.
+        A shop on the web with search, filters, product options, a cart, a checkout, orders, returns, reviews, a wish
+        list and an account, made anew from a seed. A task is one of 16 templates, filled in from the contents of the
+        shop. Some names of products differ in one word only, and lists go on over several pages. Held-out tasks are in
+        other shops than those of training.
 
     Parameters:
         products (24 to 96, on request 12 to 180): how many products the shop has.
@@ -31,8 +31,8 @@ class ShopTasks(WebTaskEnv):
         lines at once. What comes from the page stands in quotation marks.
 
     Actions:
-        One of ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``, ``back``,
-        ``goto /path`` and ``answer "text"``, with the ids of the observation, read in ``answer_format``.
+        One of ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``,
+        ``back``, ``goto /path`` and ``answer "text"``, with the ids of the observation, read in ``answer_format``.
 
     Reward:
         1 for an answer with which everything is done: the database has changed as asked and in nothing else, and the

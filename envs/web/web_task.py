@@ -7,7 +7,6 @@ where they are in that state, and otherwise restores them.
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import math
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from ..splits import split_of
 
 if TYPE_CHECKING:
     from .browsers.browser import Browser, Tab
-    from .sites.site import Site
+    from .sites.site import WebSite
     from .tasks.template import WebTask
 
 # Contents of a site of each size; and draws before a task is given up.
@@ -105,12 +104,14 @@ class WebTaskEnv(Game):
                 raise InputError(f"the backend {backend!r} makes no pictures; use backend='chromium'.")
             self.metadata = {**self.metadata, "render_modes": ["ansi"]}
         super().__init__(**kwargs)
-        self._open: tuple[WebState, Site, Browser] | None = None
+        self._open: tuple[WebState, WebSite, Browser] | None = None
+        # A task, what was done before the solver's present plan for it, and that plan.
+        self._detour: tuple[Any, tuple[str, ...], tuple[str, ...]] = (None, (), ())
 
     # Drawing a task.
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> WebState:
-        from .sites.site import connect, generate
+        from .sites.site import connect, generate, release
         from .tasks.template import WebTask, start_of, templates_of
 
         size, choices = params[self.size_axis], templates_of(self.site, params["intent"])
@@ -120,10 +121,9 @@ class WebTaskEnv(Game):
             task = WebTask(self.site, size, seed, template.name, ())
             if self.split != "all" and split_of(task.origin) != self.split:
                 continue
-            database = connect()
-            database.deserialize(generate(self.site, size, seed))
+            database = connect(generate(self.site, size, seed))
             slots = template.draw(rng, database, params)
-            database.close()
+            release(database)
             if slots is not None:
                 break
         else:
@@ -136,7 +136,7 @@ class WebTaskEnv(Game):
         self._open = (state, site, browser)
         return state
 
-    def _make(self, content: bytes) -> tuple[Site, Browser]:
+    def _make(self, content: bytes) -> tuple[WebSite, Browser]:
         """A site in this state with a browser; those that are open where there are any."""
         from .sites.site import SITES
 
@@ -148,7 +148,7 @@ class WebTaskEnv(Game):
         browser.forget()
         return site, browser
 
-    def _resume(self, state: WebState) -> tuple[Site, Browser]:
+    def _resume(self, state: WebState) -> tuple[WebSite, Browser]:
         """The site and the browser in this state."""
         if self._open is not None and self._open[0] is state:
             return self._open[1:]
@@ -189,11 +189,11 @@ class WebTaskEnv(Game):
     def act(self, state: WebState, action: str) -> Transition:
         from .browsers.browser import BrowserFailure
         from .browsers.commands import read_command
-        from .tasks.template import judged_rows, milestones, reached_by_rows, start_of
+        from .tasks.template import judged_rows, reached_by_rows, start_of
 
         command = read_command(action)
         start = start_of(state.task)
-        number = len(milestones(start))
+        number = len(start.milestones)
         if isinstance(command, str):
             return Transition(state, progress=_progress(state, number), action_error=command)
         if command.verb == "answer":
@@ -212,35 +212,43 @@ class WebTaskEnv(Game):
         if content is not state.database:
             seen = {one for one in reached if one[0] == "page"}
             reached = frozenset(
-                seen | (reached_by_rows(start, judged_rows(self.site, site.database)) & set(milestones(start)))
+                seen | (reached_by_rows(start, judged_rows(self.site, site.database)) & set(start.milestones))
             )
         page = ("page", tab.path.partition("?")[0])
-        if page not in reached and page in milestones(start):
+        if page not in reached and page in start.milestones:
             reached = reached | {page}
         after = WebState(state.task, content, tab, (*state.actions, str(command)), reached)
         self._open = (after, site, browser)
         return Transition(after, progress=_progress(after, number))
 
     def _judge(self, state: WebState, answer: str) -> Transition:
-        from .sites.site import connect
-        from .tasks.template import judge, judged_rows, milestones, start_of
+        from .sites.site import connect, release
+        from .tasks.template import judge, judged_rows, start_of
 
-        start, database = start_of(state.task), connect()
-        database.deserialize(state.database)
+        start, database = start_of(state.task), connect(state.database)
         rows = judged_rows(self.site, database)
-        database.close()
+        release(database)
         success, why = judge(start, rows, answer)
-        progress = 1.0 if success else _progress(state, len(milestones(start)))
+        progress = 1.0 if success else _progress(state, len(start.milestones))
         over = replace(state, answer=answer)
         return Transition(over, done=True, success=success, progress=progress, feedback=why)
 
     # Solving.
 
     def plan(self, state: WebState) -> tuple[str, ...]:
-        """The actions of the scripted solver from this state to the end of the episode."""
-        from .tasks.plan import plan_from
+        """The actions of the scripted solver from this state to the end of the episode: the rest of its plan while
+        nothing else was done; else a new plan, which does not undo what was done wrong."""
+        from .tasks.plan import plan_from, plan_from_start
 
-        return plan_from(state.task, state.database, state.tab, state.actions)
+        if state.task != self._detour[0]:
+            self._detour = (state.task, (), plan_from_start(state.task))
+        for _, past, plan in (self._detour, (state.task, (), plan_from_start(state.task))):
+            if state.actions[: len(past)] == past:
+                since = state.actions[len(past) :]
+                if since == plan[: len(since)]:
+                    return plan[len(since) :]
+        self._detour = (state.task, state.actions, plan_from(state.task, state.database, state.tab))
+        return self._detour[2]
 
     def oracle(self, state: WebState) -> str:
         return self.plan(state)[0]
@@ -260,12 +268,12 @@ class WebTaskEnv(Game):
 
     def measure_states(self, states: Sequence[Footprint], name: str) -> Any:
         from .tasks.plan import plan_from_start
-        from .tasks.template import milestones, start_of
+        from .tasks.template import start_of
 
         task = states[0].task
         match name:
             case "milestones":
-                return [states[-1].reached, len(milestones(start_of(task)))]
+                return [states[-1].reached, len(start_of(task).milestones)]
             case "solution_steps":
                 return list(plan_from_start(task))
         return None

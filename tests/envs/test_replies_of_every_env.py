@@ -199,7 +199,9 @@ def words_for(env_id: str, answer: str, decoy: str, place: int) -> dict[str, str
     family = family_of(env_id)
     if answer.startswith("```"):
         answer, decoy = ("\n".join(text.split("\n")[1:-1]) for text in (answer, decoy))
-    words = {"answer": answer, "decoy": decoy, "ANSWER": answer.upper(), "Answer": answer[:1].upper() + answer[1:]}
+    # A text in quotation marks is what the player writes somewhere, in its own case.
+    shouted = re.sub(r'^[^"]+|(?<=")[^"]+$', lambda found: found[0].upper(), answer)
+    words = {"answer": answer, "decoy": decoy, "ANSWER": shouted, "Answer": answer[:1].upper() + answer[1:]}
     words["indented"] = "\n".join(f"   {line}" for line in answer.split("\n"))
     rows, decoy_rows = items_of(family, answer), items_of(family, decoy)
     cells = CELLS.get(family)

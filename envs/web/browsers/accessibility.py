@@ -1,12 +1,13 @@
 """`Page`: what a reader of a page perceives: its controls with roles, names and values, and the text between them.
 
-A page is made from HTML alone and never changes. What somebody has typed or ticked since is in `Edits`, so that one parsed
-page serves many episodes, and a browser within the process and a real one are described by the same code. Controls are
-numbered in the order of the document, from 1. In the text all that comes from the page stands in quotation marks on one
-line, so that no page can pass text off as a control.
+A page is made from HTML alone and never changes. What somebody has typed or ticked since is in `Edits`, so that one
+parsed page serves many episodes, and a browser within the process and a real one are described by the same code.
+Controls are numbered in the order of the document, from 1. In the text all that comes from the page stands in quotation
+marks on one line, so that no page can pass text off as a control.
 
-Roles and names follow the HTML Accessibility API Mappings and the computation of accessible names (WAI-ARIA), for elements
-that work without script and style: an element counts as hidden by ``hidden`` and ``aria-hidden``, not by a style sheet.
+Roles and names follow the HTML Accessibility API Mappings and the computation of accessible names (WAI-ARIA), for
+elements that work without script and style: an element counts as hidden by ``hidden`` and ``aria-hidden``, not by a
+style sheet.
 """
 
 from __future__ import annotations
@@ -37,9 +38,12 @@ _LANDMARKS = {
 _NAMED = frozenset({"region", "form", "group"})
 _SKIPPED = frozenset({"head", "script", "style", "template", "svg", "legend", "iframe", "object"})
 _BLOCKS = frozenset(
-    ["address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure"]
-    + ["hr", "li", "ol", "p", "pre", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul", "br", "html", "center"]
-    + list(_LANDMARKS)
+    {
+        *("address", "article", "blockquote", "body", "br", "caption", "center", "dd", "details", "div", "dl", "dt"),
+        *("figcaption", "figure", "hr", "html", "li", "ol", "p", "pre", "summary", "table", "tbody", "tfoot", "thead"),
+        *("tr", "ul"),
+        *_LANDMARKS,
+    }
 )
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _TEXTUAL = {"text", "search", "email", "tel", "url", "password", "number"}
@@ -89,7 +93,7 @@ class Control:
 
 
 @dataclass(slots=True)
-class Line:
+class PageLine:
     """One line of a page: a control, a landmark, a heading or text."""
 
     depth: int
@@ -116,7 +120,7 @@ class Page:
         self.root = etree.Element("html") if root is None else root
         self._labels: dict[str, str] | None = None
         self._places = {element: place for place, element in enumerate(self.root.iter(*CONTROLS))}
-        self.lines: list[Line] = []
+        self.lines: list[PageLine] = []
         self._run: list[str] = []
         self._walk(self.root, 0)
         self._flush(0)
@@ -132,7 +136,7 @@ class Page:
             text = " ".join("".join(self._run).split())
             self._run = []
             if text:
-                self.lines.append(Line(depth, role, text))
+                self.lines.append(PageLine(depth, role, text))
 
     def _walk(self, parent: Any, depth: int) -> None:
         for element in parent:
@@ -146,7 +150,7 @@ class Page:
             elif tag in _HEADINGS:
                 self._flush(depth)
                 if next(element.iter(*CONTROLS), None) is None:
-                    self.lines.append(Line(depth, "heading", text_of(element)))
+                    self.lines.append(PageLine(depth, "heading", text_of(element)))
                 else:
                     self._enter(element, depth)
             elif tag in _BLOCKS:
@@ -190,7 +194,7 @@ class Page:
             legend = element.find("legend")
             name = "" if legend is None else text_of(legend)
         if name or role not in _NAMED:
-            self.lines.append(Line(depth, role, name))
+            self.lines.append(PageLine(depth, role, name))
             depth += 1
         self._enter(element, depth)
 
@@ -214,7 +218,7 @@ class Page:
         control = Control(number, self._places[element], element, role, name, kind, disabled, options)
         self.controls.append(control)
         self._flush(depth)
-        self.lines.append(Line(depth, role, name, control))
+        self.lines.append(PageLine(depth, role, name, control))
 
     # Names.
 
@@ -304,4 +308,3 @@ def _in_disabled_group(element: Any) -> bool:
             if legend is None or not any(around is legend for around in element.iterancestors("legend")):
                 return True
     return False
-

@@ -2,8 +2,8 @@
 
 `Browser.perform` reads the page, refuses what cannot be done (an unknown id, a disabled control, an address elsewhere)
 and calls the methods that a subclass implements: `load`, `send` and `change`. So two browsers differ in how they carry
-actions out, and agree on which there are. `Browser.tab` and `Browser.restore` are snapshots; the state of the site is not
-part of them.
+actions out, and agree on which there are. `Browser.tab` and `Browser.restore` are snapshots; the state of the site is
+not part of them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Browser:
     """Base of browsers. A subclass implements `load`, `send`, `change` and, where it holds something, `close`.
 
     Args:
-        site: a WSGI application, a `Site`.
+        site: a WSGI application, a `WebSite`.
     """
 
     site: Any

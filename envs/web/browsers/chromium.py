@@ -1,7 +1,7 @@
 """A real browser: Chromium, driven by Playwright. Each `ChromiumBrowser` is a context of its own in one Chromium.
 
-What an agent reads is made by the same code as in the browser within the process, from the live document and the live values
-of its controls. Actions are real clicks and keys; each waits for what it causes, and for nothing else.
+What an agent reads is made by the same code as in the browser within the process, from the live document and the live
+values of its controls. Actions are real clicks and keys; each waits for what it causes, and for nothing else.
 """
 
 from __future__ import annotations

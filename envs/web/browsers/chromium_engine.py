@@ -1,8 +1,8 @@
 """One Chromium and one server on a loopback port for all environments of a process.
 
-Playwright belongs to the thread that started it, so that thread does all that is asked of Chromium, whichever thread asks.
-The server listens on 127.0.0.1 only, and finds the site of a request by a secret in a header that each browser context
-sends; names of other hosts are not resolved. Both end with the process.
+Playwright belongs to the thread that started it, so that thread does all that is asked of Chromium, whichever thread
+asks. The server listens on 127.0.0.1 only, and finds the site of a request by a secret in a header that each browser
+context sends; names of other hosts are not resolved. Both end with the process.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def find_chromium() -> str:
     found = named or next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if not found or not os.path.exists(found):
         raise InputError(
-            f"the backend 'chromium' finds no Chromium{f' at {named!r}' if named else ''}: install it (Debian's package "
-            f"chromium), or name its program in {VARIABLE}, or use the backend 'inprocess'."
+            f"the backend 'chromium' finds no Chromium{f' at {named!r}' if named else ''}: install it (Debian's "
+            f"package chromium), or name its program in {VARIABLE}, or use the backend 'inprocess'."
         )
     return found
 
@@ -102,6 +102,8 @@ class ChromiumEngine:
                 future.set_result(deed(*arguments))
             except BaseException as error:
                 future.set_exception(error)
+            # What is done with is not kept while waiting for the next.
+            del task, deed, arguments, future
         if failure is None:
             self.chromium.close()
         if playwright is not None:

@@ -1,6 +1,6 @@
-"""Reading of actions: ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``,
-``back``, ``goto /path``, ``answer "text"``; also in other cases, without brackets or quotation marks, or as calls such as
-``click(12)``.
+"""Reading of actions: ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll
+down``, ``back``, ``goto /path``, ``answer "text"``; also in other cases, without brackets or quotation marks, or as
+calls such as ``click(12)``.
 """
 
 from __future__ import annotations

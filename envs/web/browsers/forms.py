@@ -1,6 +1,7 @@
 """Forms as HTML defines them: which controls belong to one, what it sends, and how it is encoded.
 
-The steps are those of "constructing the entry list" and "form submission" in the HTML standard, for forms without files.
+The steps are those of "constructing the entry list" and "form submission" in the HTML standard, for forms without
+files.
 """
 
 from __future__ import annotations

@@ -54,11 +54,11 @@ class InProcessBrowser(Browser):
     def _clear_group(self, control: Control) -> None:
         name, form = control.element.get("name"), form_of(self.page, control.element)
         for other in self.page.controls:
-            if other.role == "radio" and name and other is not control and other.element.get("name") == name:
-                if form_of(self.page, other.element) is form and value_of(other, self.edits):
-                    self.edits[other.number] = False
-                    if not other.default():
-                        del self.edits[other.number]
+            is_other = other.role == "radio" and other is not control and value_of(other, self.edits)
+            if is_other and name and other.element.get("name") == name and form_of(self.page, other.element) is form:
+                self.edits[other.number] = False
+                if not other.default():
+                    del self.edits[other.number]
 
     def reset(self, button: Control, controls: list[Control]) -> None:
         for control in controls:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from html import escape
 
 from ....errors import shorten
-from .accessibility import LONGEST, MOST_OPTIONS, Control, Edits, Line, Page, Value
+from .accessibility import LONGEST, MOST_OPTIONS, Control, Edits, Page, PageLine, Value
 
 # Lines shown at once.
 WINDOW = 60
@@ -26,7 +26,7 @@ def describe_tree(page: Page, edits: Edits) -> list[str]:
     return [_line_of_tree(page, line, edits) for line in page.lines]
 
 
-def _line_of_tree(page: Page, line: Line, edits: Edits) -> str:
+def _line_of_tree(page: Page, line: PageLine, edits: Edits) -> str:
     margin, control = "  " * line.depth, line.control
     if control is None:
         return f"{margin}{line.role} {quote(line.name)}" if line.name else f"{margin}{line.role}"
@@ -73,7 +73,7 @@ _TAGS = {
 _TAGS |= {"group": "fieldset", "search": "search", "heading": "h2", "text": "p", "alert": "p", "status": "p"}
 
 
-def _line_of_html(line: Line, edits: Edits) -> str:
+def _line_of_html(line: PageLine, edits: Edits) -> str:
     margin, name, control = "  " * line.depth, escape(shorten(line.name, LONGEST)), line.control
     if control is None:
         tag = _TAGS.get(line.role, line.role)

@@ -15,7 +15,7 @@ from werkzeug.exceptions import Forbidden
 from werkzeug.wrappers import Request, Response
 
 from .forum_content import NOW, REASONS_TO_REPORT, VISITOR, fill_forum
-from .site import SITES, Site, need_number, read_form, read_number, route
+from .site import SITES, WebSite, need_number, read_form, read_number, route
 
 THREADS_ON_PAGE, POSTS_ON_PAGE = 8, 5
 THREAD_SORTS = {
@@ -46,7 +46,7 @@ SUMMARISE_THREADS = """
 """
 
 
-class Forum(Site):
+class Forum(WebSite):
     """See the module."""
 
     name = "forum"
@@ -81,6 +81,10 @@ class Forum(Site):
 
     def surroundings(self) -> dict[str, Any]:
         return {"visitor": self.one("SELECT * FROM users WHERE id = ?", VISITOR)}
+
+    def _boards(self) -> tuple[tuple[int, str], ...]:
+        """Ids and names of the boards, to choose from."""
+        return tuple((row["id"], row["name"]) for row in self.query("SELECT id, name FROM boards ORDER BY name"))
 
     def _need_moderator(self) -> None:
         if self.one("SELECT role FROM users WHERE id = ?", VISITOR)["role"] != "moderator":
@@ -140,7 +144,7 @@ class Forum(Site):
         order = sorts.get(wanted["sort"], next(iter(sorts.values())))[1]
         found = self.query(f"{sql} WHERE {where} ORDER BY {order} {limits}", *values)
         same = urlencode([(name, value) for name, value in request.args.items() if name != "page" and value])
-        lists = {"boards": self.query("SELECT id, name FROM boards ORDER BY name"), "sorts": sorts}
+        lists = {"boards": self._boards(), "sorts": sorts}
         context = {"found": found, "number": number, "wanted": wanted, "errors": errors, "same": same, "kind": table}
         return self.page(request, "search.html", 422 if errors else 200, **lists, **context, **shown)
 
@@ -178,14 +182,14 @@ class Forum(Site):
 
     @route("/new", "GET", "POST")
     def new(self, request: Request) -> Response:
-        boards = self.query("SELECT id, name FROM boards ORDER BY name")
+        boards = self._boards()
         if request.method == "GET":
             form = {"board": request.args.get("board", ""), "title": "", "body": ""}
             return self.page(request, "new.html", boards=boards, form=form, errors={})
         form = read_form(request, "board", "title", "body")
         board = read_number(form["board"], 1, 10_000, 0)
         errors = {}
-        if not any(row["id"] == board for row in boards):
+        if not any(number == board for number, _ in boards):
             errors["board"] = "Choose a board."
         if not form["title"]:
             errors["title"] = "Enter a title."
@@ -269,7 +273,7 @@ class Forum(Site):
             sql = f"SELECT t.*, m.note FROM bookmarks m JOIN ({_THREADS}) t ON t.id = m.thread ORDER BY m.id"
             return self.page(request, "bookmarks.html", threads=self.query(sql))
         thread = need_number(request.form.get("thread"))
-        (title,) = self.one("SELECT title FROM threads WHERE id = ?", thread)
+        self.one("SELECT 1 FROM threads WHERE id = ?", thread)
         self.query("DELETE FROM bookmarks WHERE thread = ?", thread)
         if request.form.get("action") == "remove":
             return self.redirect("/bookmarks", "The bookmark is removed.")

@@ -1,7 +1,7 @@
 """The contents of `forum`: users with habits, boards, threads of several topics with their posts, drawn from a seed.
 
-A user keeps to two boards, opens posts in a way of their own and is voted on more or less. Many titles differ in one word
-only. The time in the forum stands still at `NOW`.
+A user keeps to two boards, opens posts in a way of their own and is voted on more or less. Many titles differ in one
+word only. The time in the forum stands still at `NOW`.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ REMARKS = (
 )
 THANKS = ("", "", "Thank you!", "Merci d’avance.", "Let us know how it goes.", "Just my opinion.")
 NOTES = ("", "read again", "ask Kim about it", "for the weekend", "")
+# Dates by how many days ago they were.
+_DAYS = tuple((NOW - timedelta(days=ago)).isoformat() for ago in range(300))
 REASONS_TO_REPORT = ("Spam", "Rude", "Off topic", "Wrong board")
 
 
@@ -92,8 +94,8 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
         members = [pools[place][(draw[5] + 7 * turn) % len(pools[place])] for turn in range(2 + count // 3)]
         if number % 3 == 0:
             members[-1] = VISITOR - 1
-        day = NOW - timedelta(days=count * 3 + draw[6] % 200)
-        threads.append((number, place + 1, title, members[0] + 1, day.isoformat(), draw[7] % 11 == 0, False))
+        ago = count * 3 + draw[6] % 200
+        threads.append((number, place + 1, title, members[0] + 1, _DAYS[ago], draw[7] % 11 == 0, False))
         for turn in range(count):
             detail = next(details)
             author = members[0] if turn == 0 else members[detail[0] % len(members)]

@@ -14,7 +14,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Request, Response
 
 from .shop_goods import BRANDS, CATEGORIES, COLOURS, REASONS, SHIPPING, TODAY, fill_shop
-from .site import SITES, Site, need_number, read_form, read_number, route
+from .site import SITES, WebSite, need_number, read_form, read_number, route
 
 PER_PAGE, MOST_OF_ONE = 8, 9
 SORTS = {
@@ -32,8 +32,9 @@ SUMMARISE = """
     number = (SELECT count(*) FROM reviews WHERE product = products.id)
 """
 _CART = """
-    SELECT c.variant, c.quantity, v.size, v.colour, v.price, v.stock, p.id AS product, p.name, c.quantity * v.price AS sum
-    FROM cart c JOIN variants v ON v.id = c.variant JOIN products p ON p.id = v.product ORDER BY c.id
+    SELECT c.variant, c.quantity, v.size, v.colour, v.price, v.stock, p.id AS product, p.name,
+    c.quantity * v.price AS sum FROM cart c
+    JOIN variants v ON v.id = c.variant JOIN products p ON p.id = v.product ORDER BY c.id
 """
 _LINES = """
     SELECT l.id, l.variant, l.quantity, l.price, v.size, v.colour, p.id AS product, p.name, t.reason
@@ -42,7 +43,7 @@ _LINES = """
 """
 
 
-class Shop(Site):
+class Shop(WebSite):
     """See the module."""
 
     name = "shop"

@@ -1,7 +1,7 @@
 """The contents of `shop`: products with their variants and reviews, and a customer with past orders, drawn from a seed.
 
-Names come from lists of words, so that some differ in one word only; prices and stock are whole numbers. The time in the
-shop stands still at `TODAY`.
+Names come from lists of words, so that some differ in one word only; prices and stock are whole numbers. The time in
+the shop stands still at `TODAY`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""`Site`: a WSGI application over an SQLite database in memory, and the registry `SITES`.
+"""`WebSite`: a WSGI application over an SQLite database in memory, and the registry `SITES`.
 
 A site states its schema, fills the database from a seed and a size, and serves pages, which work without script, from
-templates. Its whole state is the database, so that `Site.state` and `Site.restore` are snapshots; all that a visitor has
-is cookies. `Site.rows` is the part of the database on which tasks are judged. A new site is a subclass, its templates
-in ``templates/NAME`` and a name in `SITES`.
+templates. Its whole state is the database, so that `WebSite.state` and `WebSite.restore` are snapshots; all that a
+visitor has is cookies. `WebSite.rows` is the part of the database on which tasks are judged. A new site is a subclass,
+its templates in ``templates/NAME`` and a name in `SITES`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 import jinja2
 import numpy as np
+from markupsafe import Markup
 from werkzeug.exceptions import BadRequest, HTTPException, NotFound
 from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
@@ -53,12 +54,21 @@ def templates() -> jinja2.Environment:
     )
     made.filters["money"] = lambda cents: f"{cents // 100}.{cents % 100:02d}"
     # Values of a choice that are their own labels, and those of a mapping to tuples that begin with a label.
-    made.filters["zipped"] = lambda values: [(value, value) for value in values]
-    made.filters["labels"] = lambda choices: [(value, label) for value, (label, *_) in choices.items()]
+    made.filters["zipped"] = lambda values: tuple((value, value) for value in values)
+    made.filters["labels"] = lambda choices: tuple((value, label) for value, (label, *_) in choices.items())
+    made.filters["as_options"] = render_options
     return made
 
 
-class Site:
+@functools.lru_cache(maxsize=2_000)
+def render_options(options: tuple[tuple[Any, str], ...], chosen: Any) -> Markup:
+    """The options of a list, of which one may be chosen; most lists are the same on many pages."""
+    line = Markup('<option value="{}"{}>{}</option>')
+    marks = (Markup(" selected") if str(value) == str(chosen) else "" for value, _ in options)
+    return Markup("").join(line.format(value, mark, text) for (value, text), mark in zip(options, marks, strict=True))
+
+
+class WebSite:
     """Base of sites. A subclass has the class variables below, `fill`, and methods with `route`.
 
     Attributes:
@@ -88,7 +98,7 @@ class Site:
         raise NotImplementedError(f"{cls.__name__} must implement fill(database, size, rng).")
 
     def __init__(self, state: bytes):
-        self.database = connect()
+        self.database = connect(state)
         # The thread of a server and the one that takes snapshots.
         self.lock = threading.Lock()
         self.restore(state)
@@ -108,7 +118,10 @@ class Site:
         return self._state
 
     def close(self) -> None:
-        self.database.close()
+        """Give the database back; the site answers nothing more."""
+        with self.lock:
+            release(self.database)
+            del self.database
 
     # Answering requests.
 
@@ -177,8 +190,30 @@ class Site:
         return found[0]
 
 
-def connect() -> sqlite3.Connection:
-    """An empty database in memory, whose rows can be read by column."""
+_idle: list[sqlite3.Connection] = []
+MOST_IDLE = 16
+
+
+def connect(content: bytes) -> sqlite3.Connection:
+    """A database in memory with this content, whose rows can be read by column. Connections are kept by `release` for
+    others, as opening one takes longer than most pages."""
+    try:
+        database = _idle.pop()
+    except IndexError:
+        database = _open_database()
+    database.deserialize(content)
+    return database
+
+
+def release(database: sqlite3.Connection) -> None:
+    """Give a connection back that is in no transaction."""
+    if len(_idle) < MOST_IDLE and not database.in_transaction:
+        _idle.append(database)
+    else:
+        database.close()
+
+
+def _open_database() -> sqlite3.Connection:
     database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     database.row_factory = sqlite3.Row
     return database
@@ -188,20 +223,19 @@ def connect() -> sqlite3.Connection:
 def generate(site: str, size: int, seed: int) -> bytes:
     """The database of a site at its start, as bytes."""
     kind = SITES[site]
-    database = connect()
+    database = connect(_make_tables(kind))
     try:
-        database.deserialize(_make_tables(kind))
         database.execute("BEGIN")
         kind.fill(database, size, np.random.default_rng((seed, size)))
         database.execute("COMMIT")
         return database.serialize()
     finally:
-        database.close()
+        release(database)
 
 
 @functools.cache
-def _make_tables(kind: type[Site]) -> bytes:
-    database = connect()
+def _make_tables(kind: type[WebSite]) -> bytes:
+    database = _open_database()
     database.executescript("PRAGMA page_size = 1024;" + kind.schema)
     return database.serialize()
 
@@ -242,4 +276,4 @@ def _serve_asset(path: str) -> Response:
     return Response(style, content_type="text/css; charset=utf-8", headers={"Cache-Control": "max-age=3600"})
 
 
-SITES: Registry[type[Site]] = Registry("site", group="palaestra.sites", modules=["palaestra.envs.web.sites"])
+SITES: Registry[type[WebSite]] = Registry("site", group="palaestra.sites", modules=["palaestra.envs.web.sites"])

@@ -21,12 +21,8 @@ def plan_from_start(task: WebTask) -> tuple[str, ...]:
     return _plan(task, start_of(task).database, None)
 
 
-def plan_from(task: WebTask, database: bytes, tab: Tab, actions: tuple[str, ...]) -> tuple[str, ...]:
-    """The actions that solve a task from a state: the rest of the plan while nothing else was done; else a new plan,
-    which does not undo what was done wrong."""
-    plan = plan_from_start(task)
-    if actions == plan[: len(actions)]:
-        return plan[len(actions) :]
+def plan_from(task: WebTask, database: bytes, tab: Tab) -> tuple[str, ...]:
+    """The actions that solve a task from a state in which something else was done."""
     return _plan(task, database, tab)
 
 

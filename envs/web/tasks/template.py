@@ -1,9 +1,9 @@
 """`WebTemplate`: a kind of task on a site, and the registry `TEMPLATES`; `WebTask`: one task; `judge`: its outcome.
 
-A template draws what a task is about (its slots) from the contents of a site, asks for it in words, and states the `Goal`:
-which rows the database must lose and gain, and what the answer is. What is judged is the difference between the database
-at the start and at the end: a change that nobody asked for is a failure. `WebTemplate.solve` is a script that follows the
-site by roles and names, as a person would; it never knows ids or addresses.
+A template draws what a task is about (its slots) from the contents of a site, asks for it in words, and states the
+`Goal`: which rows the database must lose and gain, and what the answer is. What is judged is the difference between the
+database at the start and at the end: a change that nobody asked for is a failure. `WebTemplate.solve` is a script that
+follows the site by roles and names, as a person would; it never knows ids or addresses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from ....registry import Registry
 from ....rewards import verify
-from ..sites.site import SITES, connect, generate
+from ..sites.site import SITES, connect, generate, release
 from .walk import Walk
 
 Slots = Mapping[str, Any]
@@ -51,7 +51,7 @@ class Goal:
     Args:
         answer: the right answer; None where any text is one.
         kind: how it is judged: a verifier's name, or "money" for a number with or without a currency.
-        removed, added: rows by the names of `Site.judged`, as often as they go or come.
+        removed, added: rows by the names of `WebSite.judged`, as often as they go or come.
         pages: paths that have to be seen on the way.
     """
 
@@ -111,30 +111,32 @@ def templates_of(site: str, intent: str) -> tuple[WebTemplate, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """The beginning of a task: the database, its rows that are judged, the goal, and the task in words."""
+class TaskStart:
+    """The beginning of a task: the database, its rows that are judged, the goal, the task in words, and the `milestones`."""
 
     database: bytes
     rows: Mapping[str, Counter[tuple[Any, ...]]]
     goal: Goal
     instruction: str
+    milestones: tuple[tuple[str, ...], ...]
 
 
 @functools.lru_cache(maxsize=512)
-def start_of(task: WebTask) -> Start:
+def start_of(task: WebTask) -> TaskStart:
     """The beginning of a task."""
     template, slots = TEMPLATES[f"{task.site}/{task.template}"], dict(task.slots)
     content = generate(task.site, task.size, task.seed)
-    database = connect()
+    database = connect(content)
     try:
-        database.deserialize(content)
+        before = database.total_changes
         template.prepare(database, slots)
-        if database.total_changes:
+        if database.total_changes != before:
             content = database.serialize()
         goal = template.goal(database, slots)
-        return Start(content, judged_rows(task.site, database), goal, template.ask(slots))
+        rows = judged_rows(task.site, database)
+        return TaskStart(content, rows, goal, template.ask(slots), milestones(goal))
     finally:
-        database.close()
+        release(database)
 
 
 def judged_rows(site: str, database: sqlite3.Connection) -> dict[str, Counter[tuple[Any, ...]]]:
@@ -144,7 +146,7 @@ def judged_rows(site: str, database: sqlite3.Connection) -> dict[str, Counter[tu
     return {name: Counter(cursor.execute(sql)) for name, sql in SITES[site].judged.items()}
 
 
-def differences(start: Start, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> tuple[Rows, Rows]:
+def differences(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> tuple[Rows, Rows]:
     """The rows that have gone since the start, and those that have come."""
     gone = {
         name: tuple((before - rows[name]).elements()) for name, before in start.rows.items() if before != rows[name]
@@ -153,7 +155,7 @@ def differences(start: Start, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> t
     return {name: some for name, some in gone.items() if some}, {name: some for name, some in come.items() if some}
 
 
-def judge(start: Start, rows: Mapping[str, Counter[tuple[Any, ...]]], answer: str) -> tuple[bool, str]:
+def judge(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]], answer: str) -> tuple[bool, str]:
     """Judge the end of a task. Return whether it is a success, and why not in words."""
     removed, added = differences(start, rows)
     goal = start.goal
@@ -178,15 +180,14 @@ def _is_right(goal: Goal, answer: str) -> bool:
     return verify(goal.kind, text, goal.answer).success
 
 
-def milestones(start: Start) -> tuple[tuple[str, ...], ...]:
+def milestones(goal: Goal) -> tuple[tuple[str, ...], ...]:
     """What has to be reached on the way: ("page", path), ("removed", name, row) and ("added", name, row)."""
-    goal = start.goal
     rows = [("removed", goal.removed), ("added", goal.added)]
     changes = [(kind, name, repr(row)) for kind, some in rows for name, each in some.items() for row in each]
     return (*(("page", path) for path in goal.pages), *changes)
 
 
-def reached_by_rows(start: Start, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> set[tuple[str, ...]]:
+def reached_by_rows(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> set[tuple[str, ...]]:
     """The milestones that the rows of the database show."""
     kinds = zip(("removed", "added"), differences(start, rows), strict=True)
     return {(kind, name, repr(row)) for kind, some in kinds for name, each in some.items() for row in each}

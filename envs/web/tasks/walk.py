@@ -1,7 +1,7 @@
 """`Walk`: a scripted visitor of a site, who finds controls by role and name and notes down every action.
 
-It acts in a browser within this process, on a copy of the site, so that what it notes can be replayed in any browser. It
-scrolls to what it uses, so that each id it names has been seen.
+It acts in a browser within this process, on a copy of the site, so that what it notes can be replayed in any browser.
+It scrolls to what it uses, so that each id it names has been seen.
 """
 
 from __future__ import annotations

@@ -8,7 +8,17 @@ from palaestra.envs.web.browsers.browser import BROWSERS
 from .pages import act, make_browser, number_of, show
 
 SESSIONS = {
-    "links": ("click [1]", "back", "click [3]", "click [4]", "back", "click [5]", "goto /", "click [6]", "goto nowhere"),
+    "links": (
+        "click [1]",
+        "back",
+        "click [3]",
+        "click [4]",
+        "back",
+        "click [5]",
+        "goto /",
+        "click [6]",
+        "goto nowhere",
+    ),
     "history": ("goto /form", "goto /lone", "goto /lone", "back", "back", "back"),
     "get": ("goto /form", 'fill First "ä ~*\\"&=+"', 'fill Second "123456789"', "click Green", "click Box", "click Go"),
     "lists": ("goto /form", 'select Size "small"', 'select Size "L"', 'select Many "Two"', "click Third"),
@@ -16,14 +26,27 @@ SESSIONS = {
     "post by method": ("goto /post", "click Two", 'fill Count "7"', "press First Enter", "goto /", "back"),
     "keys": ("goto /form", "press Box Space", "press Box Enter", "goto /form", "press Text Enter", "press Go Space"),
     "reset": ("goto /form", 'fill First "x"', "click Green", "click Box", 'select Size "Small"', "click Clear"),
-    "refused": ("goto /form", "click Off", 'fill Count "many"', 'select Size "Huge"', 'fill Box "x"', "press Size Enter"),
+    "refused": (
+        "goto /form",
+        "click Off",
+        'fill Count "many"',
+        'select Size "Huge"',
+        'fill Box "x"',
+        "press Size Enter",
+    ),
     "out of range": ("goto /form", 'fill Count "12"', "click Go", "click Nothing", "click Shut", 'fill [7] ""'),
     "enter": ("goto /lone", "press Q Enter", "goto /lone", "press A Enter", "press C Enter", "press Must Enter"),
     "required": ("goto /lone", 'fill Must "x"', "press Must Enter"),
     "broken": ("goto /broken", "click [1]"),
     "hostile": ("goto /hostile", "click Script", "click Other", "click File", "click Mail", "click New", "click Bad"),
     "hostile forms": ("goto /hostile", "click Asset", "click Leave", "goto //evil.example", "goto file:///etc/passwd"),
-    "injection": ("goto /echo?a=%0d%0aX-Y: 1", "goto /échö?q=ü b'\"<>", "goto /\\evil.example", "goto javascript:1", "goto ?x"),
+    "injection": (
+        "goto /echo?a=%0d%0aX-Y: 1",
+        "goto /échö?q=ü b'\"<>",
+        "goto /\\evil.example",
+        "goto javascript:1",
+        "goto ?x",
+    ),
     "ids": ("click [0]", "click [999]", "press [99] Enter", "scroll down", "scroll up"),
 }
 
