@@ -12,15 +12,16 @@ class ForumTasks(WebTaskEnv):
     """Do what a member or a moderator of a forum asks for, in a browser.
 
     Description:
-        A forum on the web with boards, threads over several pages, votes, search of threads and posts, profiles, private
-        bookmarks, reports and moderation, made anew from a seed. A task is one of 19 templates, filled in from the
-        contents of the forum. Many titles, and some names of users, differ in one word or letter only. Held-out tasks are
-        in other forums than those of training.
+        A forum on the web with boards, threads over several pages, votes, search of threads and posts, profiles,
+        private bookmarks, reports and moderation, made anew from a seed. A task is one of 19 templates, filled in from
+        the contents of the forum. Many titles, and some names of users, differ in one word or letter only. Held-out
+        tasks are in other forums than those of training.
 
     Parameters:
         threads (24 to 96, on request 12 to 180): how many threads the forum has.
         items (1 to 3, on request up to 5): how many threads, users or posts a task is about, where it is about several.
-        constraints (1 to 3, on request up to 4): conditions on the board, the author and the dates of what is looked for.
+        constraints (1 to 3, on request up to 4): conditions on the board, the author and the dates of what is looked
+            for.
         slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
             share of them; two more are given.
         intent (report, compare, write, vote, bookmark, moderate): the kind of task; none is harder than another.
@@ -30,8 +31,8 @@ class ForumTasks(WebTaskEnv):
         lines at once. What comes from the page stands in quotation marks.
 
     Actions:
-        One of ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``, ``back``,
-        ``goto /path`` and ``answer "text"``, with the ids of the observation, read in ``answer_format``.
+        One of ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``,
+        ``back``, ``goto /path`` and ``answer "text"``, with the ids of the observation, read in ``answer_format``.
 
     Reward:
         1 for an answer with which everything is done: the database has changed as asked and in nothing else, and the

@@ -99,16 +99,13 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
         for turn in range(count):
             detail = next(details)
             author = members[0] if turn == 0 else members[detail[0] % len(members)]
-            day = min(NOW, day + timedelta(days=detail[1] % 4 if turn else 0))
+            ago = max(0, ago - (detail[1] % 4 if turn else 0))
             first, second = detail[2] % len(REMARKS), detail[3] % len(REMARKS)
-            words = [
-                VOICES[habits[author][2] % len(VOICES)],
-                REMARKS[first],
-                REMARKS[second] if first != second else "",
-            ]
-            body = " ".join(word.format(thing) for word in [*words, THANKS[detail[4] % len(THANKS)]] if word)
+            voice, end = VOICES[habits[author][2] % len(VOICES)], THANKS[detail[4] % len(THANKS)]
+            words = (voice, REMARKS[first], REMARKS[second] if first != second else "", end)
+            body = " ".join(filter(None, words)).replace("{}", thing)
             votes = detail[5] % 12 + detail[4] % (1 + habits[author][3] % 25)
-            posts.append((number, turn + 1, author + 1, day.isoformat(), body, votes))
+            posts.append((number, turn + 1, author + 1, _DAYS[ago], body, votes))
     sql = "INSERT INTO threads (id, board, title, author, day, locked, pinned) VALUES (?, ?, ?, ?, ?, ?, ?)"
     database.executemany(sql, threads)
     sql = "INSERT INTO posts (thread, number, author, day, body, votes) VALUES (?, ?, ?, ?, ?, ?)"

@@ -88,7 +88,8 @@ class PinThread(ModerationTemplate):
         return {"thread": thread["id"], "title": thread["title"], "board": thread["board_name"], "before": before}
 
     def ask(self, slots: Slots) -> str:
-        return f'In the board {slots["board"]}, pin the thread "{slots["title"]}" and no other: unpin what is pinned there.'
+        thread = f'the thread "{slots["title"]}"'
+        return f"In the board {slots['board']}, pin {thread} and no other: unpin what is pinned there."
 
     def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
         unpinned = {thread: {"pinned": 0} for thread, _ in slots["before"]}
