@@ -40,15 +40,19 @@ class VoteForUser(WebTemplate):
     site, name, intent = "forum", "vote-for-user", "vote"
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        post = pick(rng, select_posts(database, "p.author <> ?", VISITOR))
-        own = select_posts(database, "p.thread = ? AND p.author = ?", post["thread"], post["author"])
-        since = post["day"] if params["constraints"] > 1 else ""
-        own = [row for row in own if row["day"] >= since]
         voted = {row[0] for row in database.execute("SELECT post FROM votes")}
-        if not params["items"] <= len(own) <= params["items"] + 2 or any(row["id"] in voted for row in own):
-            return None
-        posts = tuple((row["id"], row["number"], row["author_name"]) for row in own)
-        return {"thread": post["thread"], "title": post["title"], "since": since, "posts": posts}
+        every = select_posts(database, "p.author <> ?", VISITOR)
+        for post in (pick(rng, every) for _ in range(12)):
+            since = post["day"] if params["constraints"] > 1 else ""
+            own = [
+                row
+                for row in every
+                if (row["thread"], row["author"]) == (post["thread"], post["author"]) and row["day"] >= since
+            ]
+            if params["items"] <= len(own) <= params["items"] + 2 and not any(row["id"] in voted for row in own):
+                posts = tuple((row["id"], row["number"], row["author_name"]) for row in own)
+                return {"thread": post["thread"], "title": post["title"], "since": since, "posts": posts}
+        return None
 
     def ask(self, slots: Slots) -> str:
         since = f" on or after {slots['since']}" if slots["since"] else ""
@@ -166,15 +170,15 @@ class BookmarkMatching(BookmarkTemplate):
     name = "bookmark-matching"
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        row = pick(rng, select_threads(database))
-        number = max(2, params["constraints"])
-        conditions = draw_conditions(rng, row, "board", ("author", "since", "until"), number)
-        found = matching_threads(database, conditions)
+        rows, number = select_threads(database), max(2, params["constraints"])
         saved = {row[0] for row in database.execute("SELECT thread FROM bookmarks")}
-        if len(found) > params["items"] + 1 or any(row["id"] in saved for row in found):
-            return None
-        threads = tuple((row["id"], row["title"]) for row in found)
-        return {"conditions": tuple(conditions.items()), "threads": threads, "note": pick(rng, _NOTES)}
+        for row in (pick(rng, rows) for _ in range(12)):
+            conditions = draw_conditions(rng, row, "board", ("author", "since", "until"), number)
+            found = matching_threads(database, conditions)
+            if len(found) <= params["items"] + 1 and not any(row["id"] in saved for row in found):
+                threads = tuple((row["id"], row["title"]) for row in found)
+                return {"conditions": tuple(conditions.items()), "threads": threads, "note": pick(rng, _NOTES)}
+        return None
 
     def ask(self, slots: Slots) -> str:
         what = describe_matches("threads", "started", dict(slots["conditions"]))

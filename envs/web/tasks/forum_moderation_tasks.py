@@ -114,15 +114,18 @@ class RemovePosts(ModerationTemplate):
     name = "remove-posts"
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        reply = pick(rng, select_posts(database, "p.number > 1 AND p.author <> ?", VISITOR))
-        sql = "p.thread = ? AND p.author = ? AND p.number > 1"
-        own = select_posts(database, sql, reply["thread"], reply["author"])
-        since = reply["day"] if params["constraints"] > 1 else ""
-        own = [row for row in own if row["day"] >= since]
-        if not params["items"] <= len(own) <= params["items"] + 2:
-            return None
-        posts = tuple((row["id"], row["number"], row["author_name"]) for row in own)
-        return {"thread": reply["thread"], "title": reply["title"], "since": since, "posts": posts}
+        replies = select_posts(database, "p.number > 1 AND p.author <> ?", VISITOR)
+        for reply in (pick(rng, replies) for _ in range(12)):
+            since = reply["day"] if params["constraints"] > 1 else ""
+            own = [
+                row
+                for row in replies
+                if (row["thread"], row["author"]) == (reply["thread"], reply["author"]) and row["day"] >= since
+            ]
+            if params["items"] <= len(own) <= params["items"] + 2:
+                posts = tuple((row["id"], row["number"], row["author_name"]) for row in own)
+                return {"thread": reply["thread"], "title": reply["title"], "since": since, "posts": posts}
+        return None
 
     def ask(self, slots: Slots) -> str:
         since = f" on or after {slots['since']}" if slots["since"] else ""

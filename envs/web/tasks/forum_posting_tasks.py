@@ -129,11 +129,11 @@ class ReportPost(WebTemplate):
     site, name, intent = "forum", "report-post", "write"
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        post = pick(rng, select_posts(database, "p.author <> ?", VISITOR))
-        by_votes = params["constraints"] > 1
+        every, by_votes = select_posts(database, "p.author <> ?", VISITOR), params["constraints"] > 1
+        post = pick(rng, every)
         if by_votes:
-            own = select_posts(database, "p.thread = ? AND p.author = ?", post["thread"], post["author"])
-            post = best_of(own, "votes") if len(own) > 1 else None
+            same = [row for row in every if (row["thread"], row["author"]) == (post["thread"], post["author"])]
+            post = best_of(same, "votes") if len(same) > 1 else None
         if post is None:
             return None
         comment = pick(rng, _TEXTS) if params["constraints"] > 2 else ""
