@@ -13,7 +13,7 @@ class ShopTasks(WebTaskEnv):
 
     Description:
         A shop on the web with search, filters, product options, a cart, a checkout, orders, returns, reviews, a wish
-        list and an account, made anew from a seed. A task is one of 16 templates, filled in from the contents of the
+        list and an account, made anew from a seed. A task is one of 17 templates, filled in from the contents of the
         shop. Some names of products differ in one word only, and lists go on over several pages. Held-out tasks are in
         other shops than those of training.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -111,6 +112,7 @@ class WebTaskEnv(Game):
     # Drawing a task.
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> WebState:
+        from .browsers.browser import BrowserFailure
         from .sites.site import connect, generate, release
         from .tasks.template import WebTask, start_of, templates_of
 
@@ -130,8 +132,14 @@ class WebTaskEnv(Game):
             raise InputError(f"{type(self).__name__} with {params} has no task in {MOST_DRAWS} draws.")
         task = replace(task, slots=tuple(sorted(slots.items())))
         content = start_of(task).database
-        site, browser = self._make(content)
-        browser.open("/")
+        try:
+            site, browser = self._make(content)
+            browser.open("/")
+        except BrowserFailure:
+            # A browser that was lost in the episode before; if it is not that, the second try raises.
+            self._drop()
+            site, browser = self._make(content)
+            browser.open("/")
         state = WebState(task, content, browser.tab())
         self._open = (state, site, browser)
         return state
@@ -142,7 +150,11 @@ class WebTaskEnv(Game):
 
         if self._open is None:
             site = SITES[self.site](content)
-            return site, self._browser(site)
+            browser = self._browser(site)
+            # In place of `close`, where nobody calls it.
+            self._letting_go = weakref.finalize(self, browser.let_go)
+            self._letting_go.atexit = False
+            return site, browser
         _, site, browser = self._open
         site.restore(content)
         browser.forget()
@@ -288,6 +300,7 @@ class WebTaskEnv(Game):
         if self._open is not None:
             _, site, browser = self._open
             self._open = None
+            self._letting_go.detach()
             browser.close()
             site.close()
 
@@ -297,7 +310,7 @@ class WebTaskEnv(Game):
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy of an environment opens a site and a browser of its own."""
-        return {**self.__dict__, "_open": None}
+        return {name: value for name, value in self.__dict__.items() if name != "_letting_go"} | {"_open": None}
 
 
 def _progress(state: WebState, number: int) -> float:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from lxml import etree
+from lxml import etree  # type: ignore[attr-defined]
 
 from ....errors import shorten
 

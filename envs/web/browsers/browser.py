@@ -55,7 +55,7 @@ class BrowserFailure(RuntimeError):
     """The browser or the site failed, by no fault of the agent."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Browser:
     """Base of browsers. A subclass implements `load`, `send`, `change` and, where it holds something, `close`.
 
@@ -71,7 +71,7 @@ class Browser:
     sent: bool = field(init=False, default=False)
     history: list[tuple[str, bool]] = field(init=False, default_factory=list)
     # The address that paths are relative to, and whether there are pictures.
-    origin: ClassVar[str] = "http://site.invalid"
+    origin = "http://site.invalid"
     has_pictures: ClassVar[bool] = False
 
     @classmethod
@@ -118,6 +118,9 @@ class Browser:
 
     def close(self) -> None:
         """Give back what the browser holds."""
+
+    def let_go(self) -> Any:
+        """Begin to do so, and do not wait: nobody holds the environment any more."""
 
     # The same for all browsers.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import secrets
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -73,8 +72,6 @@ class ChromiumBrowser(Browser):
         self._secret = secrets.token_hex(16)
         self._engine.sites[self._secret] = site
         self._tab: Any = self._call(self._engine.call, _open_tab, self._engine, self._secret)
-        self._closer = weakref.finalize(self, _close_tab, self._engine, self._secret, self._tab)
-        self._closer.atexit = False
 
     @staticmethod
     def _call(deed: Callable[..., Any], *arguments: Any) -> Any:
@@ -183,8 +180,15 @@ class ChromiumBrowser(Browser):
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
 
     def close(self) -> None:
-        if self._closer.detach() is not None:
-            self._call(_close_tab(self._engine, self._secret, self._tab).result)
+        closing = self.let_go()
+        if closing is not None:
+            self._call(closing.result)
+
+    def let_go(self) -> Any:
+        if self._engine.sites.pop(self._secret, None) is None:
+            return None
+        self._engine.replays.pop(self._secret, None)
+        return self._engine.post(self._tab.context.close)
 
 
 def _open_tab(running: ChromiumEngine, secret: str) -> Any:
@@ -197,9 +201,3 @@ def _open_tab(running: ChromiumEngine, secret: str) -> Any:
     )
     context.set_default_timeout(SECONDS * 1e3)
     return context.new_page()
-
-
-def _close_tab(running: ChromiumEngine, secret: str, tab: Any) -> Any:
-    running.sites.pop(secret, None)
-    running.replays.pop(secret, None)
-    return running.post(lambda: tab.context.close())

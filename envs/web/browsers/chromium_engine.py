@@ -65,12 +65,17 @@ class ChromiumEngine:
         self._tasks: queue.SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], Future[Any]] | None]
         self._tasks = queue.SimpleQueue()
         self._server = make_server("127.0.0.1", 0, self._serve, threaded=True, request_handler=_Handler)
-        self._server.daemon_threads = True
         self.origin = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        self._started = threading.Event()
         self._thread = threading.Thread(target=self._work, args=(find_chromium(),), daemon=True)
         self._thread.start()
         atexit.register(self.stop)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether Chromium has ended, or did not start."""
+        return self._started.is_set() and not (hasattr(self, "chromium") and self.chromium.is_connected())
 
     def _serve(self, environ: Any, start_response: Any) -> Any:
         secret = environ.get(f"HTTP_{HEADER.upper().replace('-', '_')}", "")
@@ -94,20 +99,28 @@ class ChromiumEngine:
             )
         except Exception as error:
             failure = error
-        while (task := self._tasks.get()) is not None:
-            deed, arguments, future = task
-            try:
-                if failure is not None:
-                    raise failure
-                future.set_result(deed(*arguments))
-            except BaseException as error:
-                future.set_exception(error)
-            # What is done with is not kept while waiting for the next.
-            del task, deed, arguments, future
-        if failure is None:
+        self._started.set()
+        while self._work_once(failure):
+            pass
+        if failure is None and self.chromium.is_connected():
             self.chromium.close()
         if playwright is not None:
             playwright.stop()
+
+    def _work_once(self, failure: Exception | None) -> bool:
+        """Do the next task; False where there is none to come. A function of its own, as Playwright looks at the
+        frames of its callers: those of one that goes on would keep what is done with."""
+        task = self._tasks.get()
+        if task is None:
+            return False
+        deed, arguments, future = task
+        try:
+            if failure is not None:
+                raise failure
+            future.set_result(deed(*arguments))
+        except BaseException as error:
+            future.set_exception(error)
+        return True
 
     def call(self, deed: Callable[..., Any], *arguments: Any) -> Any:
         """Do something in the thread of Chromium, and wait for its result."""
@@ -135,7 +148,10 @@ _engines: dict[int, ChromiumEngine] = {}
 def engine() -> ChromiumEngine:
     """The engine of this process, which is started first if there is none; after a fork the child has its own."""
     with _STARTING:
-        if os.getpid() not in _engines:
+        running = _engines.get(os.getpid())
+        if running is None or running.is_lost:
+            if running is not None:
+                running.stop()
             _engines.clear()
             _engines[os.getpid()] = ChromiumEngine()
         return _engines[os.getpid()]

@@ -112,7 +112,7 @@ def templates_of(site: str, intent: str) -> tuple[WebTemplate, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TaskStart:
-    """The beginning of a task: the database, its rows that are judged, the goal, the task in words, and the `milestones`."""
+    """The beginning of a task: the database, its rows that are judged, the goal, the task in words, `milestones`."""
 
     database: bytes
     rows: Mapping[str, Counter[tuple[Any, ...]]]
