@@ -102,4 +102,5 @@ def without_closing(line: str) -> str:
 
 
 def _closes(sentence: str) -> bool:
-    return len(sentence) <= _LONGEST_CLOSING and _CLOSING.match(sentence) is not None
+    # With an odd number of quotation marks it is part of a longer quotation.
+    return sentence.count('"') % 2 == 0 and len(sentence) <= _LONGEST_CLOSING and _CLOSING.match(sentence) is not None

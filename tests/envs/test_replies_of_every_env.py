@@ -45,6 +45,7 @@ SPEECH: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "Mastermind": ("try", ("code", "guess")),
     "Minesweeper": ("open", ()),
     "RushHour": ("move", ("car",)),
+    "Forum": ("", ()),
     "Shop": ("", ()),
     "SlidingTiles": ("slide", ("tile",)),
     "Sokoban": ("move", ()),

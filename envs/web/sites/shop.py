@@ -14,7 +14,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Request, Response
 
 from .shop_goods import BRANDS, CATEGORIES, COLOURS, REASONS, SHIPPING, TODAY, fill_shop
-from .site import SITES, WebSite, need_number, read_number, route
+from .site import SITES, WebSite, need_number, read_form, read_number, route
 
 PER_PAGE, MOST_OF_ONE = 8, 9
 SORTS = {
@@ -167,7 +167,7 @@ class Shop(WebSite):
     @route("/product/<int:product>/review", "GET", "POST")
     def review(self, request: Request, product: int) -> Response:
         found = self.one(f"{_LISTED} WHERE p.id = ?", product)
-        form = _read_form(request, "stars", "title", "body")
+        form = read_form(request, "stars", "title", "body")
         if request.method == "GET":
             return self.page(request, "review.html", product=found, form=form, errors={})
         stars = read_number(form["stars"], 1, 5, 0)
@@ -202,7 +202,7 @@ class Shop(WebSite):
         names = ("name", "street", "city", "postcode", "phone")
         if request.method == "GET":
             return self.page(request, "account.html", form=dict(self.one("SELECT * FROM account")), errors={})
-        form = _read_form(request, *names)
+        form = read_form(request, *names)
         errors = _check_address(form)
         if not form["phone"]:
             errors["phone"] = "Enter a phone number."
@@ -222,7 +222,7 @@ class Shop(WebSite):
     @route("/cart/add", "POST")
     def add_to_cart(self, request: Request) -> Response:
         product = need_number(request.form.get("product"))
-        form = _read_form(request, "size", "colour", "quantity")
+        form = read_form(request, "size", "colour", "quantity")
         variants = self.query("SELECT * FROM variants WHERE product = ?", product)
         errors = {}
         if any(row["size"] for row in variants) and not form["size"]:
@@ -270,7 +270,7 @@ class Shop(WebSite):
         if request.method == "GET":
             form = {**dict(self.one("SELECT * FROM account")), "shipping": "Standard", "terms": ""}
             return self.page(request, "checkout.html", form=form, errors={}, **shown)
-        form = _read_form(request, "name", "street", "city", "postcode", "shipping", "terms")
+        form = read_form(request, "name", "street", "city", "postcode", "shipping", "terms")
         errors = _check_address(form)
         if form["shipping"] not in SHIPPING:
             errors["shipping"] = "Choose a way of delivery."
@@ -312,7 +312,7 @@ class Shop(WebSite):
         sent = next((row for row in self.query(_LINES, order) if row["id"] == line), None)
         if sent is None or sent["reason"]:
             raise NotFound
-        form = _read_form(request, "reason", "comment")
+        form = read_form(request, "reason", "comment")
         errors = {}
         if request.method == "POST":
             if form["reason"] in REASONS:
@@ -323,11 +323,6 @@ class Shop(WebSite):
         return self.page(
             request, "return.html", status, order=found, line=sent, form=form, errors=errors, reasons=REASONS
         )
-
-
-def _read_form(request: Request, *names: str) -> dict[str, str]:
-    """The named fields of a form, without white space around them and with plain ends of lines."""
-    return {name: request.form.get(name, "").replace("\r\n", "\n").strip()[:2000] for name in names}
 
 
 def _check_address(form: dict[str, str]) -> dict[str, str]:

@@ -240,6 +240,11 @@ def _make_tables(kind: type[WebSite]) -> bytes:
     return database.serialize()
 
 
+def read_form(request: Request, *names: str) -> dict[str, str]:
+    """The named fields of a form, without white space around them and with plain ends of lines."""
+    return {name: request.form.get(name, "").replace("\r\n", "\n").strip()[:2000] for name in names}
+
+
 def read_number(text: str | None, low: int, high: int, default: int) -> int:
     """A whole number that a visitor typed; the default where it is none, or out of range."""
     text = (text or "").strip()

@@ -6,6 +6,7 @@ import pytest
 from palaestra.rewards.answers import (
     bare,
 )
+from palaestra.rewards.answers.marks import without_closing
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,9 @@ def test_only_what_is_around_all_of_an_answer_is_taken_off(text: str, left: str)
 def test_so_many_layers_and_no_more_are_taken_off():
     assert bare("Answer: " * 8 + "1") == "1"
     assert bare("Answer: " * 9 + "1") == "Answer: 1"
+
+
+def test_a_closing_remark_within_quotation_marks_belongs_to_the_answer():
+    quoted = 'fill [9] "Mine broke. Thank you! Thank you, that was it!"'
+    assert without_closing(quoted) == quoted
+    assert without_closing('answer "Kim". Thank you! I hope that "Kim" helps.') == 'answer "Kim".'

@@ -1,0 +1,328 @@
+"""A forum: boards, threads with replies over pages, votes, search, profiles, private bookmarks, reports, moderation.
+
+One user is signed in, who may edit own posts and, as a moderator, lock and pin threads and remove replies.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import date
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+from werkzeug.exceptions import Forbidden
+from werkzeug.wrappers import Request, Response
+
+from .forum_content import NOW, REASONS_TO_REPORT, VISITOR, fill_forum
+from .site import SITES, WebSite, need_number, read_form, read_number, route
+
+THREADS_ON_PAGE, POSTS_ON_PAGE = 8, 5
+THREAD_SORTS = {
+    "active": ("Latest activity", "t.last DESC, t.id DESC"),
+    "new": ("Newest", "t.day DESC, t.id DESC"),
+    "replies": ("Most replies", "t.replies DESC, t.title"),
+    "votes": ("Most votes", "t.votes DESC, t.title"),
+    "title": ("Title", "t.title"),
+}
+POST_SORTS = {
+    "old": ("Oldest", "p.day, p.id"),
+    "new": ("Newest", "p.day DESC, p.id DESC"),
+    "votes": ("Most votes", "p.votes DESC, p.id"),
+}
+_THREADS = """
+    SELECT t.*, u.name AS starter, b.name AS board_name FROM threads t
+    JOIN users u ON u.id = t.author JOIN boards b ON b.id = t.board
+"""
+_POSTS = """
+    SELECT p.*, u.name AS writer, t.title, v.value AS vote FROM posts p JOIN users u ON u.id = p.author
+    JOIN threads t ON t.id = p.thread LEFT JOIN votes v ON v.post = p.id
+"""
+# Run after every change of posts and of their votes.
+SUMMARISE_THREADS = """
+    UPDATE threads SET last = (SELECT max(day) FROM posts WHERE thread = threads.id),
+    votes = (SELECT votes FROM posts WHERE thread = threads.id AND number = 1),
+    replies = (SELECT count(*) FROM posts WHERE thread = threads.id AND number > 1 AND NOT removed)
+"""
+
+
+class Forum(WebSite):
+    """See the module."""
+
+    name = "forum"
+    schema = """
+        CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, role TEXT, joined TEXT);
+        CREATE TABLE boards (id INTEGER PRIMARY KEY, name TEXT, about TEXT);
+        CREATE TABLE threads (
+            id INTEGER PRIMARY KEY, board INTEGER, title TEXT, author INTEGER, day TEXT, locked INTEGER DEFAULT 0,
+            pinned INTEGER DEFAULT 0, last TEXT, votes INTEGER DEFAULT 0, replies INTEGER DEFAULT 0
+        );
+        CREATE TABLE posts (
+            id INTEGER PRIMARY KEY, thread INTEGER, number INTEGER, author INTEGER, day TEXT, body TEXT,
+            votes INTEGER DEFAULT 0, edited INTEGER DEFAULT 0, removed INTEGER DEFAULT 0
+        );
+        CREATE INDEX posts_of ON posts (thread, number);
+        CREATE TABLE votes (post INTEGER PRIMARY KEY, value INTEGER);
+        CREATE TABLE bookmarks (id INTEGER PRIMARY KEY, thread INTEGER, note TEXT);
+        CREATE TABLE reports (id INTEGER PRIMARY KEY, post INTEGER, reason TEXT, comment TEXT);
+    """
+    judged = {  # noqa: RUF012
+        "threads": "SELECT id, board, title, author, locked, pinned FROM threads",
+        "posts": "SELECT thread, author, body, removed FROM posts",
+        "votes": "SELECT post, value FROM votes",
+        "bookmarks": "SELECT thread, note FROM bookmarks",
+        "reports": "SELECT post, reason, comment FROM reports",
+    }
+
+    @classmethod
+    def fill(cls, database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
+        fill_forum(database, size, rng)
+        database.execute(SUMMARISE_THREADS)
+
+    def surroundings(self) -> dict[str, Any]:
+        return {"visitor": self.one("SELECT * FROM users WHERE id = ?", VISITOR)}
+
+    def _boards(self) -> tuple[tuple[int, str], ...]:
+        """Ids and names of the boards, to choose from."""
+        return tuple((row["id"], row["name"]) for row in self.query("SELECT id, name FROM boards ORDER BY name"))
+
+    def _need_moderator(self) -> None:
+        if self.one("SELECT role FROM users WHERE id = ?", VISITOR)["role"] != "moderator":
+            raise Forbidden
+
+    # Reading.
+
+    @route("/")
+    def home(self, request: Request) -> Response:
+        sql = "SELECT b.*, (SELECT count(*) FROM threads WHERE board = b.id) AS number FROM boards b ORDER BY b.name"
+        latest = self.query(f"{_THREADS} ORDER BY {THREAD_SORTS['active'][1]} LIMIT 4")
+        return self.page(request, "home.html", boards=self.query(sql), threads=latest)
+
+    @route("/board/<int:board>")
+    def board(self, request: Request, board: int) -> Response:
+        found = self.one("SELECT * FROM boards WHERE id = ?", board)
+        (number,) = self.one("SELECT count(*) FROM threads WHERE board = ?", board)
+        sort = request.args.get("sort", "")
+        order = THREAD_SORTS.get(sort, THREAD_SORTS["active"])[1]
+        shown, limits = _paginate(request, number, THREADS_ON_PAGE)
+        threads = self.query(f"{_THREADS} WHERE t.board = ? ORDER BY t.pinned DESC, {order} {limits}", board)
+        return self.page(
+            request, "board.html", board=found, threads=threads, number=number, sorts=THREAD_SORTS, sort=sort, **shown
+        )
+
+    @route("/search")
+    def search(self, request: Request) -> Response:
+        return self._search(request, "t", "t.title", _THREADS, THREAD_SORTS)
+
+    @route("/posts")
+    def posts(self, request: Request) -> Response:
+        return self._search(request, "p", "p.body", _POSTS, POST_SORTS)
+
+    def _search(self, request: Request, table: str, text: str, sql: str, sorts: dict[str, tuple[str, str]]) -> Response:
+        """Search threads by title or posts by text, under conditions on their board, author and date."""
+        names = ("q", "board", "author", "since", "until", "sort")
+        wanted = {name: request.args.get(name, "").strip() for name in names}
+        conditions, values, errors = ["NOT p.removed" if table == "p" else "1"], [], {}
+        for word in wanted["q"].split()[:12]:
+            conditions.append(f"instr(lower({text}), lower(?))")
+            values.append(word)
+        if wanted["board"]:
+            conditions.append("t.board = ?")
+            values.append(read_number(wanted["board"], 1, 10_000, 0))
+        if wanted["author"]:
+            conditions.append("lower(u.name) = lower(?)")
+            values.append(wanted["author"])
+        for name, comparison in (("since", ">="), ("until", "<=")):
+            if wanted[name] and _is_date(wanted[name]):
+                conditions.append(f"{table}.day {comparison} ?")
+                values.append(wanted[name])
+            elif wanted[name]:
+                errors[name] = "Write a date as YYYY-MM-DD."
+        where = " AND ".join(conditions)
+        (number,) = self.one(f"SELECT count(*) FROM ({sql} WHERE {where})", *values)
+        shown, limits = _paginate(request, number, THREADS_ON_PAGE)
+        order = sorts.get(wanted["sort"], next(iter(sorts.values())))[1]
+        found = self.query(f"{sql} WHERE {where} ORDER BY {order} {limits}", *values)
+        same = urlencode([(name, value) for name, value in request.args.items() if name != "page" and value])
+        lists = {"boards": self._boards(), "sorts": sorts}
+        context = {"found": found, "number": number, "wanted": wanted, "errors": errors, "same": same, "kind": table}
+        return self.page(request, "search.html", 422 if errors else 200, **lists, **context, **shown)
+
+    @route("/thread/<int:thread>")
+    def thread(self, request: Request, thread: int) -> Response:
+        return self._show_thread(request, thread)
+
+    def _show_thread(self, request: Request, thread: int, status: int = 200, **context: Any) -> Response:
+        found = self.one(f"{_THREADS} WHERE t.id = ?", thread)
+        (number,) = self.one("SELECT count(*) FROM posts WHERE thread = ?", thread)
+        shown, limits = _paginate(request, number, POSTS_ON_PAGE)
+        sort = request.args.get("sort", "")
+        order = POST_SORTS.get(sort, POST_SORTS["old"])[1]
+        posts = self.query(f"{_POSTS} WHERE p.thread = ? ORDER BY {order} {limits}", thread)
+        saved = self.query("SELECT note FROM bookmarks WHERE thread = ?", thread)
+        lists = {"posts": posts, "saved": saved, "sort": sort, "sorts": POST_SORTS}
+        context = {"form": {"body": ""}, "errors": {}} | context
+        return self.page(request, "thread.html", status, thread=found, **lists, **shown, **context)
+
+    @route("/user/<int:user>")
+    def user(self, request: Request, user: int) -> Response:
+        found = self.one("SELECT * FROM users WHERE id = ?", user)
+        started = self.one("SELECT count(*) FROM threads WHERE author = ?", user)[0]
+        number, votes = self.one(
+            "SELECT count(*), coalesce(sum(votes), 0) FROM posts WHERE author = ? AND NOT removed", user
+        )
+        shown, limits = _paginate(request, number, POSTS_ON_PAGE)
+        posts = self.query(
+            f"{_POSTS} WHERE p.author = ? AND NOT p.removed ORDER BY {POST_SORTS['new'][1]} {limits}", user
+        )
+        counts = {"number": number, "started": started, "votes": votes}
+        return self.page(request, "user.html", user=found, posts=posts, **counts, **shown)
+
+    # Writing.
+
+    @route("/new", "GET", "POST")
+    def new(self, request: Request) -> Response:
+        boards = self._boards()
+        if request.method == "GET":
+            form = {"board": request.args.get("board", ""), "title": "", "body": ""}
+            return self.page(request, "new.html", boards=boards, form=form, errors={})
+        form = read_form(request, "board", "title", "body")
+        board = read_number(form["board"], 1, 10_000, 0)
+        errors = {}
+        if not any(number == board for number, _ in boards):
+            errors["board"] = "Choose a board."
+        if not form["title"]:
+            errors["title"] = "Enter a title."
+        elif self.query("SELECT 1 FROM threads WHERE lower(title) = lower(?)", form["title"]):
+            errors["title"] = "There is a thread with this title."
+        if not form["body"]:
+            errors["body"] = "Write a text."
+        if errors:
+            return self.page(request, "new.html", 422, boards=boards, form=form, errors=errors)
+        (thread,) = self.one("SELECT coalesce(max(id), 0) + 1 FROM threads")
+        sql = "INSERT INTO threads (id, board, title, author, day) VALUES (?, ?, ?, ?, ?)"
+        self.query(sql, thread, board, form["title"], VISITOR, NOW.isoformat())
+        self._add_post(thread, form["body"])
+        return self.redirect(f"/thread/{thread}", "Your thread is open.")
+
+    def _add_post(self, thread: int, body: str) -> int:
+        """Add a post of the visitor's. Return its number in the thread."""
+        (number,) = self.one("SELECT coalesce(max(number), 0) + 1 FROM posts WHERE thread = ?", thread)
+        sql = "INSERT INTO posts (thread, number, author, day, body) VALUES (?, ?, ?, ?, ?)"
+        self.query(sql, thread, number, VISITOR, NOW.isoformat(), body)
+        self.query(f"{SUMMARISE_THREADS} WHERE id = ?", thread)
+        return number
+
+    @route("/thread/<int:thread>/reply", "POST")
+    def reply(self, request: Request, thread: int) -> Response:
+        if self.one("SELECT locked FROM threads WHERE id = ?", thread)["locked"]:
+            raise Forbidden
+        form = read_form(request, "body")
+        if not form["body"]:
+            return self._show_thread(request, thread, 422, form=form, errors={"body": "Write a text."})
+        number = self._add_post(thread, form["body"])
+        return self.redirect(_page_of(thread, number), "Your reply is posted.")
+
+    @route("/post/<int:post>/edit", "GET", "POST")
+    def edit(self, request: Request, post: int) -> Response:
+        found = self._need_post(post)
+        if found["author"] != VISITOR:
+            raise Forbidden
+        if request.method == "GET":
+            return self.page(request, "edit.html", post=found, form={"body": found["body"]}, errors={})
+        form = read_form(request, "body")
+        if not form["body"]:
+            return self.page(request, "edit.html", 422, post=found, form=form, errors={"body": "Write a text."})
+        self.query("UPDATE posts SET body = ?, edited = 1 WHERE id = ?", form["body"], post)
+        return self.redirect(_page_of(found["thread"], found["number"]), "Your post is changed.")
+
+    def _need_post(self, post: int) -> sqlite3.Row:
+        """A post that is not removed, or NotFound."""
+        return self.one(f"{_POSTS} WHERE p.id = ? AND NOT p.removed", post)
+
+    @route("/post/<int:post>/vote", "POST")
+    def vote(self, request: Request, post: int) -> Response:
+        found = self._need_post(post)
+        if found["author"] == VISITOR:
+            raise Forbidden
+        value = {"up": 1, "down": -1}.get(request.form.get("value", ""), 0)
+        self.query("DELETE FROM votes WHERE post = ?", post)
+        if value:
+            self.query("INSERT INTO votes VALUES (?, ?)", post, value)
+        self.query("UPDATE posts SET votes = votes + ? WHERE id = ?", value - (found["vote"] or 0), post)
+        self.query(f"{SUMMARISE_THREADS} WHERE id = ?", found["thread"])
+        label = {1: "You voted for", -1: "You voted against", 0: "You took back your vote on"}[value]
+        return self.redirect(_page_of(found["thread"], found["number"]), f"{label} post {found['number']}.")
+
+    @route("/post/<int:post>/report", "GET", "POST")
+    def report(self, request: Request, post: int) -> Response:
+        found = self._need_post(post)
+        form, errors = read_form(request, "reason", "comment"), {}
+        if request.method == "POST":
+            if form["reason"] in REASONS_TO_REPORT:
+                sql = "INSERT INTO reports (post, reason, comment) VALUES (?, ?, ?)"
+                self.query(sql, post, form["reason"], form["comment"])
+                return self.redirect(_page_of(found["thread"], found["number"]), "Your report is sent.")
+            errors["reason"] = "Choose a reason."
+        context = {"form": form, "errors": errors, "reasons": REASONS_TO_REPORT}
+        return self.page(request, "report.html", 422 if errors else 200, post=found, **context)
+
+    @route("/bookmarks", "GET", "POST")
+    def bookmarks(self, request: Request) -> Response:
+        if request.method == "GET":
+            sql = f"SELECT t.*, m.note FROM bookmarks m JOIN ({_THREADS}) t ON t.id = m.thread ORDER BY m.id"
+            return self.page(request, "bookmarks.html", threads=self.query(sql))
+        thread = need_number(request.form.get("thread"))
+        self.one("SELECT 1 FROM threads WHERE id = ?", thread)
+        self.query("DELETE FROM bookmarks WHERE thread = ?", thread)
+        if request.form.get("action") == "remove":
+            return self.redirect("/bookmarks", "The bookmark is removed.")
+        note = read_form(request, "note")["note"]
+        self.query("INSERT INTO bookmarks (thread, note) VALUES (?, ?)", thread, note)
+        return self.redirect(f"/thread/{thread}", "The thread is among your bookmarks.")
+
+    # Moderation.
+
+    @route("/thread/<int:thread>/moderate", "POST")
+    def moderate(self, request: Request, thread: int) -> Response:
+        self._need_moderator()
+        self.one("SELECT 1 FROM threads WHERE id = ?", thread)
+        action = request.form.get("action", "")
+        change = {"lock": "locked = 1", "unlock": "locked = 0", "pin": "pinned = 1", "unpin": "pinned = 0"}.get(action)
+        if change is None:
+            raise Forbidden
+        self.query(f"UPDATE threads SET {change} WHERE id = ?", thread)
+        return self.redirect(f"/thread/{thread}", "The thread is changed.")
+
+    @route("/post/<int:post>/remove", "POST")
+    def remove(self, request: Request, post: int) -> Response:
+        self._need_moderator()
+        found = self._need_post(post)
+        if found["number"] == 1:
+            raise Forbidden
+        self.query("UPDATE posts SET removed = 1 WHERE id = ?", post)
+        self.query(f"{SUMMARISE_THREADS} WHERE id = ?", found["thread"])
+        return self.redirect(_page_of(found["thread"], found["number"]), f"Post {found['number']} is removed.")
+
+
+def _paginate(request: Request, number: int, per_page: int) -> tuple[dict[str, int], str]:
+    """Which page of how many is shown, and the limits of its query."""
+    pages = max(1, -(-number // per_page))
+    page = min(read_number(request.args.get("page"), 1, 10_000, 1), pages)
+    return {"page": page, "pages": pages}, f"LIMIT {per_page} OFFSET {(page - 1) * per_page}"
+
+
+def _page_of(thread: int, number: int) -> str:
+    """The address of the page of a thread on which a post stands, in the order of posts."""
+    page = -(-number // POSTS_ON_PAGE)
+    return f"/thread/{thread}?page={page}" if page > 1 else f"/thread/{thread}"
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return len(text) == 10 and date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+SITES.add(Forum.name, Forum)

@@ -1,0 +1,132 @@
+"""The contents of `forum`: users with habits, boards, threads of several topics with their posts, drawn from a seed.
+
+A user keeps to two boards, opens posts in a way of their own and is voted on more or less. Many titles differ in one
+word only. The time in the forum stands still at `NOW`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+
+NOW = date(2026, 5, 4)
+# The user who is signed in.
+VISITOR, VISITOR_NAME = 1, "Robin Vega"
+# Boards with what they are about and the things that are talked of.
+BOARDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Baking": ("Bread, cakes and ovens", ("oven", "bread tin", "hand mixer", "baking stone", "sourdough starter")),
+    "Cycling": ("Bikes, parts and routes", ("city bike", "bike lock", "rear light", "saddle", "child seat")),
+    "Gardening": ("Beds, pots and pests", ("compost heap", "tomato bed", "greenhouse", "hedge", "rain barrel")),
+    "Music": ("Playing at home", ("guitar", "metronome", "keyboard", "practice room", "violin bow")),
+    "Repairs": ("Mending what is broken", ("toaster", "washing machine", "door hinge", "table lamp", "radio")),
+}
+PATTERNS = (
+    "Problems with my {}",
+    "Which {} would you buy?",
+    "My {} after one year",
+    "How do you clean a {}?",
+    "Advice on the {}, please",
+    "Is the {} worth the money?",
+    "What to do with a spare {}",
+    "A noise from the {}",
+)
+KINDS = ("", "small ", "large ", "used ", "cheap ")
+NAMES = (
+    *(VISITOR_NAME, "Sam Okafor", "Sam Okoro", "Noor Haddad", "Noor Haddou", "Alex Lindqvist", "Alexa Lindqvist"),
+    *("Maya Costa", "Jules Martin", "Kim Novak", "Zoë Brandt", "Ivo Kralj", "Tomás Rey", "Lena Fuchs", "Ada Moreau"),
+)
+VOICES = ("Hello all.", "Good question.", "In my experience:", "I am new here.", "Short answer:", "Guten Tag.", "")
+REMARKS = (
+    "The {} I have is from my aunt, and it still works.",
+    "I paid far too much for my {}.",
+    "Have you tried to take the {} apart?",
+    "It took me a whole Saturday.",
+    "My neighbour says that every {} does this in winter.",
+    "I would leave the {} alone for a week and see.",
+    "There is a shop near the station that sells them.",
+    "Clean the {} first, then look again.",
+    "A friend lent me hers; that is the cheapest way.",
+    "I have pictures of mine, if that helps.",
+    "Don’t buy the first {} that you see.",
+    "Mine broke after two months.",
+)
+THANKS = ("", "", "Thank you!", "Merci d’avance.", "Let us know how it goes.", "Just my opinion.")
+NOTES = ("", "read again", "ask Kim about it", "for the weekend", "")
+# Dates by how many days ago they were.
+_DAYS = tuple((NOW - timedelta(days=ago)).isoformat() for ago in range(300))
+REASONS_TO_REPORT = ("Spam", "Rude", "Off topic", "Wrong board")
+
+
+def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
+    """Fill the tables of the forum: ``size`` threads of one to sixteen posts, and what the visitor did with them."""
+    habits = rng.integers(0, 1 << 30, (len(NAMES), 4)).tolist()
+    users = [
+        (number, name, "member", (NOW - timedelta(days=400 + habit[3] % 2500)).isoformat())
+        for number, (name, habit) in enumerate(zip(NAMES, habits, strict=True), 1)
+    ]
+    database.executemany("INSERT INTO users VALUES (?, ?, ?, ?)", users)
+    boards = list(BOARDS)
+    rows = [(number, name, BOARDS[name][0]) for number, name in enumerate(boards, 1)]
+    database.executemany("INSERT INTO boards VALUES (?, ?, ?)", rows)
+    # Regulars of a board are drawn four times as often as others.
+    pools = [
+        [user for user, habit in enumerate(habits) for _ in range(4 if place in (habit[0] % 5, habit[1] % 5) else 1)]
+        for place in range(len(boards))
+    ]
+    threads: list[tuple[Any, ...]] = []
+    posts: list[tuple[Any, ...]] = []
+    titles: set[str] = set()
+    draws = rng.integers(0, 1 << 30, (size, 10)).tolist()
+    sizes = [1 + min(draw[0] % 10, draw[1] % 16) + draw[2] % 7 for draw in draws]
+    details = iter(rng.integers(0, 1 << 30, (sum(sizes), 6)).tolist())
+    for number, (draw, count) in enumerate(zip(draws, sizes, strict=True), 1):
+        place = draw[3] % len(boards)
+        things = BOARDS[boards[place]][1]
+        # The first three patterns of a board, so that titles are alike; more where these are used up.
+        step = draw[4] % 75
+        while (title := _make_title(place, things, step)) in titles:
+            step += 1
+        titles.add(title)
+        thing = things[step // 5 % len(things)]
+        members = [pools[place][(draw[5] + 7 * turn) % len(pools[place])] for turn in range(2 + count // 3)]
+        if number % 3 == 0:
+            members[-1] = VISITOR - 1
+        ago = count * 3 + draw[6] % 200
+        threads.append((number, place + 1, title, members[0] + 1, _DAYS[ago], draw[7] % 11 == 0, False))
+        for turn in range(count):
+            detail = next(details)
+            author = members[0] if turn == 0 else members[detail[0] % len(members)]
+            ago = max(0, ago - (detail[1] % 4 if turn else 0))
+            first, second = detail[2] % len(REMARKS), detail[3] % len(REMARKS)
+            voice, end = VOICES[habits[author][2] % len(VOICES)], THANKS[detail[4] % len(THANKS)]
+            words = (voice, REMARKS[first], REMARKS[second] if first != second else "", end)
+            body = " ".join(filter(None, words)).replace("{}", thing)
+            votes = detail[5] % 12 + detail[4] % (1 + habits[author][3] % 25)
+            posts.append((number, turn + 1, author + 1, _DAYS[ago], body, votes))
+    sql = "INSERT INTO threads (id, board, title, author, day, locked, pinned) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    database.executemany(sql, threads)
+    sql = "INSERT INTO posts (thread, number, author, day, body, votes) VALUES (?, ?, ?, ?, ?, ?)"
+    database.executemany(sql, posts)
+    for place in range(len(boards)):
+        own = [thread[0] for thread in threads if thread[1] == place + 1]
+        if len(own) > 2:
+            database.execute("UPDATE threads SET pinned = 1 WHERE id = ?", (own[draws[place][8] % len(own)],))
+    others = [number for number, post in enumerate(posts, 1) if post[2] != VISITOR]
+    for place in rng.permutation(len(others))[: 3 + len(others) // 12].tolist():
+        value = -1 if place % 5 == 0 else 1
+        database.execute("INSERT INTO votes (post, value) VALUES (?, ?)", (others[place], value))
+        database.execute("UPDATE posts SET votes = votes + ? WHERE id = ?", (value, others[place]))
+    saved = rng.permutation(size)[:5].tolist()
+    database.executemany(
+        "INSERT INTO bookmarks (thread, note) VALUES (?, ?)",
+        [(thread + 1, NOTES[place]) for place, thread in enumerate(saved)],
+    )
+
+
+def _make_title(place: int, things: tuple[str, ...], step: int) -> str:
+    """The title of this number: kinds change first, then things, then patterns."""
+    kind, thing = KINDS[step % 5], things[step // 5 % len(things)]
+    return PATTERNS[(place + step // 25) % len(PATTERNS)].format(kind + thing)

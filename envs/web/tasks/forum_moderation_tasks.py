@@ -1,0 +1,147 @@
+"""Templates of the forum for a moderator: lock and pin threads, remove posts."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..sites.forum_content import VISITOR
+from .forum_marking_tasks import press_in_order
+from .forum_reading_tasks import (
+    describe_matches,
+    draw_conditions,
+    filter_list,
+    matching_threads,
+    open_thread,
+    select_posts,
+    select_threads,
+)
+from .shop_goods_tasks import pick
+from .template import Goal, Slots, WebTemplate, add_template
+from .walk import Walk
+
+
+class ModerationTemplate(WebTemplate):
+    """Base of templates in which the visitor is a moderator."""
+
+    site, intent = "forum", "moderate"
+
+    def prepare(self, database: sqlite3.Connection, slots: Slots) -> None:
+        database.execute("UPDATE users SET role = 'moderator' WHERE id = ?", (VISITOR,))
+
+
+def change_threads(database: sqlite3.Connection, changes: Mapping[int, Mapping[str, int]]) -> dict[str, Any]:
+    """The rows that go and come when columns of threads, by their ids, take other values."""
+    removed, added = [], []
+    for thread, change in changes.items():
+        sql = "SELECT id, board, title, author, locked, pinned FROM threads WHERE id = ?"
+        row = dict(database.execute(sql, (thread,)).fetchone())
+        removed.append(tuple(row.values()))
+        added.append(tuple({**row, **change}.values()))
+    return {"removed": {"threads": tuple(removed)}, "added": {"threads": tuple(added)}}
+
+
+@add_template
+class LockThreads(ModerationTemplate):
+    """Lock all threads that meet conditions; some may be locked already."""
+
+    name = "lock-threads"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        row = pick(rng, select_threads(database, "NOT t.locked"))
+        conditions = draw_conditions(rng, row, "board", ("author", "since", "until"), max(2, params["constraints"]))
+        found = matching_threads(database, conditions)
+        if len(found) > params["items"] + 1:
+            return None
+        threads = tuple((row["id"], row["title"]) for row in found if not row["locked"])
+        return {"conditions": tuple(conditions.items()), "threads": threads}
+
+    def ask(self, slots: Slots) -> str:
+        what = describe_matches("threads", "started", dict(slots["conditions"]))
+        return f"Lock all {what}. Leave those locked that are locked already."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        changes = change_threads(database, {thread: {"locked": 1} for thread, _ in slots["threads"]})
+        pages = ("/search", *(f"/thread/{thread}" for thread, _ in slots["threads"]))
+        return Goal(**changes, pages=pages)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        filter_list(walk, dict(slots["conditions"]))
+        for _, title in slots["threads"]:
+            open_thread(walk, title)
+            walk.click("button", "Lock thread")
+
+
+@add_template
+class PinThread(ModerationTemplate):
+    """Pin a thread in place of the one that is pinned in its board."""
+
+    name = "pin-thread"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        thread = pick(rng, select_threads(database, "NOT t.pinned"))
+        pinned = select_threads(database, "t.pinned AND t.board = ?", thread["board"])
+        before = tuple((row["id"], row["title"]) for row in pinned)
+        return {"thread": thread["id"], "title": thread["title"], "board": thread["board_name"], "before": before}
+
+    def ask(self, slots: Slots) -> str:
+        thread = f'the thread "{slots["title"]}"'
+        return f"In the board {slots['board']}, pin {thread} and no other: unpin what is pinned there."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        unpinned = {thread: {"pinned": 0} for thread, _ in slots["before"]}
+        changes = change_threads(database, {slots["thread"]: {"pinned": 1}, **unpinned})
+        return Goal(**changes, pages=(f"/thread/{slots['thread']}",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        # The board shows on top what is pinned.
+        walk.click("link", "Village Forum")
+        walk.click("link", slots["board"])
+        for _, title in slots["before"]:
+            walk.click("link", title)
+            walk.click("button", "Unpin thread")
+        open_thread(walk, slots["title"])
+        walk.click("button", "Pin thread")
+
+
+@add_template
+class RemovePosts(ModerationTemplate):
+    """Remove all replies of a user in a thread."""
+
+    name = "remove-posts"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        replies = select_posts(database, "p.number > 1 AND p.author <> ?", VISITOR)
+        for reply in (pick(rng, replies) for _ in range(12)):
+            since = reply["day"] if params["constraints"] > 1 else ""
+            own = [
+                row
+                for row in replies
+                if (row["thread"], row["author"]) == (reply["thread"], reply["author"]) and row["day"] >= since
+            ]
+            if params["items"] <= len(own) <= params["items"] + 2:
+                posts = tuple((row["id"], row["number"], row["author_name"]) for row in own)
+                return {"thread": reply["thread"], "title": reply["title"], "since": since, "posts": posts}
+        return None
+
+    def ask(self, slots: Slots) -> str:
+        since = f" on or after {slots['since']}" if slots["since"] else ""
+        user = slots["posts"][0][2]
+        return (
+            f'Remove every reply that {user} wrote{since} in the thread "{slots["title"]}". The first post is no reply.'
+        )
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        rows = [
+            tuple(database.execute("SELECT thread, author, body FROM posts WHERE id = ?", post[:1]).fetchone())
+            for post in slots["posts"]
+        ]
+        removed, added = tuple((*row, 0) for row in rows), tuple((*row, 1) for row in rows)
+        return Goal(removed={"posts": removed}, added={"posts": added}, pages=(f"/thread/{slots['thread']}",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_thread(walk, slots["title"])
+        press_in_order(walk, "Remove", slots["posts"])

@@ -1,0 +1,159 @@
+"""Templates of the forum that end in something written: replies, edits, a thread, a report to the moderators."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..sites.forum_content import BOARDS, KINDS, REASONS_TO_REPORT, VISITOR
+from .forum_reading_tasks import best_of, open_thread, select_posts, select_threads
+from .shop_goods_tasks import name_all, pick
+from .template import Goal, Slots, WebTemplate, add_template
+from .walk import Walk
+
+_TEXTS = (
+    "Mine does the same, and I got used to it.",
+    "Thank you, that was it!",
+    "Please post a picture of it.",
+    "I would ask in the shop first.",
+    "Does anybody know how old it is?",
+    "I have one to give away; write to me.",
+    "Ça marche très bien, merci.",
+)
+
+
+@add_template
+class WriteReply(WebTemplate):
+    """Reply to threads, to each with given words."""
+
+    site, name, intent = "forum", "write-reply", "write"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        rows = select_threads(database, "NOT t.locked")
+        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
+        texts = [_TEXTS[place] for place in rng.permutation(len(_TEXTS))[: params["items"]].tolist()]
+        return {"threads": tuple((row["id"], row["title"]) for row in chosen), "texts": tuple(texts)}
+
+    def ask(self, slots: Slots) -> str:
+        pairs = zip(slots["threads"], slots["texts"], strict=True)
+        parts = [f'to the thread "{title}" with the text "{text}"' for (_, title), text in pairs]
+        return f"Reply {name_all(parts)}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        pairs = zip(slots["threads"], slots["texts"], strict=True)
+        rows = tuple((thread, VISITOR, text, 0) for (thread, _), text in pairs)
+        return Goal(added={"posts": rows}, pages=tuple(f"/thread/{thread}" for thread, _ in slots["threads"]))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for (_, title), text in zip(slots["threads"], slots["texts"], strict=True):
+            open_thread(walk, title)
+            walk.fill("Your reply", text)
+            walk.click("button", "Post reply")
+
+
+@add_template
+class EditPost(WebTemplate):
+    """Replace the text of one's own posts, or add a sentence to them."""
+
+    site, name, intent = "forum", "edit-post", "write"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        sql = "p.author = ? AND (SELECT count(*) FROM posts o WHERE o.thread = p.thread AND o.author = p.author) = 1"
+        rows = select_posts(database, sql, VISITOR)
+        if len(rows) < params["items"]:
+            return None
+        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
+        posts = tuple((row["id"], row["thread"], row["title"], row["number"]) for row in chosen)
+        return {"posts": posts, "text": pick(rng, _TEXTS), "adds": params["constraints"] > 1}
+
+    def ask(self, slots: Slots) -> str:
+        where = name_all([f'"{title}"' for _, _, title, _ in slots["posts"]])
+        posts = "my post in the thread" if len(slots["posts"]) == 1 else "each of my posts in the threads"
+        if slots["adds"]:
+            return f'Add to {posts} {where}, at its end and after a space, the sentence "{slots["text"]}"'
+        return f'Replace the text of {posts} {where} by "{slots["text"]}"'
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        removed, added = [], []
+        for post, thread, _, _ in slots["posts"]:
+            (body,) = database.execute("SELECT body FROM posts WHERE id = ?", (post,)).fetchone()
+            removed.append((thread, VISITOR, body, 0))
+            added.append((thread, VISITOR, f"{body} {slots['text']}" if slots["adds"] else slots["text"], 0))
+        pages = tuple(f"/post/{post[0]}/edit" for post in slots["posts"])
+        return Goal(removed={"posts": tuple(removed)}, added={"posts": tuple(added)}, pages=pages)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for (_, _, title, number), row in zip(slots["posts"], goal.added["posts"], strict=True):
+            open_thread(walk, title)
+            walk.seek("link", f"Edit post {number}")
+            walk.fill("Text", row[2])
+            walk.click("button", "Save post")
+
+
+@add_template
+class StartThread(WebTemplate):
+    """Start a thread in a board."""
+
+    site, name, intent = "forum", "start-thread", "write"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        board = pick(rng, list(BOARDS))
+        title = f"Looking for a {pick(rng, KINDS[1:])}{pick(rng, BOARDS[board][1])}"
+        return {"board": board, "title": title, "text": pick(rng, _TEXTS)}
+
+    def ask(self, slots: Slots) -> str:
+        about = f'the title "{slots["title"]}" and the text "{slots["text"]}"'
+        return f"Start a thread in the board {slots['board']} with {about}"
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        (thread,) = database.execute("SELECT max(id) + 1 FROM threads").fetchone()
+        board = list(BOARDS).index(slots["board"]) + 1
+        row = (thread, board, slots["title"], VISITOR, 0, 0)
+        return Goal(added={"threads": (row,), "posts": ((thread, VISITOR, slots["text"], 0),)}, pages=("/new",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        walk.click("link", "New thread")
+        walk.select("Board", slots["board"])
+        walk.fill("Title", slots["title"])
+        walk.fill("Text", slots["text"])
+        walk.click("button", "Start thread")
+
+
+@add_template
+class ReportPost(WebTemplate):
+    """Report a post of a user, which is named by its number or as the one with the most votes."""
+
+    site, name, intent = "forum", "report-post", "write"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        every, by_votes = select_posts(database, "p.author <> ?", VISITOR), params["constraints"] > 1
+        post = pick(rng, every)
+        if by_votes:
+            same = [row for row in every if (row["thread"], row["author"]) == (post["thread"], post["author"])]
+            post = best_of(same, "votes") if len(same) > 1 else None
+        if post is None:
+            return None
+        comment = pick(rng, _TEXTS) if params["constraints"] > 2 else ""
+        names = ("id", "thread", "title", "number", "author_name")
+        about = {"by_votes": by_votes, "reason": pick(rng, REASONS_TO_REPORT), "comment": comment}
+        return {**{name: post[name] for name in names}, **about}
+
+    def ask(self, slots: Slots) -> str:
+        user = slots["author_name"]
+        post = f"the post of {user} with the most votes" if slots["by_votes"] else f"post {slots['number']} by {user}"
+        comment = f' and the comment "{slots["comment"]}"' if slots["comment"] else ""
+        return f'Report {post} in the thread "{slots["title"]}" to the moderators: reason "{slots["reason"]}"{comment}.'
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        row = (slots["id"], slots["reason"], slots["comment"])
+        return Goal(added={"reports": (row,)}, pages=(f"/thread/{slots['thread']}", f"/post/{slots['id']}/report"))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_thread(walk, slots["title"])
+        walk.seek("link", f"Report post {slots['number']} by {slots['author_name']}")
+        walk.select("Reason", slots["reason"])
+        walk.fill("Comment", slots["comment"])
+        walk.click("button", "Send report")
