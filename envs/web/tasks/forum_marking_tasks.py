@@ -20,8 +20,7 @@ from .forum_reading_tasks import (
     select_threads,
     sort_list,
 )
-from .shop_goods_tasks import name_all, pick
-from .template import Goal, Slots, WebTemplate, add_template
+from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
 from .walk import Walk
 
 _NOTES = ("show to Kim", "for next week", "compare prices", "try this", "lire plus tard")

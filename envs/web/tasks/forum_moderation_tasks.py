@@ -19,8 +19,7 @@ from .forum_reading_tasks import (
     select_posts,
     select_threads,
 )
-from .shop_goods_tasks import pick
-from .template import Goal, Slots, WebTemplate, add_template
+from .template import Goal, Slots, WebTemplate, add_template, pick
 from .walk import Walk
 
 

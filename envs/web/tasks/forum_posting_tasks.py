@@ -10,8 +10,7 @@ import numpy as np
 
 from ..sites.forum_content import BOARDS, KINDS, REASONS_TO_REPORT, VISITOR
 from .forum_reading_tasks import best_of, open_thread, select_posts, select_threads
-from .shop_goods_tasks import name_all, pick
-from .template import Goal, Slots, WebTemplate, add_template
+from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
 from .walk import Walk
 
 _TEXTS = (

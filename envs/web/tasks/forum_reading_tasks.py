@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .shop_goods_tasks import name_all, pick
-from .template import Goal, Slots, WebTemplate, add_template
+from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
 from .walk import Walk
 
 _THREADS = """

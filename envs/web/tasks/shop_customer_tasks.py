@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..sites.shop_goods import BODIES, CITIES, POSTCODES, REASONS, STREETS
-from .shop_goods_tasks import find_product, name_all, pick
-from .template import Goal, Slots, WebTemplate, add_template
+from .shop_goods_tasks import find_product
+from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
 from .walk import Walk
 
 _LINES = """

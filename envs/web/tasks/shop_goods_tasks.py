@@ -9,15 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..sites.shop_goods import BRANDS, CATEGORIES, COLOURS
-from .template import Goal, Slots, WebTemplate, add_template
+from .template import Goal, Slots, WebTemplate, add_template, pick
 from .walk import Walk
 
 HOME = "Corner Goods"
-
-
-def pick(rng: np.random.Generator, values: Any) -> Any:
-    """Draw one of several values."""
-    return values[int(rng.integers(len(values)))]
 
 
 def find_product(walk: Walk, name: str) -> None:
@@ -30,11 +25,6 @@ def find_product(walk: Walk, name: str) -> None:
 def name_choice(colour: str, size: str) -> str:
     """A variant in words."""
     return f"{colour}, size {size}" if size else colour
-
-
-def name_all(parts: list[str]) -> str:
-    """Join parts of a sentence."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 @add_template

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..sites.shop_goods import CITIES, PEOPLE, POSTCODES, SHIPPING, STREETS
-from .shop_goods_tasks import FilterTemplate, describe_conditions, find_product, matching, name_all, name_choice, pick
-from .template import Goal, Slots, WebTemplate, add_template
+from .shop_goods_tasks import FilterTemplate, describe_conditions, find_product, matching, name_choice
+from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
 from .walk import Walk
 
 _IN_STOCK = """

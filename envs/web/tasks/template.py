@@ -191,3 +191,16 @@ def reached_by_rows(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]
     """The milestones that the rows of the database show."""
     kinds = zip(("removed", "added"), differences(start, rows), strict=True)
     return {(kind, name, repr(row)) for kind, some in kinds for name, each in some.items() for row in each}
+
+
+# For templates.
+
+
+def pick(rng: np.random.Generator, values: Any) -> Any:
+    """Draw one of several values."""
+    return values[int(rng.integers(len(values)))]
+
+
+def name_all(parts: list[str]) -> str:
+    """Join parts of a sentence."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
