@@ -10,7 +10,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from ..databases.contents import format_literal
 
@@ -239,11 +239,13 @@ class SetQuery:
 
 
 Query: TypeAlias = SelectQuery | SetQuery
+N = TypeVar("N")
 
 
-def replace(node: Any, **changes: Any) -> Any:
+def replace(node: N, **changes: Any) -> N:
     """Copy a node with other parts, as `dataclasses.replace` does in twice the time."""
-    return type(node)(*[changes[name] if name in changes else getattr(node, name) for name in node.__slots__])
+    kind: Any = type(node)
+    return kind(*[changes[name] if name in changes else getattr(node, name) for name in kind.__slots__])
 
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
