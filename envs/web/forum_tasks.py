@@ -47,7 +47,7 @@ class ForumTasks(WebTaskEnv):
         WebArena (arXiv 2307.13854) has a forum with tasks of this kind; site and tasks are our own.
 
     Args:
-        backend: "inprocess" (default: the site is called directly, thousands of steps a second) or "chromium" (the same
+        backend: "inprocess" (default: the site is called directly, no browser is started) or "chromium" (the same
             tasks, observations and rewards in a real browser; pictures with ``render_mode="rgb_array"``).
         observation: "tree" or "html".
         **kwargs: as for every environment.

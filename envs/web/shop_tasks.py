@@ -47,7 +47,7 @@ class ShopTasks(WebTaskEnv):
         WebShop (arXiv 2207.01206) and WebArena (arXiv 2307.13854) have tasks of this kind; site and tasks are our own.
 
     Args:
-        backend: "inprocess" (default: the site is called directly, thousands of steps a second) or "chromium" (the same
+        backend: "inprocess" (default: the site is called directly, no browser is started) or "chromium" (the same
             tasks, observations and rewards in a real browser; pictures with ``render_mode="rgb_array"``).
         observation: "tree" or "html".
         **kwargs: as for every environment.

@@ -68,7 +68,7 @@ def entries_of(page: Page, form: Any, button: Control | None, edits: Edits) -> I
         control = visible.get(element)
         if control is None:
             # Hidden fields, and fields in hidden parts, are sent as they stand.
-            control = _unseen(page, element)
+            control = _control_off_page(page, element)
         if control.disabled or (control.role == "button" and control is not button):
             continue
         value = value_of(control, edits)
@@ -85,7 +85,7 @@ def entries_of(page: Page, form: Any, button: Control | None, edits: Edits) -> I
             yield name, str(value)
 
 
-def _unseen(page: Page, element: Any) -> Control:
+def _control_off_page(page: Page, element: Any) -> Control:
     kind = (element.get("type") or "text").lower() if element.tag == "input" else element.tag
     role = {"checkbox": "checkbox", "radio": "radio", "select": "combobox", "button": "button"}.get(kind, "textbox")
     return Control(0, -1, element, role, "", kind, element.get("disabled") is not None)

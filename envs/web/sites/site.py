@@ -23,10 +23,9 @@ from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
 from ....registry import Registry
+from ..browsers.browser import ASSETS
 
 FOLDER = Path(__file__).parent / "templates"
-# Addresses below this one hold no pages.
-ASSETS = "/static/"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
