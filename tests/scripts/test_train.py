@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from palaestra.scripts.cli import main
@@ -168,6 +169,13 @@ def test_a_model_that_never_earns_a_reward_ends_its_run_which_goes_on_with_more_
     assert main(["train", "--resume", str(run), "--patience.no-signal", "0"]) == 0
     assert [row["step"] for row in rows(run, "metrics")] == [1, 2, 3, 4]
     assert "learned nothing from rewards: in all 4 steps" in said(run, "health")[-1]
+
+
+def test_a_warm_up_says_how_far_it_is_where_no_bar_moves(model, tmp_path, capsys):
+    warm_up = ["--warmup.steps", "25", "--warmup.batch", "2", "--max-new-tokens", "2", "--steps", "0"]
+    options = ["--model", model, "--final-episodes", "1", "--threads", "1", "--out", str(tmp_path / "run")]
+    assert main(["train", "palaestra/Formats-v0", "--axis", "format=yes_no", *warm_up, *options]) == 0
+    assert re.search(r"^warm-up step 25: loss \d\.\d{3}, \d+% of training tasks$", capsys.readouterr().err, re.M)
 
 
 def test_answers_that_are_all_cut_off_end_the_run(model, tmp_path):
