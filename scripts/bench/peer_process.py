@@ -17,27 +17,28 @@ class PeerProcess:
     Args:
         python: the interpreter.
         file: the program, which imports nothing of this package.
+        *arguments: what it is given.
 
     Attributes:
-        versions: version of each peer, by its name.
+        versions: version of each peer, by its name; or what else the first line says.
 
     Raises:
         InputError: the process ended before it answered; `ask` raises it too.
     """
 
-    def __init__(self, python: Path, file: str):
+    def __init__(self, python: Path, file: str, *arguments: str):
         # Peers put their files where they are started.
         self._folder = tempfile.TemporaryDirectory(prefix="palaestra-bench-")
         # -P: the file's own folder has modules whose names are also those of libraries.
         self._process = subprocess.Popen(
-            [str(python.absolute()), "-P", file],
+            [str(python.absolute()), "-P", file, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=self._folder.name,
         )
         try:
-            self.versions: dict[str, str] = self._read()
+            self.versions: Any = self._read()
         except InputError:
             self.close()
             raise

@@ -3,18 +3,22 @@
 Queries are made of the gold queries of drawn tasks: rewritings that are right on all databases, and queries with one
 mistake, which are wrong if they have another result on one of many further databases than those of the task. Those that
 `palaestra.envs.sql.queries.equivalence` proves to have the same result do not count. Peers run both on one database and
-compare sets of rows. Then follow tasks made per second of the processor, and answers graded.
+compare sets of rows. Evaluators of other benchmarks, as they are released, judge the same queries where their files are
+given, on one database and on all of the task's. Then follow tasks made per second of the processor, and answers graded.
 
 examples:
   palaestra bench sql
   palaestra bench sql --engines duckdb postgres --tasks 60
   palaestra bench sql --failures --json sql.json
+  palaestra bench sql --evaluators test-suite-sql-eval/exec_eval.py bird/evaluation.py
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -36,12 +40,16 @@ from ....envs.sql.queries.equivalence import normal_form
 from ....envs.sql.queries.near_misses import near_misses
 from ....envs.sql.queries.query_tree import is_ordered_query
 from ....envs.sql.queries.witnesses import choose_focus
-from ....errors import MissingExtra, unknown_name
-from ....rewards.verifiers.sql import Database, QueryError, round_floats, same_rows
+from ....errors import InputError, MissingExtra, unknown_name
+from ....rewards.verifiers.sql import Database, QueryError, open_database, round_floats, same_rows
+from ..peer_process import PeerProcess
+from . import peer_evaluators
 
 DIFFICULTIES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SEED = 1_000_000
 _PROVEN = "proven equivalent"
+# Folders of the databases that evaluators of other benchmarks judge on.
+_FOLDERS = ("one database", "all databases of the task")
 
 
 @dataclass(frozen=True)
@@ -56,8 +64,13 @@ class SqlBenchOptions:
     """Tasks made and graded at each difficulty for the figures per second."""
     seed: int = 0
     """Seed of the first task."""
+    evaluators: tuple[Path, ...] = ()
+    """Files of other benchmarks' evaluators: exec_eval.py of test-suite-sql-eval (Spider), evaluation.py of BIRD,
+    evaluate.py of Spider 2.0-lite."""
+    evaluators_python: Path = Path(sys.executable)
+    """The Python that runs them, with what they import."""
     failures: bool = False
-    """Print each wrong verdict of ours."""
+    """Print each wrong verdict of ours, and of evaluators on all databases of the task."""
     json: Path | None = None
     """Write the figures here as JSON."""
 
@@ -93,7 +106,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name not in ENGINES:
             raise unknown_name("engine of SQL", name, ENGINES)
         make_engine(name)
-    graders, undecided = compare_graders(config)
+    with start_evaluators(config) as evaluators:
+        graders, undecided = compare_graders(config, evaluators)
     speeds = {name: measure_speed(name, config.speed_tasks, config.seed) for name in config.engines}
     _print(graders, undecided, speeds, config)
     if config.json is not None:
@@ -102,19 +116,45 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def compare_graders(config: SqlBenchOptions) -> tuple[list[Verdicts], Counter[str]]:
+@contextlib.contextmanager
+def start_evaluators(config: SqlBenchOptions) -> Iterator[PeerProcess | None]:
+    """Run the evaluators of other benchmarks, where there are files of some."""
+    if missing := [str(file) for file in config.evaluators if not file.is_file()]:
+        raise InputError(f"--evaluators names files of evaluators, and {missing[0]!r} is none.")
+    if not config.evaluators:
+        yield None
+        return
+    files = [str(file.absolute()) for file in config.evaluators]
+    process = PeerProcess(config.evaluators_python, peer_evaluators.__file__, *files)
+    try:
+        if len(process.versions) < len(files):
+            known = ", ".join(peer_evaluators.EVALUATORS)
+            raise InputError(f"only {process.versions} of {len(files)} files are evaluators of {known}.")
+        yield process
+    finally:
+        process.close()
+
+
+def compare_graders(
+    config: SqlBenchOptions, evaluators: PeerProcess | None = None
+) -> tuple[list[Verdicts], Counter[str]]:
     """Let all graders judge all queries. Return their counts, and how many queries had no mistake that shows, by how
     they were made."""
     env: Any = gym.make("palaestra/TextToSQL-v0", split="all", disable_env_checker=True).unwrapped
     ours = [Verdicts(f"several databases, {name}") for name in config.engines]
     rows_alone = Verdicts("one database, rows counted, in order")
     sets = Verdicts("one database, sets of rows (as peers)")
+    names = [] if evaluators is None else evaluators.versions
+    theirs = {(name, where): Verdicts(f"{name}, {where}") for name in names for where in _FOLDERS}
     undecided: Counter[str] = Counter()
     for place in track(range(config.tasks), "grading", console=Console(stderr=True), transient=True):
         env.reset(seed=config.seed + place, options={"difficulty": DIFFICULTIES[place % len(DIFFICULTIES)]})
         known, gold = env.here().data, env.here().reference
         expected, ordered = known.witnesses.expected, is_ordered_query(known.query)
-        for query in label_queries(known, gold, config.contents, undecided):
+        queries = list(label_queries(known, gold, config.contents, undecided))
+        if evaluators is not None:
+            _ask_evaluators(evaluators, theirs, queries, gold, ordered, [database for database, _ in expected])
+        for query in queries:
             for verdicts, name in zip(ours, config.engines):
                 engine = make_engine(name)
                 text = query.text if name == "sqlite" else translate_query(query.text, engine.dialect)
@@ -125,7 +165,29 @@ def compare_graders(config: SqlBenchOptions) -> tuple[list[Verdicts], Counter[st
                 _count(verdicts, query, found.success, gold)
             _count(rows_alone, query, _grade_once(query.text, expected[0], ordered, False), gold)
             _count(sets, query, _grade_once(query.text, expected[0], ordered, True), gold)
-    return [*ours, rows_alone, sets], undecided
+    return [*ours, rows_alone, sets, *theirs.values()], undecided
+
+
+def _ask_evaluators(
+    evaluators: PeerProcess,
+    theirs: dict[tuple[str, str], Verdicts],
+    queries: Sequence[LabelledQuery],
+    gold: str,
+    ordered: bool,
+    databases: Sequence[Database],
+) -> None:
+    """Let the evaluators judge the queries on files of the databases."""
+    with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
+        for where, some in zip(_FOLDERS, (databases[:1], databases), strict=True):
+            (there := Path(folder) / where).mkdir()
+            for place, database in enumerate(some):
+                with contextlib.closing(open_database(database)) as connection:
+                    (there / f"{place}.sqlite").write_bytes(connection.serialize())
+        for (name, where), verdicts in theirs.items():
+            there = str(Path(folder) / where)
+            for query in queries:
+                asked = {"query": query.text, "gold": gold, "ordered": ordered, "folder": there}
+                _count(verdicts, query, evaluators.ask(evaluator=name, **asked)["accepted"], gold)
 
 
 def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str]) -> Iterator[LabelledQuery]:
@@ -238,7 +300,8 @@ def _print(
         f"{proven} changed queries are proven equivalent, and {undecided.total() - proven} more differ on none of "
         f"{config.contents} databases; they do not count."
     )
-    for one in graders[: len(config.engines)]:
+    shown = [*graders[: len(config.engines)], *(one for one in graders if one.grader.endswith(_FOLDERS[1]))]
+    for one in shown:
         kinds = Counter(line.partition(": ")[0] for line in one.failures)
         console.print(
             f"{one.grader}, by mistake: {', '.join(f'{name} {n}' for name, n in kinds.most_common()) or 'none'}"
@@ -249,6 +312,6 @@ def _print(
             speed.add_row(difficulty, f"{one['made']:,.0f}", f"{one['graded']:,.0f}")
         console.print(speed)
     if config.failures:
-        for one in graders[: len(config.engines)]:
+        for one in shown:
             for line in one.failures:
                 console.print(f"{one.grader}: {line}", markup=False, highlight=False)

@@ -44,3 +44,31 @@ def test_several_databases_accept_fewer_wrong_queries_than_one(tmp_path: Path):
 def test_an_unknown_engine_is_refused():
     with pytest.raises(InputError, match="unknown engine of SQL 'mysql'"):
         main(["--engines", "mysql"])
+
+
+SETS_OF_ROWS = """
+import sqlite3
+print("some evaluators talk")
+def compute_acc_by_diff(): ...
+def execute_model(predicted, gold, file, index, seconds):
+    found, expected = (sqlite3.connect(file).execute(text).fetchall() for text in (predicted, gold))
+    return {"res": int(set(found) == set(expected))}
+"""
+
+
+def test_an_evaluator_of_another_benchmark_judges_the_same_queries(tmp_path: Path):
+    (tmp_path / "evaluation.py").write_text(SETS_OF_ROWS)
+    given = ["--evaluators", str(tmp_path / "evaluation.py"), "--json", str(tmp_path / "sql.json")]
+    assert main(["--tasks", "4", "--contents", "15", "--speed-tasks", "1", *given]) == 0
+    ours, _, sets, once, everywhere = json.loads((tmp_path / "sql.json").read_text())["graders"]
+    assert [once["grader"], everywhere["grader"]] == ["BIRD, one database", "BIRD, all databases of the task"]
+    assert (once["refused"], once["accepted"]) == (sets["refused"], sets["accepted"])
+    assert ours["accepted"] < everywhere["accepted"] < once["accepted"]
+
+
+def test_files_that_are_no_evaluators_are_refused(tmp_path: Path):
+    with pytest.raises(InputError, match=r"'nowhere\.py' is none"):
+        main(["--evaluators", "nowhere.py"])
+    (tmp_path / "other.py").write_text("")
+    with pytest.raises(InputError, match=r"only \[\] of 1 files are evaluators of Spider"):
+        main(["--evaluators", str(tmp_path / "other.py")])

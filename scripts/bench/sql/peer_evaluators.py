@@ -1,0 +1,94 @@
+"""Evaluators of other text-to-SQL benchmarks, as they are released, behind one form of question.
+
+It runs as a plain file under a Python that has what they import, so it imports nothing of this package. The first line
+of its output has the names of the evaluators that it found among the files that it was given, as JSON. Then a line of
+input is ``{"evaluator", "query", "gold", "ordered", "folder"}``, and the answer ``{"accepted"}``: whether the query
+passes for right on all databases of the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# Query, gold query, whether the order of rows counts, and the folder of the databases.
+Accepts = Callable[[str, str, bool, Path], bool]
+
+# What BIRD's command gives a query.
+_SECONDS = 30.0
+
+
+def test_suites(module: Any) -> Accepts:
+    """That of Spider (test-suite-sql-eval, ``exec_eval.py``) with values and DISTINCT as they stand."""
+    return lambda query, gold, ordered, folder: bool(
+        module.eval_exec_match(str(next(folder.iterdir())), query, gold, False, True, False)
+    )
+
+
+def bird(module: Any) -> Accepts:
+    """That of BIRD (``evaluation.py``): equal sets of rows."""
+
+    return lambda query, gold, ordered, folder: all(
+        module.execute_model(query, gold, str(database), 0, _SECONDS)["res"] for database in folder.iterdir()
+    )
+
+
+def spider2(module: Any) -> Accepts:
+    """That of Spider 2.0-lite (``evaluate.py``): each column of the right result is one of the answer's."""
+
+    def accepts(query: str, gold: str, ordered: bool, folder: Path) -> bool:
+        for database in folder.iterdir():
+            (worked, found), (_, expected) = (module.get_sqlite_result(str(database), text) for text in (query, gold))
+            if not worked or not module.compare_pandas_table(found, expected, [], not ordered):
+                return False
+        return True
+
+    return accepts
+
+
+# Name -> a function that its file defines, and how it is asked.
+EVALUATORS: dict[str, tuple[str, Callable[[Any], Accepts]]] = {
+    "Spider (test suites)": ("eval_exec_match", test_suites),
+    "BIRD": ("compute_acc_by_diff", bird),
+    "Spider 2.0-lite": ("compare_pandas_table", spider2),
+}
+
+
+def load_evaluators(files: list[str]) -> dict[str, Accepts]:
+    """Import the files and return the evaluators among them."""
+    found = {}
+    for place, file in enumerate(files):
+        folder = str(Path(file).parent)
+        sys.path.insert(0, folder)
+        spec = importlib.util.spec_from_file_location(f"evaluator_{place}", file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.path.remove(folder)
+        found |= {name: adapt(module) for name, (has, adapt) in EVALUATORS.items() if hasattr(module, has)}
+    return found
+
+
+def main(files: list[str]) -> None:
+    # What evaluators print must not get between the answers; some put a stream of their own in the place of this one.
+    answers, sys.stdout = sys.stdout, sys.stderr
+    evaluators = load_evaluators(files)
+    print(json.dumps(list(evaluators)), file=answers, flush=True)
+    for line in sys.stdin:
+        question = json.loads(line)
+        accepted = False
+        # An evaluator that fails on a query does not accept it.
+        with contextlib.suppress(Exception):
+            ask = evaluators[question["evaluator"]]
+            accepted = ask(question["query"], question["gold"], question["ordered"], Path(question["folder"]))
+        print(json.dumps({"accepted": accepted}), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
