@@ -101,6 +101,8 @@ class Game(TaskEnv):
         self._state: Any = None
         self._turn = 0
         self._limit = 0
+        # The start state while the limit is only known from below.
+        self._start: Any = None
         self._progress = 0.0
         # Each only grows during an episode, as infos of earlier steps refer to it.
         self._completion: list[float] = []
@@ -133,10 +135,18 @@ class Game(TaskEnv):
         overridden."""
         return self.max_turns
 
+    def least_turn_limit(self, state: Any) -> int | None:
+        """Return a bound below `turn_limit` that is found at once, where `turn_limit` itself takes time: that is then
+        called in an episode of as many turns, or for a snapshot, with the start state. None computes it at each
+        reset."""
+        return None
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         self._state = self.begin(seed, options)
         self._turn = 0
-        self._limit = self.turn_limit(self._state)
+        least = self.least_turn_limit(self._state)
+        self._limit = self.turn_limit(self._state) if least is None else least
+        self._start = None if least is None else self._state
         self._progress = 0.0
         self._completion = []
         self._states = [self.trace_of(self._state)] if self.keeps_states else []
@@ -151,7 +161,7 @@ class Game(TaskEnv):
         self._completion.append(self._progress)
         if self.keeps_states:
             self._states.append(self.trace_of(result.state))
-        truncated = not result.done and self._turn >= self._limit
+        truncated = not result.done and self._turn >= self._limit and self._turn >= self._find_limit()
         self._ended = result.done or truncated
         terms = {name: float(value) for name, value in result.terms.items()}
         if not terms:
@@ -170,6 +180,11 @@ class Game(TaskEnv):
             extras=result.extras,
         )
         return observation, sum(terms.values()), result.done, truncated, info
+
+    def _find_limit(self) -> int:
+        if self._start is not None:
+            self._limit, self._start = self.turn_limit(self._start), None
+        return self._limit
 
     def compute_extra(self, subject: Past, name: str) -> Any:
         completion, states, turns = subject
@@ -221,7 +236,7 @@ class Game(TaskEnv):
         return self._state
 
     def get_state(self) -> dict[str, Any]:
-        episode = {"state": copy.deepcopy(self.here()), "turn": self._turn, "limit": self._limit}
+        episode = {"state": copy.deepcopy(self.here()), "turn": self._turn, "limit": self._find_limit()}
         past = {"completion": list(self._completion), "states": list(self._states)}
         return {**super().get_state(), **episode, "progress": self._progress, **past}
 
@@ -229,6 +244,6 @@ class Game(TaskEnv):
         super().set_state(state)
         self._state = copy.deepcopy(state["state"])
         self._turn = state["turn"]
-        self._limit = state["limit"]
+        self._limit, self._start = state["limit"], None
         self._progress = state["progress"]
         self._completion, self._states = list(state["completion"]), list(state["states"])

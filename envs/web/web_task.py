@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import re
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +34,8 @@ _HELP = (
     'back, goto /path. When all is done, write answer "text": the answer, or "done" where none is asked for. '
     "Change nothing else."
 )
+# Actions without any text, as they are written in `browsers.commands`.
+_PLAIN = re.compile(r"click \[[0-9]{1,6}\]|press \[[0-9]{1,6}\] (?:Enter|Space)|scroll (?:down|up)|back")
 _LIBRARIES = ("werkzeug", "jinja2", "lxml")
 
 
@@ -180,6 +183,14 @@ class WebTaskEnv(Game):
     def turn_limit(self, state: WebState) -> int:
         return 2 + math.ceil(len(self.plan(state)) * (1 + self._slack))
 
+    def least_turn_limit(self, state: WebState) -> int:
+        """Pages that have to be seen take an action each, and so does the answer; the solver's plan takes time."""
+        from .tasks.template import start_of
+
+        goal = start_of(state.task).goal
+        least = 1 + max(len({*goal.pages} - {"/"}), 1 if goal.added or goal.removed else 0)
+        return 2 + math.ceil(least * (1 + self._slack))
+
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Any:
         episode = super().begin(seed, options)
         self._slack = self._params["slack"]
@@ -198,10 +209,16 @@ class WebTaskEnv(Game):
         head = f"Task: {start_of(state.task).instruction}\n{about}Page {quote(page.title)} at {tab.path}"
         return f"{head}\n{lines}"[:MOST_CHARACTERS]
 
+    def read_action(self, action: Any, form: Any = None) -> tuple[list[str], str | None]:
+        """As for every environment, and at once where there is one reading only."""
+        if type(action) is str and self.answer_format in ("any", "last_line") and _PLAIN.fullmatch(action):
+            return [action], None
+        return super().read_action(action, form)
+
     def act(self, state: WebState, action: str) -> Transition:
         from .browsers.browser import BrowserFailure
         from .browsers.commands import read_command
-        from .tasks.template import judged_rows, reached_by_rows, start_of
+        from .tasks.template import reached_by_rows, start_of
 
         command = read_command(action)
         start = start_of(state.task)
@@ -223,9 +240,7 @@ class WebTaskEnv(Game):
         reached = state.reached
         if content is not state.database:
             seen = {one for one in reached if one[0] == "page"}
-            reached = frozenset(
-                seen | (reached_by_rows(start, judged_rows(self.site, site.database)) & set(start.milestones))
-            )
+            reached = frozenset(seen | reached_by_rows(start, site.database))
         page = ("page", tab.path.partition("?")[0])
         if page not in reached and page in start.milestones:
             reached = reached | {page}

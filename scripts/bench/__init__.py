@@ -12,6 +12,7 @@ examples:
   palaestra bench verifiers
   palaestra bench verifiers --json verifiers.json --failures
   palaestra bench verifiers --peer-python /path/to/venv/bin/python
+  palaestra bench web --agreement 500
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "stability": ("stability", "what makes a small run lose what it could do, one factor at a time"),
     "teachers": ("teachers.command", "teachers compared on simulated and real students, with a report"),
     "verifiers": ("verifiers.command", "right and wrong verdicts, and time, over the labelled sheet"),
+    "web": ("web.command", "resets and steps of web tasks per second, and whether both browsers agree"),
 }
 
 

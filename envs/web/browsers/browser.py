@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 from ....errors import shorten
 from ....registry import Registry
@@ -194,12 +193,13 @@ class Browser:
     def path_of(self, address: str) -> str | None:
         """The path and query of an address on the present page; None where it is no page of the site."""
         try:
-            url = urlsplit(resolve(self.origin + self.path, address))
+            url = resolve(self.origin + self.path, address)
         except ValueError:
             return None
-        if f"{url.scheme}://{url.netloc}" != self.origin or url.path.startswith(ASSETS):
+        if not url.startswith(f"{self.origin}/"):
             return None
-        return f"{url.path}?{url.query}" if url.query else url.path
+        path = url.removeprefix(self.origin)
+        return None if path.startswith(ASSETS) else path
 
     def _leave(self, go: Callable[[], None], keep: bool = True) -> None:
         """Go to another page, and keep the present one in the history if it has another address."""

@@ -1,7 +1,8 @@
 """A real browser: Chromium, driven by Playwright. Each `ChromiumBrowser` is a context of its own in one Chromium.
 
 What an agent reads is made by the same code as in the browser within the process, from the live document and the live
-values of its controls. Actions are real clicks and keys; each waits for what it causes, and for nothing else.
+values of its controls. Each action waits for what it causes, and for nothing else. As each word with Chromium costs
+milliseconds, there is one for an action and one for the page that it leads to.
 """
 
 from __future__ import annotations
@@ -19,23 +20,19 @@ from .forms import Sending
 from .page_cache import parse_page
 
 _ALL = ",".join(CONTROLS)
-_READ = f"""() => ({{
+_READ = f"""({{
     url: location.pathname + location.search,
     html: '<!doctype html>' + document.documentElement.outerHTML,
     values: [...document.querySelectorAll('{_ALL}')].map(e =>
         e.tagName === 'SELECT' ? [...e.options].flatMap((o, i) => o.selected ? [i] : [])
         : e.type === 'checkbox' || e.type === 'radio' ? e.checked : e.value ?? ''),
 }})"""
-# Where to click on a control: its middle, if that is the control's; otherwise it is clicked on by script.
-_AIM = f"""place => {{
+_CLICK = f"""place => {{
     const e = document.querySelectorAll('{_ALL}')[place];
     e.scrollIntoView({{block: 'center', behavior: 'instant'}});
-    const box = e.getClientRects()[0];
-    const x = box ? box.x + box.width / 2 : -1, y = box ? box.y + box.height / 2 : -1;
-    const hit = document.elementFromPoint(x, y);
-    if (hit === e || e.contains(hit)) return [x, y];
+    e.focus();
     e.click();
-    return null;
+    return {_READ};
 }}"""
 _FOCUS = f"place => document.querySelectorAll('{_ALL}')[place].focus()"
 # Values as somebody would enter them: each control tells the page of its change.
@@ -50,6 +47,7 @@ _WRITE = f"""values => {{
         e.dispatchEvent(new Event('input', {{bubbles: true}}));
         e.dispatchEvent(new Event('change', {{bubbles: true}}));
     }}
+    return {_READ};
 }}"""
 
 
@@ -83,16 +81,21 @@ class ChromiumBrowser(Browser):
             raise BrowserFailure(f"Chromium fails: {type(error).__name__}: {message[:200]}") from error
 
     def _do(self, deed: Callable[..., Any], *arguments: Any) -> Any:
-        """Do something in Chromium's thread, and read the page afterwards. ``deed`` returns None, or of another page
-        whether it is the answer to a POST."""
+        """Do something in Chromium's thread. ``deed`` returns the page as it is then read, or of another page whether
+        it is the answer to a POST."""
 
         def do() -> Any:
-            sent = deed(*arguments)
-            # Cookies come with pages only.
-            found = None if sent is None else self._tab.context.cookies()
-            return sent, found, self._tab.evaluate(_READ)
+            found = deed(*arguments)
+            if isinstance(found, dict):
+                return None, self._cookies, found
+            if self._secret in self._engine.cookies_set:
+                self._engine.cookies_set.discard(self._secret)
+                cookies = sorted((one["name"], one["value"]) for one in self._tab.context.cookies())
+            else:
+                cookies = self._cookies
+            return found, tuple(cookies), self._tab.evaluate(_READ)
 
-        sent, cookies, seen = self._call(self._engine.call, do)
+        sent, self._cookies, seen = self._call(self._engine.call, do)
         self.page, self.path = parse_page(seen["html"]), seen["url"]
         values = [tuple(value) if isinstance(value, list) else value for value in seen["values"]]
         present = ((control, values[control.place]) for control in self.page.controls)
@@ -103,7 +106,6 @@ class ChromiumBrowser(Browser):
         }
         if sent is not None:
             self.sent = sent
-            self._cookies = tuple(sorted((one["name"], one["value"]) for one in cookies))
 
     def _goto(self, path: str) -> bool:
         self._tab.goto(self.origin + path, wait_until="domcontentloaded")
@@ -117,14 +119,9 @@ class ChromiumBrowser(Browser):
                 self._tab.evaluate(_FOCUS, control.place)
                 self._tab.keyboard.press(key)
             else:
-                self._aim(control)
+                self._tab.evaluate(_CLICK, control.place)
         response = navigation.value
         return response is not None and response.request.method == "POST"
-
-    def _aim(self, control: Control) -> None:
-        place = self._tab.evaluate(_AIM, control.place)
-        if place is not None:
-            self._tab.mouse.click(*place)
 
     def load(self, path: str) -> None:
         self._do(self._goto, path)
@@ -140,18 +137,19 @@ class ChromiumBrowser(Browser):
 
     def change(self, control: Control, value: Value) -> None:
         if isinstance(value, bool):
-            self._do(self._aim, control)
+            self._do(self._tab.evaluate, _CLICK, control.place)
         else:
             self._do(self._tab.evaluate, _WRITE, [(control.place, value)])
 
     def reset(self, button: Control, controls: list[Control]) -> None:
-        self._do(self._aim, button)
+        self._do(self._tab.evaluate, _CLICK, button.place)
 
     def cookies(self) -> tuple[tuple[str, str], ...]:
         return self._cookies
 
     def forget(self) -> None:
-        self._call(self._engine.call, self._tab.context.clear_cookies)
+        if self._cookies:
+            self._call(self._engine.call, self._tab.context.clear_cookies)
         self._cookies = ()
 
     def restore(self, tab: Tab) -> None:
@@ -164,7 +162,9 @@ class ChromiumBrowser(Browser):
             self._goto(tab.path)
             controls = parse_page(tab.html).controls
             values = [(controls[number - 1].place, value) for number, value in tab.edits]
-            self._tab.evaluate(_WRITE, values)
+            if values:
+                self._tab.evaluate(_WRITE, values)
+            self._engine.cookies_set.add(self._secret)
             return tab.sent
 
         self._do(restore)
@@ -188,6 +188,7 @@ class ChromiumBrowser(Browser):
         if self._engine.sites.pop(self._secret, None) is None:
             return None
         self._engine.replays.pop(self._secret, None)
+        self._engine.cookies_set.discard(self._secret)
         return self._engine.post(self._tab.context.close)
 
 

@@ -49,6 +49,8 @@ def find_chromium() -> str:
 
 class _Handler(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Headers and content are sent apart; the second would wait until the first is acknowledged.
+    disable_nagle_algorithm = True
 
     def log_request(self, *args: Any, **kwargs: Any) -> None:
         """Say nothing."""
@@ -61,6 +63,8 @@ class ChromiumEngine:
         self.sites: dict[str, Any] = {}
         # Secret -> the page that the next request gets in place of the site's answer.
         self.replays: dict[str, str] = {}
+        # Secrets of browsers whose sites have set or deleted cookies.
+        self.cookies_set: set[str] = set()
         self.process = os.getpid()
         self._tasks: queue.SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], Future[Any]] | None]
         self._tasks = queue.SimpleQueue()
@@ -85,7 +89,13 @@ class ChromiumEngine:
         if environ.get("HTTP_SEC_FETCH_DEST") == "document" and (html := self.replays.pop(secret, None)) is not None:
             page = Response(html, content_type="text/html; charset=utf-8", headers={"Cache-Control": "no-store"})
             return page(environ, start_response)
-        return site(environ, start_response)
+
+        def start(status: str, headers: Any, *rest: Any) -> Any:
+            if any(name.lower() == "set-cookie" for name, _ in headers):
+                self.cookies_set.add(secret)
+            return start_response(status, headers, *rest)
+
+        return site(environ, start)
 
     def _work(self, program: str) -> None:
         from playwright.sync_api import sync_playwright

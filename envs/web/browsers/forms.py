@@ -6,6 +6,7 @@ files.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -101,6 +102,7 @@ def _encode(text: str) -> str:
     return quote_plus(text.encode("utf-8", "replace"), safe="*").replace("~", "%7E")
 
 
+@functools.lru_cache(maxsize=2_048)
 def resolve(base: str, address: str) -> str:
     """The absolute form of an address on the page ``base``, encoded, without fragment.
 

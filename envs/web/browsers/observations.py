@@ -18,7 +18,9 @@ WINDOW = 60
 def quote(text: str) -> str:
     """Text of a page in quotation marks, on one line, at most `LONGEST` characters of it."""
     plain = " ".join(shorten(text, LONGEST).split())
-    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if "\\" in plain or '"' in plain:
+        plain = plain.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{plain}"'
 
 
 def describe_tree(page: Page, edits: Edits) -> list[str]:

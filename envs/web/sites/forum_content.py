@@ -115,10 +115,10 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
         if len(own) > 2:
             database.execute("UPDATE threads SET pinned = 1 WHERE id = ?", (own[draws[place][8] % len(own)],))
     others = [number for number, post in enumerate(posts, 1) if post[2] != VISITOR]
-    for place in rng.permutation(len(others))[: 3 + len(others) // 12].tolist():
-        value = -1 if place % 5 == 0 else 1
-        database.execute("INSERT INTO votes (post, value) VALUES (?, ?)", (others[place], value))
-        database.execute("UPDATE posts SET votes = votes + ? WHERE id = ?", (value, others[place]))
+    chosen = rng.permutation(len(others))[: 3 + len(others) // 12].tolist()
+    votes = [(others[place], -1 if place % 5 == 0 else 1) for place in chosen]
+    database.executemany("INSERT INTO votes (post, value) VALUES (?, ?)", votes)
+    database.execute("UPDATE posts SET votes = votes + v.value FROM votes v WHERE v.post = posts.id")
     saved = rng.permutation(size)[:5].tolist()
     database.executemany(
         "INSERT INTO bookmarks (thread, note) VALUES (?, ?)",

@@ -12,7 +12,7 @@ import functools
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -110,15 +110,24 @@ def templates_of(site: str, intent: str) -> tuple[WebTemplate, ...]:
     return tuple(one for _, one in TEMPLATES.items() if (one.site, one.intent) == (site, intent))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaskStart:
-    """The beginning of a task: the database, its rows that are judged, the goal, the task in words, `milestones`."""
+    """The beginning of a task: the site, its database, the goal, the task in words, `milestones`."""
 
+    site: str
     database: bytes
-    rows: Mapping[str, Counter[tuple[Any, ...]]]
     goal: Goal
     instruction: str
     milestones: tuple[tuple[str, ...], ...]
+
+    @functools.cached_property
+    def rows(self) -> Mapping[str, Counter[tuple[Any, ...]]]:
+        """The rows that are judged."""
+        database = connect(self.database)
+        try:
+            return judged_rows(self.site, database)
+        finally:
+            release(database)
 
 
 @functools.lru_cache(maxsize=512)
@@ -133,23 +142,25 @@ def start_of(task: WebTask) -> TaskStart:
         if database.total_changes != before:
             content = database.serialize()
         goal = template.goal(database, slots)
-        rows = judged_rows(task.site, database)
-        return TaskStart(content, rows, goal, template.ask(slots), milestones(goal))
+        return TaskStart(task.site, content, goal, template.ask(slots), milestones(goal))
     finally:
         release(database)
 
 
-def judged_rows(site: str, database: sqlite3.Connection) -> dict[str, Counter[tuple[Any, ...]]]:
-    """The rows on which tasks are judged, with how often there are equal ones."""
+def judged_rows(
+    site: str, database: sqlite3.Connection, names: Collection[str] | None = None
+) -> dict[str, Counter[tuple[Any, ...]]]:
+    """The rows on which tasks are judged, all or those of these names, with how often there are equal ones."""
     cursor = database.cursor()
     cursor.row_factory = None
-    return {name: Counter(cursor.execute(sql)) for name, sql in SITES[site].judged.items()}
+    judged = SITES[site].judged
+    return {name: Counter(cursor.execute(judged[name])) for name in (judged if names is None else names)}
 
 
 def differences(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> tuple[Rows, Rows]:
-    """The rows that have gone since the start, and those that have come."""
+    """The rows of the same names that have gone since the start, and those that have come."""
     gone = {
-        name: tuple((before - rows[name]).elements()) for name, before in start.rows.items() if before != rows[name]
+        name: tuple((start.rows[name] - some).elements()) for name, some in rows.items() if start.rows[name] != some
     }
     come = {name: tuple((rows[name] - start.rows[name]).elements()) for name in gone}
     return {name: some for name, some in gone.items() if some}, {name: some for name, some in come.items() if some}
@@ -187,10 +198,12 @@ def milestones(goal: Goal) -> tuple[tuple[str, ...], ...]:
     return (*(("page", path) for path in goal.pages), *changes)
 
 
-def reached_by_rows(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> set[tuple[str, ...]]:
+def reached_by_rows(start: TaskStart, database: sqlite3.Connection) -> set[tuple[str, ...]]:
     """The milestones that the rows of the database show."""
-    kinds = zip(("removed", "added"), differences(start, rows), strict=True)
-    return {(kind, name, repr(row)) for kind, some in kinds for name, each in some.items() for row in each}
+    names = {*start.goal.removed, *start.goal.added}
+    kinds = zip(("removed", "added"), differences(start, judged_rows(start.site, database, names)), strict=True)
+    found = {(kind, name, repr(row)) for kind, some in kinds for name, each in some.items() for row in each}
+    return found.intersection(start.milestones)
 
 
 # For templates.

@@ -1,0 +1,89 @@
+"""Episodes of BrowserGym on MiniWoB++ at random, timed: a plain file that runs under whatever Python has the peer.
+
+It imports nothing of this package. Reads one JSON request a line from standard input and answers with one line:
+
+    {"chromium": "/usr/bin/chromium", "task": "click-test", "seconds": 10.0, "first": 0}
+    {"resets": 9, "resetting": 5.1, "steps": 31, "stepping": 17.5}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.metadata
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def find_installed() -> dict[str, str]:
+    """BrowserGym with MiniWoB++, and whose pages it plays."""
+    found = {}
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        found["browsergym-miniwob"] = importlib.metadata.version("browsergym-miniwob")
+        found["miniwob pages"] = find_pages()
+    return found
+
+
+def find_pages() -> str:
+    """The address of MiniWoB++'s pages: $MINIWOB_URL, or those of the package `miniwob`; empty without either."""
+    if address := os.environ.get("MINIWOB_URL"):
+        return address
+    spec = importlib.util.find_spec("miniwob")
+    folder = Path(spec.origin).parent / "html" / "miniwob" if spec is not None and spec.origin else None
+    return f"{folder.as_uri()}/" if folder is not None and folder.is_dir() else ""
+
+
+def measure(request: dict[str, Any]) -> dict[str, float]:
+    """Play episodes at random for so many seconds by the clock: the browser works in other processes."""
+    os.environ["MINIWOB_URL"] = find_pages()
+    importlib.import_module("browsergym.miniwob")
+    gym = importlib.import_module("gymnasium")
+    env = gym.make(
+        f"browsergym/miniwob.{request['task']}",
+        disable_env_checker=True,
+        pw_chromium_kwargs={"executable_path": request["chromium"], "chromium_sandbox": False},
+    )
+    rng, clock = np.random.default_rng(request["first"]), time.perf_counter
+    counts = {"resets": 0, "resetting": 0.0, "steps": 0, "stepping": 0.0}
+    seed = request["first"]
+    try:
+        while counts["resetting"] + counts["stepping"] < request["seconds"] or not counts["steps"]:
+            begun = clock()
+            observation, _ = env.reset(seed=seed)
+            counts["resetting"] += clock() - begun
+            counts["resets"] += 1
+            seed += 1
+            for _ in range(10):
+                controls = re.findall(r'"(\w+)"', json.dumps([*observation["extra_element_properties"]])) or ["0"]
+                begun = clock()
+                observation, _, terminated, truncated, _ = env.step(f"click('{controls[rng.integers(len(controls))]}')")
+                counts["stepping"] += clock() - begun
+                counts["steps"] += 1
+                if terminated or truncated:
+                    break
+    finally:
+        env.close()
+    return counts
+
+
+def main() -> None:
+    # What a peer prints must not get between the answers.
+    out, sys.stdout = sys.stdout, sys.stderr
+    print(json.dumps(find_installed()), file=out, flush=True)
+    for line in sys.stdin:
+        try:
+            answer: dict[str, Any] = dict(measure(json.loads(line)))
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"[:200]}
+        print(json.dumps(answer), file=out, flush=True)
+
+
+if __name__ == "__main__":
+    main()
