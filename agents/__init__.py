@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import endpoint, human, oracle, random_agent  # noqa: F401  (each registers its agent)
 from .agent import AGENTS, Agent, AgentError, CallableAgent, EndEpisode, as_agent, make, register
 from .evaluation import Bin, Estimate, Report, evaluate
+from .history import HISTORIES, HistoryWrapper
 from .language.language_agent import LanguageAgent
 
 if TYPE_CHECKING:
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGENTS",
+    "HISTORIES",
     "Agent",
     "AgentError",
     "Bin",
     "CallableAgent",
     "EndEpisode",
     "Estimate",
+    "HistoryWrapper",
     "LanguageAgent",
     "Report",
     "as_agent",
