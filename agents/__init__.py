@@ -13,6 +13,7 @@ from .agent import AGENTS, Agent, AgentError, CallableAgent, EndEpisode, as_agen
 from .evaluation import Bin, Estimate, Report, evaluate
 from .history import HISTORIES, HistoryWrapper
 from .language.language_agent import LanguageAgent
+from .replay import ReplayRecorder
 
 if TYPE_CHECKING:
     from . import engines, grpo, language
@@ -28,6 +29,7 @@ __all__ = [
     "Estimate",
     "HistoryWrapper",
     "LanguageAgent",
+    "ReplayRecorder",
     "Report",
     "as_agent",
     "engines",

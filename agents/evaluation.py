@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -25,6 +26,7 @@ from .atomic import write_atomically
 from .episodes import EpisodePlan, EpisodeRecord, OnEpisode, play_episodes
 from .evaluation_report import Bin, Estimate, PassAtK, Report, mean_interval, share_interval, wilson_interval
 from .history import HistoryWrapper
+from .replay import ReplayRecorder
 
 __all__ = ["Bin", "Estimate", "PassAtK", "Report", "environment_spec", "evaluate", "mean_interval", "wilson_interval"]
 
@@ -44,6 +46,7 @@ def evaluate(
     bins: int = 5,
     samples: int = 1,
     history: str | None = None,
+    replay: str | Path | None = None,
 ) -> Report:
     """Play ``episodes`` episodes and report success, reward, progress and length with 95 % confidence intervals.
 
@@ -70,6 +73,8 @@ def evaluate(
             al. 2021, arXiv 2107.03374), and its intervals are over tasks. The first sample is what ``samples=1`` plays;
             for the others the agent receives other episode seeds.
         history: what the agent sees of a long episode, such as "notes(keep=2)", see `HistoryWrapper`; None: all of it.
+        replay: a folder for the episodes as pages, one each, with pictures where the environment makes any; see
+            `ReplayRecorder`.
 
     Raises:
         InputError: an unknown environment, agent or axis, or a value out of range; nothing was written.
@@ -93,10 +98,15 @@ def evaluate(
         )
     if out is not None and Path(out).is_dir():
         raise InputError(f"out must be a file for the trajectories, but {str(out)!r} is a folder.")
+    if replay is not None and Path(replay).is_file():
+        raise InputError(f"replay must be a folder for the pages, but {str(replay)!r} is a file.")
     player = as_agent(agent)
     width = min(num_envs, episodes, player.max_slots or num_envs)
-    envs, used_split = _make_envs(env_id, width, split, dict(env_kwargs or {}), history)
+    envs, used_split = _make_envs(env_id, width, split, dict(env_kwargs or {}), history, replay is not None)
     try:
+        if replay is not None:
+            numbers = itertools.count()  # slots begin the episodes of the plan in order
+            envs = [ReplayRecorder(env, replay, player.name, numbers) for env in envs]
         plan = EpisodePlan(envs[0], env_id, episodes, seed, difficulties, axes)
         player.bind(envs)
         with _progress_bar(episodes * samples) if progress is True else nullcontext(progress or None) as on_episode:
@@ -174,7 +184,12 @@ def environment_spec(env_id: str) -> EnvSpec:
 
 
 def _make_envs(
-    env_id: str, count: int, split: str, kwargs: dict[str, Any], history: str | None = None
+    env_id: str,
+    count: int,
+    split: str,
+    kwargs: dict[str, Any],
+    history: str | None = None,
+    pictures: bool = False,
 ) -> tuple[list[gym.Env], str | None]:
     """Make ``count`` environments; the split they draw from is None when the environment has no splits."""
     spec = environment_spec(env_id)
@@ -185,6 +200,10 @@ def _make_envs(
         return HistoryWrapper(env, history) if history else env
 
     first = make()
+    if pictures and "render_mode" not in kwargs and "rgb_array" in first.metadata.get("render_modes", []):
+        kwargs["render_mode"] = "rgb_array"
+        first.close()
+        first = make()
     if getattr(first.unwrapped, "param_space", None) is None:
         return [first, *(make() for _ in range(count - 1))], None
     first.close()

@@ -8,6 +8,7 @@ examples:
   palaestra eval palaestra/Countdown-v0 --agent "endpoint(model='m', base_url='http://localhost:8000/v1')"
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --out trajectories.jsonl
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --episodes 50 --samples 8
+  palaestra eval palaestra/Sokoban-v0 --agent oracle --episodes 5 --replay replays
   palaestra eval runs/first --checkpoint best --greedy
   palaestra eval palaestra/Shop-v0 --agent runs/shop --history "notes(keep=2)"
   palaestra eval palaestra/GSM8K-v0 --agent Qwen/Qwen2.5-0.5B-Instruct --env-option source=my.jsonl --max-new-tokens 512
@@ -80,6 +81,8 @@ class EvalOptions:
     """Write the report here as JSON."""
     out: Path | None = None
     """Write the trajectories here, one JSON object a line."""
+    replay: Path | None = None
+    """Write each episode into this folder as a page to step through, which needs no network."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -116,6 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         bins=config.bins,
         samples=config.samples,
         history=config.history or history,
+        replay=config.replay,
     )
     if config.json is not None:
         write_atomically(config.json, json.dumps(report.to_json(), indent=2) + "\n")
