@@ -43,11 +43,11 @@ OUTSIDE = {
     },
     "envs": {
         *("PIL", "bm25s", "datasets", "docker", "duckdb", "gymnasium", "jinja2", "lxml", "markupsafe", "minigrid"),
-        *("numpy", "playwright", "psycopg", "reasoning_gym", "sqlglot", "werkzeug"),
+        *("browsergym", "numpy", "playwright", "psycopg", "reasoning_gym", "sqlglot", "werkzeug"),
     },
     "teachers": {"gymnasium", "numpy"},
     "agents": {
-        *("gymnasium", "jinja2", "numpy", "peft", "rich", "safetensors"),
+        *("PIL", "gymnasium", "jinja2", "numpy", "peft", "rich", "safetensors"),
         *("tokenizers", "torch", "transformers", "tyro"),
     },
 }
