@@ -43,7 +43,7 @@ OUTSIDE = {
     },
     "envs": {
         *("PIL", "bm25s", "datasets", "docker", "duckdb", "gymnasium", "jinja2", "lxml", "markupsafe", "minigrid"),
-        *("browsergym", "numpy", "playwright", "psycopg", "reasoning_gym", "sqlglot", "werkzeug"),
+        *("numpy", "playwright", "psycopg", "reasoning_gym", "sqlglot", "werkzeug"),
     },
     "teachers": {"gymnasium", "numpy"},
     "agents": {

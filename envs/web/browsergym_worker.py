@@ -74,9 +74,7 @@ def use_chromium(program: str) -> None:
 
 def read(observation: dict[str, Any]) -> dict[str, Any]:
     """What an agent reads of an observation, and the error of its last action."""
-    from browsergym.utils.obs import flatten_axtree_to_str
-
-    tree = flatten_axtree_to_str(
+    tree = importlib.import_module("browsergym.utils.obs").flatten_axtree_to_str(
         observation["axtree_object"],
         extra_properties=observation["extra_element_properties"],
         filter_visible_only=False,
