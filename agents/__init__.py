@@ -11,20 +11,25 @@ from typing import TYPE_CHECKING, Any
 from . import endpoint, human, oracle, random_agent  # noqa: F401  (each registers its agent)
 from .agent import AGENTS, Agent, AgentError, CallableAgent, EndEpisode, as_agent, make, register
 from .evaluation import Bin, Estimate, Report, evaluate
+from .history import HISTORIES, HistoryWrapper
 from .language.language_agent import LanguageAgent
+from .replay import ReplayRecorder
 
 if TYPE_CHECKING:
     from . import engines, grpo, language
 
 __all__ = [
     "AGENTS",
+    "HISTORIES",
     "Agent",
     "AgentError",
     "Bin",
     "CallableAgent",
     "EndEpisode",
     "Estimate",
+    "HistoryWrapper",
     "LanguageAgent",
+    "ReplayRecorder",
     "Report",
     "as_agent",
     "engines",

@@ -61,9 +61,10 @@ class Agent:
         Args:
             observations: one per slot, position i is slot i.
             infos: the ``info`` that came with each observation. ``info["idle"]`` is True where the slot has nothing
-                left to play (its action is ignored); ``info["episode_seed"]``, where there is one, is a non-negative
-                int that belongs to the episode, so that a stochastic agent can act alike whatever slot the episode is
-                played in.
+                left to play (its action is ignored); ``info["fresh"]`` where the observation stands for the whole
+                conversation before it (see `history`), which an agent that keeps one forgets;
+                ``info["episode_seed"]``, where there is one, is a non-negative int that belongs to the episode, so that
+                a stochastic agent can act alike whatever slot the episode is played in.
 
         Returns:
             as many actions as there are observations; an `EndEpisode` ends the slot's episode.

@@ -59,6 +59,8 @@ class EndpointAgent(Agent):
         """Request an action for every slot that is not idle, as many at once as may be in flight."""
         playing = [slot for slot, info in enumerate(infos) if not info.get("idle")]
         for slot in playing:
+            if infos[slot].get("fresh"):
+                self._messages.pop(slot, None)
             messages = self._messages.setdefault(slot, list(self._opening))
             messages.append({"role": "user", "content": str(observations[slot])})
         actions: list[str | EndEpisode | None] = [None] * len(observations)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -24,6 +25,8 @@ from .agent import Agent, as_agent
 from .atomic import write_atomically
 from .episodes import EpisodePlan, EpisodeRecord, OnEpisode, play_episodes
 from .evaluation_report import Bin, Estimate, PassAtK, Report, mean_interval, share_interval, wilson_interval
+from .history import HistoryWrapper
+from .replay import ReplayRecorder
 
 __all__ = ["Bin", "Estimate", "PassAtK", "Report", "environment_spec", "evaluate", "mean_interval", "wilson_interval"]
 
@@ -42,6 +45,8 @@ def evaluate(
     progress: bool | OnEpisode = False,
     bins: int = 5,
     samples: int = 1,
+    history: str | None = None,
+    replay: str | Path | None = None,
 ) -> Report:
     """Play ``episodes`` episodes and report success, reward, progress and length with 95 % confidence intervals.
 
@@ -67,6 +72,9 @@ def evaluate(
         samples: how often each of the ``episodes`` tasks is played, at least 1. Above 1 the report has pass@k (Chen et
             al. 2021, arXiv 2107.03374), and its intervals are over tasks. The first sample is what ``samples=1`` plays;
             for the others the agent receives other episode seeds.
+        history: what the agent sees of a long episode, such as "notes(keep=2)", see `HistoryWrapper`; None: all of it.
+        replay: a folder for the episodes as pages, one each, with pictures where the environment makes any; see
+            `ReplayRecorder`.
 
     Raises:
         InputError: an unknown environment, agent or axis, or a value out of range; nothing was written.
@@ -90,10 +98,15 @@ def evaluate(
         )
     if out is not None and Path(out).is_dir():
         raise InputError(f"out must be a file for the trajectories, but {str(out)!r} is a folder.")
+    if replay is not None and Path(replay).is_file():
+        raise InputError(f"replay must be a folder for the pages, but {str(replay)!r} is a file.")
     player = as_agent(agent)
     width = min(num_envs, episodes, player.max_slots or num_envs)
-    envs, used_split = _make_envs(env_id, width, split, dict(env_kwargs or {}))
+    envs, used_split = _make_envs(env_id, width, split, dict(env_kwargs or {}), history, replay is not None)
     try:
+        if replay is not None:
+            numbers = itertools.count()  # slots begin the episodes of the plan in order
+            envs = [ReplayRecorder(env, replay, player.name, numbers) for env in envs]
         plan = EpisodePlan(envs[0], env_id, episodes, seed, difficulties, axes)
         player.bind(envs)
         with _progress_bar(episodes * samples) if progress is True else nullcontext(progress or None) as on_episode:
@@ -170,15 +183,27 @@ def environment_spec(env_id: str) -> EnvSpec:
         raise unknown_name("environment", name, {spellings[spelling] for spelling in near} or ours) from None
 
 
-def _make_envs(env_id: str, count: int, split: str, kwargs: dict[str, Any]) -> tuple[list[gym.Env], str | None]:
+def _make_envs(
+    env_id: str,
+    count: int,
+    split: str,
+    kwargs: dict[str, Any],
+    history: str | None = None,
+    pictures: bool = False,
+) -> tuple[list[gym.Env], str | None]:
     """Make ``count`` environments; the split they draw from is None when the environment has no splits."""
     spec = environment_spec(env_id)
 
     def make(**more: Any) -> gym.Env:
         # The checker is for those who write environments; here it would cost time at every step.
-        return gym.make(spec, disable_env_checker=True, **{**kwargs, **more})
+        env = gym.make(spec, disable_env_checker=True, **{**kwargs, **more})
+        return HistoryWrapper(env, history) if history else env
 
     first = make()
+    if pictures and "render_mode" not in kwargs and "rgb_array" in first.metadata.get("render_modes", []):
+        kwargs["render_mode"] = "rgb_array"
+        first.close()
+        first = make()
     if getattr(first.unwrapped, "param_space", None) is None:
         return [first, *(make() for _ in range(count - 1))], None
     first.close()

@@ -41,10 +41,7 @@ class OracleAgent(Agent):
                 f"the oracle agent plays {len(infos)} slots but was bound to {len(self._envs)} environments; "
                 "call bind(envs) first."
             )
-        return [
-            None if info.get("idle") else env.unwrapped.oracle()  # pyright: ignore[reportAttributeAccessIssue]
-            for env, info in zip(self._envs, infos)
-        ]
+        return [None if info.get("idle") else env.get_wrapper_attr("oracle")() for env, info in zip(self._envs, infos)]
 
 
 def oracle_action(env: gym.Env[Any, Any]) -> str:
@@ -53,12 +50,12 @@ def oracle_action(env: gym.Env[Any, Any]) -> str:
     Raises:
         InputError: the environment has no solver.
     """
-    inner: Any = env.unwrapped
     try:
-        return str(inner.oracle())
+        return str(env.get_wrapper_attr("oracle")())
     except (AttributeError, NotImplementedError):
         raise InputError(
-            f"{type(inner).__name__} has no oracle(); strategies that show solutions need one, choose another rollout."
+            f"{type(env.unwrapped).__name__} has no oracle(); strategies that show solutions need one, choose another "
+            "rollout."
         ) from None
 
 

@@ -8,7 +8,9 @@ examples:
   palaestra eval palaestra/Countdown-v0 --agent "endpoint(model='m', base_url='http://localhost:8000/v1')"
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --out trajectories.jsonl
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --episodes 50 --samples 8
+  palaestra eval palaestra/Sokoban-v0 --agent oracle --episodes 5 --replay replays
   palaestra eval runs/first --checkpoint best --greedy
+  palaestra eval palaestra/Shop-v0 --agent runs/shop --history "notes(keep=2)"
   palaestra eval palaestra/GSM8K-v0 --agent Qwen/Qwen2.5-0.5B-Instruct --env-option source=my.jsonl --max-new-tokens 512
 """
 
@@ -66,6 +68,9 @@ class EvalOptions:
     """A model's most action tokens in an episode; by default as a run was trained, or without limit."""
     context: int | None = None
     """A model's longest conversation in tokens; by default as a run was trained, or 1024."""
+    history: str | None = None
+    """What the agent sees of a long episode, such as "pages(keep=2)"; see palaestra list histories. By default as a run
+    was trained, or all of it."""
     bins: int = 5
     """Difficulty bins in the table."""
     samples: int = 1
@@ -76,6 +81,8 @@ class EvalOptions:
     """Write the report here as JSON."""
     out: Path | None = None
     """Write the trajectories here, one JSON object a line."""
+    replay: Path | None = None
+    """Write each episode into this folder as a page to step through, which needs no network."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,12 +93,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if config.json is not None and config.json.is_dir():
         raise InputError(f"--json must be a file, but {str(config.json)!r} is a folder.")
     texts = [text for group in config.axis for text in group]
-    env_id, agent, axes, options = config.env, config.agent, None, {}
+    env_id, agent, axes, options, history = config.env, config.agent, None, {}, None
     if Path(env_id).is_dir():
         own = read_run_settings(env_id)
         if "env" not in own:
             raise InputError(f"{env_id!r} is a folder without a run; give an environment id or the folder of a run.")
-        agent = agent or env_id
+        agent, history = agent or env_id, own.get("history")
         trained = {name: own[name] for name in ("env", "axes", "env_options", "env_weights") if name in own}
         env_id, options = environment_of(TrainConfig(**trained))
         axes = options.pop("axes", None)
@@ -111,6 +118,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         progress=True,
         bins=config.bins,
         samples=config.samples,
+        history=config.history or history,
+        replay=config.replay,
     )
     if config.json is not None:
         write_atomically(config.json, json.dumps(report.to_json(), indent=2) + "\n")

@@ -28,6 +28,7 @@ import tyro
 
 from ..agents.agent import AGENTS
 from ..agents.atomic import write_atomically
+from ..agents.history import HISTORIES
 from ..envs.registration import ids
 from ..errors import InputError, MissingExtra, unknown_name
 from ..registry import Registry
@@ -46,8 +47,8 @@ BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
 @dataclass(frozen=True)
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Which tables: envs, agents, teachers, requests, recipes, rewards, verifiers, all of these by default; or
-    components or measures. After recipes, components or measures, names of what to show."""
+    """Which tables: envs, agents, histories, teachers, requests, recipes, rewards, verifiers, all of these by default;
+    or components or measures. After recipes, components or measures, names of what to show."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -189,9 +190,15 @@ def agents() -> list[Row]:
     return [{"name": name, "summary": text} for name, _, text in _entries(AGENTS)]
 
 
+def histories() -> list[Row]:
+    """Every history: name, what it is."""
+    return [{"name": name, "summary": text} for name, _, text in _entries(HISTORIES)]
+
+
 TABLES: dict[str, Callable[[], list[Row]]] = {
     "envs": envs,
     "agents": agents,
+    "histories": histories,
     "teachers": teachers,
     "requests": requests,
     "recipes": recipes,
@@ -242,7 +249,7 @@ README_TABLES = {
     "envs/README.md": ("envs",),
     "teachers/README.md": ("teachers", "requests"),
     "rewards/README.md": ("verifiers", "rewards"),
-    "agents/README.md": ("agents", "recipes"),
+    "agents/README.md": ("agents", "histories", "recipes"),
 }
 """File in a checkout -> the tables that stand in it."""
 

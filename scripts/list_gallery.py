@@ -5,17 +5,15 @@ One self-contained page, made from the registered environments alone: ``palaestr
 
 from __future__ import annotations
 
-import base64
 import inspect
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
+from ..agents.replay import draw_png, name_action
 from ..errors import MissingExtra
 from .axes import format_axis
 
@@ -101,13 +99,13 @@ def _example(env_id: str, title: str, difficulty: float) -> Example:
     observation, info = env.reset(seed=0, options={"difficulty": difficulty})
     inner: Any = env.unwrapped
     params = ", ".join(f"{name}={value}" for name, value in info["params"].items())
-    picture = _png(env.render()) if env.render_mode == "rgb_array" else ""
+    picture = draw_png(env.render()) if env.render_mode == "rgb_array" else ""
     steps = inner.solution_steps(inner.here())[:-1] if hasattr(inner, "solution_steps") else []
     turns, done, played = [], False, 0
     while not done:
         action = inner.oracle()
         if played < TURNS:
-            turns.append((observation if isinstance(observation, str) else "", _name(inner, action)))
+            turns.append((observation if isinstance(observation, str) else "", str(name_action(inner, action))))
         observation, _, terminated, truncated, info = env.step(action)
         played += 1
         done = terminated or truncated
@@ -119,19 +117,3 @@ def _example(env_id: str, title: str, difficulty: float) -> Example:
 def _picture_mode(env_id: str) -> str | None:
     modes = gym.make(env_id, disable_env_checker=True).metadata.get("render_modes", [])
     return "rgb_array" if "rgb_array" in modes else None
-
-
-def _name(inner: Any, action: Any) -> str:
-    """An action as text; a numbered one by its name, where the environment has an enumeration of them."""
-    names = getattr(inner, "actions", None)
-    return str(action) if isinstance(action, str) or names is None else names(action).name
-
-
-def _png(picture: Any) -> str:
-    """A picture as the data of an image in the page."""
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    image = Image.fromarray(np.asarray(picture, dtype=np.uint8))
-    image.save(buffer, format="PNG", optimize=True)
-    return base64.b64encode(buffer.getvalue()).decode()

@@ -28,6 +28,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "max_new_tokens",
         "max_episode_tokens",
         "context",
+        "history",
         "max_overlong",
     ),
     "optimiser": ("lr", "lr_warmup", "lr_schedule", "lr_end", "weight_decay", "beta2", "max_grad_norm"),

@@ -19,6 +19,7 @@ SHAPING: dict[str, tuple[str, str]] = {
         name: (SUMS, name)
         for name in ("artifact-penalty", "gradient-novelty", "lsc", "par", "rpr-calibration", "scope")
     },
+    "action-match": (f"{PLAIN} --temperature 1.5", "action-match"),
     "below-average-length": (f"{PLAIN} --steps 2", "below-average-length"),
     "co-rewarding": (f"{REPHRASED} --rollout paired_rephrase", "co-rewarding"),
     "comas": (f"{PLAIN} --measures judge_score({SAYS_YES})", "comas"),
@@ -68,7 +69,18 @@ SHAPING: dict[str, tuple[str, str]] = {
 PAYS: dict[str, set[str]] = {
     "spans": {"mrt", "vsrm"},
     "turns": {
-        *("clip", "clip-delta", "count-bonus", "gate", "min-form", "normalize", "oni", "potential", "prefix-gain"),
+        *(
+            "action-match",
+            "clip",
+            "clip-delta",
+            "count-bonus",
+            "gate",
+            "min-form",
+            "normalize",
+            "oni",
+            "potential",
+            "prefix-gain",
+        ),
         *("progress-penalties", "rdd", "renorm", "saturate", "scheduled", "shaped", "shapley", "subgoals", "sum"),
         *("thoughts", "trust", "veto", "waypoints", "weighted"),
     },

@@ -47,7 +47,7 @@ OUTSIDE = {
     },
     "teachers": {"gymnasium", "numpy"},
     "agents": {
-        *("gymnasium", "jinja2", "numpy", "peft", "rich", "safetensors"),
+        *("PIL", "gymnasium", "jinja2", "numpy", "peft", "rich", "safetensors"),
         *("tokenizers", "torch", "transformers", "tyro"),
     },
 }

@@ -53,7 +53,10 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         packed = {name.removeprefix("palaestra/") for name in archive.namelist() if name.startswith("palaestra/")}
     sources = {path.relative_to(ROOT) for path in SOURCES}
-    pages = {path.relative_to(ROOT) for part in ("scripts", "envs") for path in (ROOT / part).rglob("*.html")}
+    parts = ("agents", "envs", "scripts")
+    pages = {
+        path.relative_to(ROOT) for part in parts for path in (ROOT / part).rglob("*") if path.suffix in (".html", ".js")
+    }
     tables = {path.relative_to(ROOT) for kind in ("*.txt", "*.jsonl", "*.css") for path in (ROOT / "envs").rglob(kind)}
     sheet = {path.relative_to(ROOT) for path in (ROOT / "rewards" / "audit" / "sheet").glob("*.jsonl")}
     root = {path.relative_to(ROOT) for path in ROOT.glob("*.py")}

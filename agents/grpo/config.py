@@ -150,6 +150,8 @@ class TrainConfig:
         env_weights: of several environments, how often each is drawn: numbers, or schedules of training progress as
             plain data; all alike where empty.
         env_options: further arguments of the environment, e.g. ``{"source": "questions.jsonl"}``.
+        history: what the policy sees of a long episode, such as "notes(keep=2)"; see `palaestra list histories`. None:
+            the whole conversation, up to `context`.
         teacher: registered teacher that chooses the parameters of every task.
         teacher_options: further arguments of the teacher.
         pool: fixed tasks, drawn once, that the teacher chooses from, as from the prompts of a data set; 0: it chooses
@@ -208,6 +210,7 @@ class TrainConfig:
     axes: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     env_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     env_weights: Annotated[tuple[Any, ...], tyro.conf.Suppress] = ()
+    history: str | None = None
     teacher: str = "alp-gmm"
     teacher_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     pool: int = 0

@@ -38,7 +38,7 @@ class Evaluations:
         """The environments that draw from a split."""
         if split not in self._splits:
             env_id, options = environment_of(self.config)
-            self._splits[split] = Environments(env_id, split=split, **options)
+            self._splits[split] = Environments(env_id, self.config.history, split=split, **options)
         return self._splits[split]
 
     def evaluate(

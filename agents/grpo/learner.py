@@ -75,7 +75,10 @@ class Learner:
             torch.set_num_threads(config.threads)
         space = self.environments.param_space
         tasks = teachers.fixed_pool(config.teacher, space, config.pool, config.seed) if config.pool else space
-        self.teacher = teachers.make(config.teacher, tasks, seed=config.seed, **config.teacher_options)
+        options = dict(config.teacher_options)
+        if isinstance(options.get("generator"), str):  # an agent that writes tasks
+            options["generator"] = find_agent(options["generator"])
+        self.teacher = teachers.make(config.teacher, tasks, seed=config.seed, **options)
         self.teacher.expect(max(config.steps, 1) * config.prompts)  # an outcome is that of a group
         self.objective = Objective(
             self.recipe,

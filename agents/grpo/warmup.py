@@ -105,20 +105,27 @@ def demonstrate(
     """
     renderer = language.renderer
     observation, first = env.reset(seed=seed, options={"params": params})
+    info = first
     turns: list[Turn] = []
     done, used = False, 0
     while not done:
-        action = env.unwrapped.oracle() if guess is None else guess(env)  # type: ignore[attr-defined]
+        action = env.get_wrapper_attr("oracle")() if guess is None else guess(env)
+        fresh = bool(info.get("fresh"))
         act_ids = renderer.action_ids(action)
-        obs_ids = renderer.observation(observation, first=not turns)
-        used += len(obs_ids) + len(act_ids)
+        obs_ids = renderer.observation(observation, first=fresh or not turns)
+        used = (0 if fresh else used) + len(obs_ids) + len(act_ids)
         if turns and used > context:
             break
-        observation, reward, terminated, truncated, _ = env.step(action)
+        seen = observation
+        observation, reward, terminated, truncated, info = env.step(action)
         done = terminated or truncated
-        origins = (int(Origin.TEACHER),) * len(act_ids)
+        logps, origins = (0.0,) * len(act_ids), (int(Origin.TEACHER),) * len(act_ids)
         turns.append(
-            Turn(obs_ids, act_ids, (0.0,) * len(act_ids), "stop", float(reward), observation, action, origins=origins)
+            Turn(
+                *(obs_ids, act_ids, logps, "stop", float(reward), seen, action),
+                origins=origins,
+                fresh=fresh,
+            )
         )
     tokens = sum(len(turn.act_ids) for turn in turns)
     return Trajectory(

@@ -102,7 +102,7 @@ class LanguageAgent(Agent):
             if info.get("idle"):
                 self._close(slot)
                 continue
-            session = self._submit(slot, str(observation))
+            session = self._submit(slot, str(observation), bool(info.get("fresh")))
             if isinstance(session, EndEpisode):
                 actions[slot] = session
             else:
@@ -117,14 +117,19 @@ class LanguageAgent(Agent):
                 actions[slot] = self.language.renderer.action(completion.ids)
         return actions
 
-    def _submit(self, slot: int, text: str) -> int | EndEpisode:
-        """Request an action for a slot's observation; return the session, or the end if there is no room for one."""
+    def _submit(self, slot: int, text: str, fresh: bool) -> int | EndEpisode:
+        """Request an action for a slot's observation; return the session, or the end if there is no room for one.
+
+        ``fresh``: the observation takes the place of the conversation so far.
+        """
         conversation = self._conversations.get(slot)
         first = conversation is None
-        if conversation is None:
-            conversation = self._conversations[slot] = _Conversation(self._sessions)
+        if conversation is None or fresh:
+            acted = 0 if conversation is None else conversation.acted
+            self._close(slot)
+            conversation = self._conversations[slot] = _Conversation(self._sessions, acted=acted)
             self._sessions += 1
-        ids = self.language.renderer.observation(text, first=first, stopped=conversation.stopped)
+        ids = self.language.renderer.observation(text, first=first or fresh, stopped=conversation.stopped)
         left = self._max_episode_tokens - conversation.acted
         room = min(self._max_new_tokens, left, self._context - conversation.used - len(ids))
         if room <= 0:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from ...checks import check_number
 from ...errors import InputError
@@ -21,13 +22,25 @@ class Gate(Single):
 
     Args:
         child: the reward.
-        condition: a reward whose value must reach ``threshold``; it is not added. None is the episode's success.
+        condition: a reward whose value must reach ``threshold``; it is not added. None is the episode's success, or
+            nothing more than ``where`` if that is given.
         threshold: least value of the condition.
         otherwise: the reward where the condition does not hold.
+        where: values of the task's parameters, one of which each must have: ``{"intent": ["report", "compare"]}``.
     """
 
-    def __init__(self, child: Reward, condition: Reward | None = None, threshold: float = 0.5, otherwise: float = 0.0):
+    def __init__(
+        self,
+        child: Reward,
+        condition: Reward | None = None,
+        threshold: float = 0.5,
+        otherwise: float = 0.0,
+        where: Mapping[str, Sequence[Any]] | None = None,
+    ):
         super().__init__(child, **({} if condition is None else {"condition": condition}))
+        if any(isinstance(values, str) or not isinstance(values, Collection) for values in (where or {}).values()):
+            raise InputError(f"where must map parameters to lists of values, {{'intent': ['report']}}, not {where!r}.")
+        self.where = {name: tuple(values) for name, values in (where or {}).items()}
         self.threshold = check_number("threshold", threshold)
         self.otherwise = check_number("otherwise", otherwise)
 
@@ -38,6 +51,8 @@ class Gate(Single):
 
     def describe(self) -> str:
         what = f"condition >= {self.threshold:g}" if "condition" in self.children else "success"
+        if self.where:
+            what = f"{self.where}" + (f" and {what}" if "condition" in self.children else "")
         return f"{self.name} on {what}, otherwise {self.otherwise:g}"
 
     def judge_parts(self, groups: Sequence[Sequence[Episode]]) -> dict[str, list[list[Verdict]]]:
@@ -56,8 +71,12 @@ class Gate(Single):
         return {"child": judged, **others}
 
     def _holds(self, episode: Episode, others: Mapping[str, Verdict]) -> bool:
+        if any(episode.params.get(name) not in values for name, values in self.where.items()):
+            return False
         condition = others.get("condition")
-        return episode.success if condition is None else condition.valid and condition.reward >= self.threshold
+        if condition is None:
+            return bool(self.where) or episode.success
+        return condition.valid and condition.reward >= self.threshold
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Parts:
         child = Parts.of(self.child, verdicts["child"])

@@ -8,6 +8,7 @@ does not hold. A generator is any callable ``(task, rng) -> task or None``, or a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
@@ -22,9 +23,12 @@ Seed = list[float] | int | dict[str, Any]
 Generate = Callable[[Any, np.random.Generator], Any]
 
 REQUEST = (
-    "Here is a task, written as JSON:\n{task}\nWrite one new task of the same kind and in the same form, so that it "
-    "can be read by the same program. Answer with the JSON alone."
+    "Here is a task, written as JSON:\n{task}\n{space}Write one new task of the same kind and in the same form, so "
+    "that it can be read by the same program. Answer with the JSON alone."
 )
+
+
+_BLOCK = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
 
 @runtime_checkable
@@ -33,11 +37,25 @@ class Writer(Protocol):
 
     def act(self, observations: Any, infos: Any) -> Any: ...
 
+    def reset(self, indices: Any) -> Any: ...
+
+
+def describe_axes(space: Any) -> str:
+    """A sentence on the values that the axes of a space take; "" for a space without axes."""
+    ranges = [
+        f"{axis.name} is one of {', '.join(map(str, axis.choices))}"
+        if hasattr(axis, "choices")
+        else f"{axis.name} lies between {axis.low} and {axis.high}"
+        for axis in getattr(space, "axes", ())
+    ]
+    return f"There, {'; '.join(ranges)}.\n" if ranges else ""
+
 
 def as_generator(generator: Generate | Writer | None, request: str = REQUEST) -> Generate | None:
     """Turn a generator into a callable of (task, rng).
 
-    An agent receives ``request`` with the task in it; its answer is parsed as JSON, or kept as text where it is none.
+    An agent receives ``request`` with the task in it; its answer is parsed as JSON, in a block or not, or kept as text
+    where it is none.
     """
     if generator is None or (callable(generator) and not isinstance(generator, Writer)):
         return generator
@@ -47,9 +65,11 @@ def as_generator(generator: Generate | Writer | None, request: str = REQUEST) ->
 
     def generate(task: Any, rng: np.random.Generator) -> Any:
         info = {"episode_seed": int(rng.integers(2**31))}
+        writer.reset([0])  # each request is a conversation of its own
         answer = writer.act([request.replace("{task}", task_key(task))], [info])[0]
+        found = _BLOCK.search(answer) if isinstance(answer, str) else None
         try:
-            return json.loads(answer)
+            return json.loads(found[1] if found else answer)
         except (TypeError, ValueError):
             return answer
 
@@ -74,7 +94,8 @@ class TaskSource:
         self.arms = space if isinstance(space, Arms) else None
         self.domain = self.arms or as_cube(space)
         self.signature = self.domain.signature
-        self.generator, self.step = as_generator(generator), check_number("step", step, above=0)
+        request = REQUEST.replace("{space}", describe_axes(space))
+        self.generator, self.step = as_generator(generator, request), check_number("step", step, above=0)
         self.rejected = 0
         self._sizes = None if self.arms else [size or 0 for size in as_cube(space).sizes]
 

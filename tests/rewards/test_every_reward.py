@@ -165,6 +165,7 @@ def some_extras(rng: np.random.Generator, steps: Sequence[Step]) -> dict[str, An
         "token_confidence": rng.exponential(1, (count, 3)).tolist(),
         "tests": rng.choice(["", "", "wrong", "error", "limit", "syntax"], rng.integers(1, 5)).tolist(),
         "expected_calls": [{"name": "f", "parameters": {"x": 1}}],
+        "solution_steps": ["3 + 4 = 7", "7"],
     }
 
 

@@ -96,6 +96,11 @@ class Turn:
         return self.origins or (Origin.POLICY,) * len(self.act_ids)
 
 
+def last_context(turns: Sequence[Turn]) -> Sequence[Turn]:
+    """The turns from where the context began anew last."""
+    return turns[max((number for number, turn in enumerate(turns) if turn.fresh), default=0) :]
+
+
 @dataclass(frozen=True)
 class Node:
     """A stretch of a trajectory's action tokens between two branching points.

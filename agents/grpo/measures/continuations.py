@@ -88,7 +88,7 @@ def replay_moments(trajectory: Trajectory, player: Player) -> list[Moment]:
     observation, info = begin(env, trajectory.seed, trajectory.params)
     moments = []
     for number, turn in enumerate(trajectory.turns):
-        moments.append(Moment(snapshot(env), observation, dict(info), trajectory.turns[:number]))
+        moments.append(Moment(snapshot(env), observation, dict(info), trajectory.turns[:number], turn.fresh))
         observation = env.step(turn.action)[0]
     player.environments.give_back(env)
     return moments

@@ -19,7 +19,7 @@ from ...language.decoder import context_limit
 from ...language.model import LanguageModel
 from ..batch.batch import Batch, collate
 from ..batch.forward import Forward, Outputs
-from ..batch.trajectory import Group, Trajectory, Turn
+from ..batch.trajectory import Group, Trajectory, Turn, last_context
 from ..recipes.stages import PRODUCERS
 from ..rollouts.player import Player
 
@@ -126,11 +126,9 @@ def split_actions(batch: Batch, token_value: Tensor) -> list[Tensor]:
 def conversation(trajectory: Trajectory) -> tuple[list[int], list[bool]]:
     """The tokens that a model sees of an episode after its last action, from where its context began anew last, and
     which of them are actions."""
-    turns = trajectory.turns
-    begun = max((number for number, turn in enumerate(turns) if turn.fresh), default=0)
     ids: list[int] = []
     acted: list[bool] = []
-    for turn in turns[begun:]:
+    for turn in last_context(trajectory.turns):
         ids += [*turn.obs_ids, *turn.act_ids]
         acted += [False] * len(turn.obs_ids) + [True] * len(turn.act_ids)
     return ids, acted

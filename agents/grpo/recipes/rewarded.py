@@ -24,6 +24,15 @@ register_recipe(
 )
 register_recipe(
     Recipe(
+        name="craft_gui",
+        paper="CRAFT-GUI, arXiv 2508.11360",
+        summary="each action also earns by its form, name and arguments, compared with the worked solution's next one; "
+        "stages by difficulty are --teacher sequential (their sizes and the weights are not stated)",
+        shaping=(c("weighted", child=c("action-match"), weight=0.5),),
+    )
+)
+register_recipe(
+    Recipe(
         name="unlikeliness",
         paper="Rewarding the Unlikely, arXiv 2506.02355",
         summary="a success that was likelier than the group's others earns up to a quarter less; two epochs, KL 0.1",

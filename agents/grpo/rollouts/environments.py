@@ -12,18 +12,23 @@ from typing import Any
 import gymnasium
 
 from ....errors import InputError
+from ...history import HistoryWrapper
 from ...stepping import threads_for
 
 
 class Environments:
     """Environments of one id, made on demand and reused; actions and observations are text.
 
+    Args:
+        history: what is seen of a long episode, see `HistoryWrapper`; None: all of it.
+        kwargs: arguments of the environment.
+
     Raises:
-        InputError: the id's actions are not text.
+        InputError: the id's actions are not text, or there is no such history.
     """
 
-    def __init__(self, env_id: str, **kwargs: Any):
-        self._id, self._kwargs = env_id, kwargs
+    def __init__(self, env_id: str, history: str | None = None, **kwargs: Any):
+        self._id, self._history, self._kwargs = env_id, history, kwargs
         self._free: list[gymnasium.Env[Any, Any]] = []
         first = self.take()
         space = type(first.unwrapped.action_space).__name__
@@ -55,7 +60,8 @@ class Environments:
         """Take a free environment; make one if there is none."""
         if self._free:
             return self._free.pop()
-        return gymnasium.make(self._id, disable_env_checker=True, **self._kwargs)
+        env = gymnasium.make(self._id, disable_env_checker=True, **self._kwargs)
+        return HistoryWrapper(env, self._history) if self._history else env
 
     def give_back(self, env: gymnasium.Env[Any, Any]) -> None:
         """Return an environment to the pool."""
@@ -78,7 +84,7 @@ def snapshot(env: gymnasium.Env[Any, Any]) -> Any:
         raise InputError(
             f"{type(inner).__name__} has no get_state(); strategies that branch need one, choose another rollout."
         )
-    return inner.get_state()
+    return env.get_wrapper_attr("get_state")()
 
 
 def restore(env: gymnasium.Env[Any, Any], state: Any, seed: int, params: Mapping[str, Any]) -> None:
@@ -86,5 +92,4 @@ def restore(env: gymnasium.Env[Any, Any], state: Any, seed: int, params: Mapping
     # Gymnasium's wrapper refuses to step what was never reset; making a task can be slow, so it is done only then.
     if env.has_wrapper_attr("has_reset") and not env.get_wrapper_attr("has_reset"):
         begin(env, seed, params)
-    inner: Any = env.unwrapped
-    inner.set_state(state)
+    env.get_wrapper_attr("set_state")(state)

@@ -17,7 +17,7 @@ from ....rewards import Recording
 from ...engines.sampler import Completion, Request
 from ...language.renderer import Renderer
 from ...oracle import worked_action
-from ..batch.trajectory import Origin, Trajectory, Turn
+from ..batch.trajectory import Origin, Trajectory, Turn, last_context
 from .environments import snapshot
 from .starts import Conditions, Insert, Moment, Start, TokenLimits
 
@@ -61,7 +61,10 @@ class LiveEpisode:
         self._recording = Recording(observation, info)
         self._temperature, self._version, self._states, self._entropies = temperature, version, states, entropies
         self._turns = list(start.moment.turns) if start.moment else []
-        self._unsent: list[int] = [i for turn in self._turns for i in (*turn.obs_ids, *turn.act_ids)]
+        # Whether the context begins anew with the present observation, and with the next request.
+        self._fresh = start.moment is not None and start.moment.fresh
+        self.begins_anew = False
+        self._unsent: list[int] = [i for turn in last_context(self._turns) for i in (*turn.obs_ids, *turn.act_ids)]
         self._used = len(self._unsent)
         self._tokens = sum(len(turn.act_ids) for turn in self._turns)
         self._before = len(self._turns)
@@ -74,10 +77,13 @@ class LiveEpisode:
     def advance(self, session: int) -> Request | None:
         """Play until the sampler is needed. Return its request, or None once the episode is over.
 
+        Where the request begins the context anew, ``begins_anew`` is True, and it needs a session of its own.
+
         Raises:
             InputError: the environment lacks the oracle that the start needs.
             Exception: any exception of the environment.
         """
+        self.begins_anew = False
         while not self.over:
             if self._action is None:
                 self._open_action()
@@ -148,8 +154,10 @@ class LiveEpisode:
         """Begin the next action; end the episode if the budgets leave no room for one."""
         played = len(self._turns) - self._before
         if self._states:
-            observation = self._recording.observation
-            self.moments.append(Moment(snapshot(self.env), observation, dict(self._info), tuple(self._turns)))
+            observation, info = self._recording.observation, dict(self._info)
+            self.moments.append(Moment(snapshot(self.env), observation, info, tuple(self._turns), self._fresh))
+        if self._fresh:
+            self._unsent, self._used, self.begins_anew = [], 0, True
         conditions = Conditions() if self._turns else self.start.conditions
         text = conditions.show(self._recording.observation)
         if conditions.hint:
@@ -189,7 +197,7 @@ class LiveEpisode:
 
     def _render(self, text: str) -> tuple[int, ...]:
         stopped = not self._turns or self._turns[-1].finish == "stop"
-        return self._renderer.observation(text, first=not self._turns, stopped=stopped)
+        return self._renderer.observation(text, first=self._fresh or not self._turns, stopped=stopped)
 
     def _room(self, ids: tuple[int, ...]) -> int:
         limits = self._limits
@@ -232,8 +240,10 @@ class LiveEpisode:
                 feedback=step.feedback,
                 origins=origins if any(origins) else (),
                 entropies=tuple(action.entropies) if self._entropies else (),
+                fresh=self._fresh,
             )
         )
+        self._fresh = bool(result[4].get("fresh"))
         self._tokens += len(action.ids)
         self._used += len(action.ids)
         self._action = None

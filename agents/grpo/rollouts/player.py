@@ -12,6 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -299,6 +300,10 @@ class _Wave:
             if request is None:
                 self._player.environments.give_back(episode.env)
         if request is not None:
+            if episode.begins_anew:
+                self._player.sampler.close(session)
+                session = self._player.new_session()
+                request = replace(request, session=session)
             self._playing[session] = (number, episode)
             self._player.sampler.submit(request)
             return

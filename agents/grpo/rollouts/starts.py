@@ -107,12 +107,14 @@ class Moment:
         observation: the observation that the action answers.
         info: ``info`` of the environment's reset.
         turns: the turns played before.
+        fresh: whether the context begins anew with the observation.
     """
 
     state: Any
     observation: str
     info: Mapping[str, Any]
     turns: tuple[Turn, ...] = ()
+    fresh: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....checks import check_choice, check_number
-from ..batch.trajectory import Group
+from ..batch.trajectory import Group, last_context
 from ..recipes.stages import ROLLOUTS
 from .guidance import TRIGGERS, Solution, make_named
 from .guided import replace_failures
@@ -77,8 +77,9 @@ class TeacherRows(Strategy):
             *before, last = solution.played.trajectory.turns
             # The answer begins where the last step before it ends.
             cut = solution.ends[-2] if len(solution.ends) > 1 else 0
-            earlier = (i for turn in before for i in (*turn.obs_ids, *turn.act_ids))
-            contexts.append((*earlier, *last.obs_ids, *last.act_ids[:cut]))
+            earlier = () if last.fresh else last_context(before)
+            seen = (i for turn in earlier for i in (*turn.obs_ids, *turn.act_ids))
+            contexts.append((*seen, *last.obs_ids, *last.act_ids[:cut]))
             answers.append(last.act_ids[cut:])
         scores = [float(np.exp(logps).mean()) for logps in player.log_likelihoods(contexts, answers)]
         lengths = [solution.played.trajectory.action_tokens for solution in pool]

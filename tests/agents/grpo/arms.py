@@ -17,6 +17,7 @@ from .conftest import trajectory  # isort: skip
 
 ENV = "tests/TwoArmed-v0"
 SUPPLIED = {
+    "solution_steps": ["b", "b"],
     "rubric": [{"text": "gives the right answer", "kind": "outcome"}],
     "step_labels": [True],
     "reference": "b",

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+from palaestra.errors import InputError
 from palaestra.rewards.algebra import (
     Gate,
     Sum,
@@ -42,3 +46,26 @@ def test_a_shut_gate_does_not_ask_its_reward():
     verdicts = Gate(Asked("x"), otherwise=-1.0).group([episode(success=True), episode(success=False)])
     assert [verdict.reward for verdict in verdicts] == [1.0, -1.0]
     assert asked == [True]
+
+
+def test_a_gate_for_some_tasks_does_not_ask_its_reward_about_others():
+    asked = []
+
+    class Asked(Read):
+        def value(self, episode):
+            asked.append(episode.params["intent"])
+            return 1.0
+
+    gate = Gate(Asked("x"), where={"intent": ["report", "compare"]})
+    tasks = [replace(episode(success=False), params={"intent": intent}) for intent in ("report", "order", "compare")]
+    assert [verdict.reward for verdict in gate.group(tasks)] == [1.0, 0.0, 1.0]
+    assert asked == ["report", "compare"]
+    both = Gate(Read("x"), condition=Read("c"), where={"intent": ["report"]})
+    tasks = [("report", 0), ("report", 1), ("order", 0), ("order", 1)]
+    episodes = [replace(episode(), params={"intent": intent, "x": 0.3, "c": c}) for intent, c in tasks]
+    assert [verdict.reward for verdict in both.group(episodes)] == [0.0, 0.3, 0.0, 0.0]
+
+
+def test_parameters_of_a_gate_have_lists_of_values():
+    with pytest.raises(InputError, match="where must map parameters to lists of values"):
+        Gate(Read("x"), where={"intent": "report"})

@@ -28,6 +28,7 @@ def test_a_class_promises_what_its_default_instance_keeps(name: str):
 
 INFINITE = math.inf
 BOUNDS: list[tuple[str, dict[str, Any], tuple[float, float]]] = [
+    ("action-match", {}, (0, 1)),
     ("annealed-process", {}, (-1, 1)),
     ("answer-f1", {}, (0, 1)),
     ("arpo", {"bonus": 0.25}, (-1, 1.25)),

@@ -29,6 +29,16 @@ class Scribe(Agent):
         return [self.answer for _ in observations]
 
 
+def test_an_agent_is_told_the_ranges_and_may_answer_in_a_block():
+    scribe = Scribe('Here it is:\n```json\n{"digits": 3, "noise": 0.5, "kind": "b"}\n```')
+    source, rng = TaskSource(PARAMS, scribe), np.random.default_rng(0)
+    child = source.variant([0.9, 0.9, 0.9], rng)
+    assert child is not None
+    assert source.task(child, rng) == {"digits": 3, "noise": 0.5, "kind": "b"}
+    told = "There, digits lies between 1 and 9; noise lies between 0.0 and 1.0; kind is one of a, b.\n"
+    assert told in scribe.asked[0]
+
+
 def test_steps_stay_in_the_cube_and_near_their_parent():
     source, rng = TaskSource(PARAMS, step=0.05), np.random.default_rng(0)
     for _ in range(300):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import sys
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -115,3 +118,35 @@ def test_failures_and_outcomes_are_remembered_within_bounds():
 def test_options_out_of_range_are_refused(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         webrl(**bad)
+
+
+def test_an_agent_that_is_named_on_the_command_line_writes_tasks_from_failed_ones(small, tmp_path):
+    from ...one_step import ONE_STEP, YES_NO, take_step
+
+    def write(request, number):
+        failed = json.loads(request["messages"][-1]["content"].splitlines()[1])
+        return {"content": json.dumps({**failed, "terms": 4})}
+
+    small.save(tmp_path / "model")
+    chat = load_chat_server()
+    with chat.serving(write) as server:
+        agent = f"endpoint(model='m',base_url={server.url!r})"
+        line = (
+            f"{YES_NO} {ONE_STEP} --axis terms=2:4 --steps 2 --prompts 4 --samples 2 --max-new-tokens 4 --teacher webrl"
+        )
+        grown = take_step(
+            tmp_path / "run", f"{line} --teacher-option failed_below=1.0 fresh=0.0 band=[0,1] generator={agent}"
+        )
+    edits = [row for row in grown.proposals if row["origin"] == "edit"]
+    assert edits
+    assert {row["params"]["terms"] for row in edits} == {4}
+
+
+def load_chat_server():
+    path = Path(__file__).parents[2] / "rewards" / "judges" / "chat_server.py"
+    spec = importlib.util.spec_from_file_location("chat_server", path)
+    assert spec is not None
+    assert spec.loader is not None
+    chat = sys.modules.setdefault("chat_server", importlib.util.module_from_spec(spec))
+    spec.loader.exec_module(chat)
+    return chat

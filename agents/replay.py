@@ -1,0 +1,182 @@
+"""Replays: an episode of any environment as one HTML page that needs no network and nothing beside it.
+
+`ReplayRecorder` goes around an environment and writes a page when an episode ends: what was seen, done and earned, step
+by step, with pictures where the environment makes them. What the environment and the agent wrote is shown as text and
+never interpreted; a policy in the page forbids every address and every script but its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ..errors import MissingExtra, shorten
+from .atomic import write_atomically
+
+_LONGEST = 100_000
+"""Characters shown of one observation, action or value."""
+_TOLD = ("reward_terms", "action_error", "feedback", "progress", "is_success", "reward_valid", "fresh")
+"""Keys of ``info`` that have a place of their own; the extras, which agents do not see, are left out."""
+
+
+class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
+    """Writes every episode to ``folder`` as ``episode-0003-success.html``; one that a reset or the end of the
+    environment cuts off is "unfinished".
+
+    Args:
+        env: any environment; pictures are those of the render mode "rgb_array".
+        folder: is made if it does not exist.
+        title: the first line of the pages, such as the agent's name.
+        numbers: of the episodes, one drawn at each reset; None counts from 0.
+
+    Raises:
+        MissingExtra: jinja2 is not installed, or the environment makes pictures and pillow is not.
+    """
+
+    def __init__(
+        self, env: gym.Env[Any, Any], folder: str | Path, title: str = "", numbers: Iterator[int] | None = None
+    ):
+        super().__init__(env)
+        _find_libraries(env.render_mode == "rgb_array")
+        self.folder, self.title = Path(folder), title
+        self._numbers = itertools.count() if numbers is None else numbers
+        self._number, self._seed = -1, None
+        self._task: dict[str, Any] = {}
+        self._steps: list[dict[str, Any]] = []
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        self._write("unfinished")
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._number, self._seed = next(self._numbers), seed
+        self._task = {name: info[name] for name in ("task_id", "difficulty", "params") if name in info}
+        self._steps = [self._see(observation, {})]
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        # Before the step, as some environments read an action by the state that they are in.
+        said = show_value(name_action(self.env.unwrapped, action))
+        result = self.env.step(action)
+        observation, reward, terminated, truncated, info = result
+        self._steps[-1] |= {
+            "action": said,
+            "reward": float(reward),
+            "terms": {name: float(value) for name, value in (info.get("reward_terms") or {}).items()},
+            "error": info.get("action_error"),
+            "feedback": str(info.get("feedback") or ""),
+            "progress": info.get("progress"),
+            "info": {name: show_value(info[name]) for name in info if name not in (*_TOLD, *self._task, "extras")},
+        }
+        self._steps.append(self._see(observation, info))
+        if terminated or truncated:
+            success = info.get("is_success")
+            outcome = "ended" if success is None else "success" if success else "failure"
+            outcome = outcome if info.get("reward_valid", True) else "invalid"
+            self._write(outcome, bool(truncated and not terminated))
+        return result
+
+    def close(self) -> None:
+        self._write("unfinished")
+        super().close()
+
+    def _see(self, observation: Any, info: Mapping[str, Any]) -> dict[str, Any]:
+        picture = draw_png(self.env.render()) if self.env.render_mode == "rgb_array" else ""
+        return {"seen": show_value(observation), "picture": picture, "fresh": bool(info.get("fresh"))}
+
+    def _write(self, outcome: str, truncated: bool = False) -> None:
+        """Write the page of an episode in which anything was done, and forget it."""
+        steps, self._steps = self._steps, []
+        if len(steps) < 2:
+            return
+        name = self.env.spec.id if self.env.spec else type(self.env.unwrapped).__name__
+        facts = {"agent": self.title, "seed": self._seed, **self._task}
+        page = make_page(name, facts, steps, outcome, truncated)
+        write_atomically(self.folder / f"episode-{self._number:04d}-{outcome}.html", page)
+
+
+def make_page(
+    name: str, facts: Mapping[str, Any], steps: list[dict[str, Any]], outcome: str, truncated: bool = False
+) -> str:
+    """Make the page of an episode.
+
+    Args:
+        name: of the environment.
+        facts: what is known of the task and the player, in order; values that are None or "" are left out.
+        steps: in order, as `ReplayRecorder` has them; the last one has no action.
+        outcome: "success", "failure", "invalid" (the machinery failed), "ended" (the environment does not say) or
+            "unfinished".
+        truncated: whether a limit ended it.
+    """
+    from jinja2 import Environment
+
+    source = files(__package__ or __name__)
+    script = source.joinpath("replay.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    page = environment.from_string(source.joinpath("replay.html").read_text(encoding="utf-8")).render(
+        name=name,
+        facts={key: show_value(value) for key, value in facts.items() if value is not None and value != ""},
+        steps=steps,
+        outcome=outcome,
+        truncated=truncated,
+        total=sum(step.get("reward", 0.0) for step in steps),
+        script=script,
+        digest=digest,
+    )
+    # A lone surrogate cannot be written to a file.
+    return page.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def show_value(value: Any) -> str:
+    """A value as text: text itself; plain data as JSON; arrays by their shape if they are large."""
+    if isinstance(value, str):
+        return shorten(value, _LONGEST)
+    if isinstance(value, np.ndarray) and value.size > 400:
+        return f"array of {value.dtype}, {' × '.join(map(str, value.shape))}"
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={show_value(item)}" for key, item in value.items())
+    try:
+        return shorten(json.dumps(value, ensure_ascii=False), _LONGEST)
+    except (TypeError, ValueError):
+        return shorten(repr(value), _LONGEST)
+
+
+def name_action(inner: Any, action: Any) -> Any:
+    """An action, or its name where the environment has an enumeration of its numbered ones."""
+    names = getattr(inner, "actions", None)
+    try:
+        return action if isinstance(action, str) or names is None else names(action).name
+    except (TypeError, ValueError, AttributeError):
+        return action
+
+
+def draw_png(picture: Any) -> str:
+    """A picture, uint8[height, width, 3], as base64 of a PNG for a page."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(np.asarray(picture, dtype=np.uint8)).save(buffer, format="PNG", optimize=True)
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def _find_libraries(pictures: bool) -> None:
+    try:
+        import jinja2  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtra("a replay", "train") from None
+    if pictures:
+        try:
+            import PIL  # noqa: F401
+        except ModuleNotFoundError:
+            raise MissingExtra("pictures in a replay", "render") from None
