@@ -11,6 +11,7 @@ import numpy as np
 
 from ..sites.booking_content import (
     EXTRAS,
+    LAST_DAY,
     MONTHS,
     NIGHTS,
     TAKEN,
@@ -36,10 +37,10 @@ Room = dict[str, Any]
 """A room with its house; in "nights", own stays count as taken."""
 
 
-def select_rooms(database: sqlite3.Connection) -> list[Room]:
-    """All rooms by their ids."""
+def select_rooms(database: sqlite3.Connection, besides: int = 0) -> list[Room]:
+    """All rooms by their ids; the nights of one booking may count as free."""
     rooms: dict[int, Room] = {row["id"]: dict(row) for row in database.execute(_ROOMS)}
-    for stay in database.execute("SELECT room, arrival, departure FROM bookings WHERE status = 'Confirmed'"):
+    for stay in database.execute("SELECT * FROM bookings WHERE status = 'Confirmed' AND id <> ?", (besides,)):
         room = rooms[stay["room"]]
         room["nights"] = mark_nights(room["nights"], [stay], TAKEN)
     return list(rooms.values())
@@ -58,7 +59,9 @@ def select_bookings(database: sqlite3.Connection) -> list[dict[str, Any]]:
 
 
 def is_free(room: Room, arrival: date, departure: date) -> bool:
-    return TAKEN not in room["nights"][(arrival - TODAY).days : (departure - TODAY).days]
+    """Whether a room is free between two days ahead."""
+    ahead = TODAY < arrival < departure <= LAST_DAY
+    return ahead and TAKEN not in room["nights"][(arrival - TODAY).days : (departure - TODAY).days]
 
 
 def free_days(room: Room, number: int, since: date = TODAY + timedelta(days=1)) -> list[date]:
@@ -248,7 +251,8 @@ def draw_first_day(rng: np.random.Generator, database: sqlite3.Connection, const
     if not days or days[0] == since:
         return None
     about = {"id": room["id"], "room": room["name"], "house": room["house_name"], "number": number}
-    return {**about, "since": since.isoformat(), "first": days[0].isoformat(), "friday": constraints > 2}
+    first, end = days[0].isoformat(), (days[0] + timedelta(days=number)).isoformat()
+    return {**about, "since": since.isoformat(), "first": first, "end": end, "friday": constraints > 2}
 
 
 @add_template
@@ -317,7 +321,7 @@ class ReportDeadline(ReadingTemplate):
     def ask(self, slots: Slots) -> str:
         which = describe_booking(slots["label"])
         if slots["month"]:
-            which = f"the most expensive of my confirmed bookings with arrival in {MONTHS[slots['month']]}"
+            which = f"the most expensive of my upcoming confirmed bookings with arrival in {MONTHS[slots['month']]}"
         return f"Until when can I cancel {which} free of charge? Answer with the date as YYYY-MM-DD."
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
