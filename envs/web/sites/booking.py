@@ -40,7 +40,7 @@ from .booking_forms import (
     read_extras,
     read_line,
     read_stay,
-    show_month,
+    render_month,
     values_of_stay,
     write_stay,
 )
@@ -185,7 +185,7 @@ class Booking(WebSite):
         if month not in MONTHS:
             month = TODAY.isoformat()[:7]
         own = self.query("SELECT * FROM bookings WHERE room = ? AND status = 'Confirmed'", room["id"])
-        weeks = show_month(month, mark_nights(room["nights"], own, OWN), room["price"] // 100, room["weekend"] // 100)
+        weeks = render_month(month, mark_nights(room["nights"], own, OWN), room["price"] // 100, room["weekend"] // 100)
         places = list(MONTHS)
         around = [
             places[place] if 0 <= place < len(places) else ""
@@ -253,15 +253,14 @@ class Booking(WebSite):
     def _add_booking(self, *values: Any) -> Response:
         (number,) = self.one("SELECT coalesce(max(id), 4000) + 1 FROM bookings")
         self.query("INSERT INTO bookings VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'Confirmed', 0)", number, *values)
-        return self.redirect(f"/bookings/{number}", "Your room is booked.")
+        return self.redirect("/bookings", "Your room is booked.")
 
     # Own bookings.
 
     @route("/bookings")
     def bookings(self, request: Request) -> Response:
         every = self.query(f"{_BOOKINGS} ORDER BY b.arrival, b.id")
-        found = [(one, price_of_booking(one), count_guests(one)) for one in every]
-        return self.page(request, "bookings.html", bookings=found)
+        return self.page(request, "bookings.html", bookings=[(one["id"], *_describe(one)) for one in every])
 
     @route("/bookings/<int:booking>")
     def booking(self, request: Request, booking: int) -> Response:
@@ -307,7 +306,7 @@ class Booking(WebSite):
             return self.page(request, "change.html", 422, form=form, errors=errors, **context)
         sql = "UPDATE bookings SET room = ?, arrival = ?, departure = ? WHERE id = ?"
         self.query(sql, room["id"], form["arrival"], form["departure"], booking)
-        return self.redirect(f"/bookings/{booking}", "Your booking is changed.")
+        return self.redirect("/bookings", "Your booking is changed.")
 
     @route("/bookings/<int:booking>/party", "GET", "POST")
     def party(self, request: Request, booking: int) -> Response:
@@ -325,7 +324,7 @@ class Booking(WebSite):
             return self.page(request, "party.html", 422, form=form, errors=errors, **context)
         names = "\n".join(form[name] for name in fields if form[name])
         self.query("UPDATE bookings SET names = ?, extras = ? WHERE id = ?", names, form["chosen"], booking)
-        return self.redirect(f"/bookings/{booking}", "Your booking is changed.")
+        return self.redirect("/bookings", "Your booking is changed.")
 
     @route("/bookings/<int:booking>/contact", "GET", "POST")
     def contact(self, request: Request, booking: int) -> Response:
@@ -336,7 +335,7 @@ class Booking(WebSite):
         if errors := check_contact(form):
             return self.page(request, "contact.html", 422, booking=found, form=form, errors=errors)
         self.query("UPDATE bookings SET email = ?, phone = ? WHERE id = ?", *form.values(), booking)
-        return self.redirect(f"/bookings/{booking}", "Your contact data are changed.")
+        return self.redirect("/bookings", "Your contact data are changed.")
 
     @route("/bookings/<int:booking>/message", "GET", "POST")
     def message(self, request: Request, booking: int) -> Response:
@@ -349,7 +348,7 @@ class Booking(WebSite):
             if not errors:
                 sql = "INSERT INTO messages (booking, topic, body) VALUES (?, ?, ?)"
                 self.query(sql, booking, *form.values())
-                return self.redirect(f"/bookings/{booking}", "Your message is sent.")
+                return self.redirect("/bookings", "Your message is sent.")
         status = 422 if errors else 200
         return self.page(request, "message.html", status, booking=found, form=form, errors=errors, topics=TOPICS)
 
@@ -361,7 +360,7 @@ class Booking(WebSite):
         if request.method == "POST":
             if not fee or request.form.get("accepted") == "yes":
                 self.query("UPDATE bookings SET status = 'Cancelled', fee = ? WHERE id = ?", fee, booking)
-                return self.redirect(f"/bookings/{booking}", "Your booking is cancelled.")
+                return self.redirect("/bookings", "Your booking is cancelled.")
             errors["accepted"] = "Accept the fee."
         status = 422 if errors else 200
         return self.page(request, "cancel.html", status, booking=found, fee=fee, errors=errors)
@@ -376,6 +375,15 @@ class Booking(WebSite):
             return self.page(request, "profile.html", 422, form=form, errors=errors)
         self.query("UPDATE account SET name = ?, email = ?, phone = ?", *form.values())
         return self.redirect("/profile", "Your profile is saved.")
+
+
+def _describe(booking: sqlite3.Row) -> tuple[str, str]:
+    """The name of a booking, and what the list says of it."""
+    guests, price = count_guests(booking), price_of_booking(booking)
+    state = booking["status"] + (", over" if booking["arrival"] <= TODAY.isoformat() else "")
+    about = f"until {booking['departure']}, {booking['town']}, {guests} guest{'s' if guests > 1 else ''}"
+    name = f"{booking['room_name']} at {booking['house_name']}, {booking['arrival']}"
+    return name, f"{about}, {price // 100}.{price % 100:02d}, {state}"
 
 
 def _is_ahead(booking: sqlite3.Row) -> bool:

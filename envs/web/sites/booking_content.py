@@ -35,6 +35,8 @@ PEOPLE = (
     *("Kim Novak", "Zoë Brandt", "Ivo Kralj", "Tomás Rey"),
 )
 TOPICS = ("Arrival time", "Question", "Special request")
+# Free nights with taken ones after them.
+_RUNS = tuple(FREE * free + TAKEN * taken for free in range(2, 11) for taken in range(1, 7))
 # The slots of days in which the visitor's stays lie: those ahead, then those that are over.
 _SLOTS = (*range(2, 82, 8), -30, -62)
 
@@ -82,14 +84,14 @@ def fill_booking(database: sqlite3.Connection, size: int, rng: np.random.Generat
         about = (TOWNS[draw[0] % len(TOWNS)], 60 + draw[1] % 39, 50 + 10 * (draw[2] % 250))
         houses.append((place + 1, name, *about, NOTICES[draw[3] % len(NOTICES)], *prices))
     rooms: list[list[Any]] = []
-    runs = rng.integers(0, 54, (size, 32)).tolist()
+    runs = rng.integers(0, len(_RUNS), (size, 16)).tolist()
     for place, draw in enumerate(rng.integers(0, 1 << 30, (size, 5)).tolist()):
         house, step = divmod(place, ROOMS_OF_HOUSE)
         name = ROOMS[(turn + 5 * house + 7 * step) % len(ROOMS)]
         sleeps = SLEEPS[draw[0] % len(SLEEPS)]
         price = 100 * (35 + 16 * sleeps + draw[1] % 50)
         features = ", ".join(one for bit, one in enumerate(FEATURES) if draw[2] >> bit & 1)
-        nights = "".join(FREE * (2 + run % 9) + TAKEN * (1 + run // 9) for run in runs[place])[:NIGHTS]
+        nights = "".join([_RUNS[run] for run in runs[place]])[:NIGHTS]
         weekend = price + 100 * (5 + draw[3] % 30)
         rooms.append([place + 1, house + 1, name, sleeps, price, weekend, features, nights.ljust(NIGHTS, FREE)])
     bookings = _draw_bookings(rooms, number, rng)

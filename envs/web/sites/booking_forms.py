@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from markupsafe import Markup
 from werkzeug.wrappers import Request
 
 from .booking_content import EXTRAS, FREE, LAST_DAY, NIGHTS, TODAY
@@ -105,19 +106,18 @@ def _days_of_month(month: str) -> tuple[tuple[date | None, ...], ...]:
     return tuple(tuple(cells[place : place + 7]) for place in range(0, len(cells), 7))
 
 
-@functools.lru_cache(maxsize=2_000)
-def show_month(month: str, nights: str, week: int, weekend: int) -> tuple[tuple[tuple[int, str, str], ...], ...]:
-    """The calendar of a month: by weeks, of each day its number (0 of another month), its state and what it says, which
-    is the price of a free night. States are "past", "free", "taken" and "own"."""
-    return tuple(tuple(_show_day(day, nights, week, weekend) for day in row) for row in _days_of_month(month))
-
-
-def _show_day(day: date | None, nights: str, week: int, weekend: int) -> tuple[int, str, str]:
-    if day is None:
-        return 0, "past", ""
-    place = (day - TODAY).days
-    if not 0 <= place < NIGHTS:
-        return day.day, "past", "past"
-    if nights[place] == FREE:
-        return day.day, "free", str(weekend if day.weekday() in (4, 5) else week)
-    return (day.day, "own", "yours") if nights[place] == OWN else (day.day, "taken", "taken")
+def render_month(month: str, nights: str, week: int, weekend: int) -> Markup:
+    """The rows of the calendar of a month, with the price of each free night in whole units."""
+    rows = []
+    for days in _days_of_month(month):
+        rows.append("<tr>")
+        for day in days:
+            place = -1 if day is None else (day - TODAY).days
+            if day is None or not 0 <= place < NIGHTS:
+                rows.append("<td></td>" if day is None else f'<td class="past"><b>{day.day}</b> past</td>')
+                continue
+            price = weekend if day.weekday() in (4, 5) else week
+            state, says = {FREE: ("free", price), OWN: ("own", "yours")}.get(nights[place], ("taken", "taken"))
+            rows.append(f'<td class="{state}"><b>{day.day}</b> {says}</td>')
+        rows.append("</tr>")
+    return Markup("".join(rows))

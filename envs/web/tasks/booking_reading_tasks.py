@@ -190,7 +190,8 @@ def open_month(walk: Walk, month: str) -> None:
 
 def open_booking(walk: Walk, label: str) -> None:
     """Open a booking by the room, the house and the day of arrival, as the list of bookings names it."""
-    walk.click("link", "My bookings")
+    if walk.find("link", label) is None:
+        walk.click("link", "My bookings")
     walk.click("link", label)
 
 
