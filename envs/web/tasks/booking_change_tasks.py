@@ -158,8 +158,8 @@ class ChangeRoom(WebTemplate):
     def ask(self, slots: Slots) -> str:
         feature = f" and have the feature {slots['feature']}" if slots["feature"] else ""
         return (
-            f"Move {describe_booking(slots['label'])} to another room of the house, on the same days: the cheapest of "
-            f"those that are free then, take as many guests as the booking has{feature}."
+            f"Move {describe_booking(slots['label'])} to another room of the house, on the same days: of those that "
+            f"are free then, take as many guests as the booking has{feature}, to the one that costs least then."
         )
 
     def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:

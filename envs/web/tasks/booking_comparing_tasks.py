@@ -40,7 +40,7 @@ class FindCheapestRoom(ReadingTemplate):
 
     def ask(self, slots: Slots) -> str:
         rooms = describe_rooms(dict(slots["conditions"]))
-        return f"Of the rooms {rooms}, which is the cheapest? Answer with the name of its house. Do not book."
+        return f"Of the rooms {rooms}, which costs least for the stay? Answer with the name of its house. Do not book."
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         filter_rooms(walk, dict(slots["conditions"]))

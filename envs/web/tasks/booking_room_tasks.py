@@ -131,7 +131,8 @@ class BookCheapestRoom(RoomTemplate):
 
     def ask(self, slots: Slots) -> str:
         rooms, names = describe_rooms(dict(slots["conditions"])), name_guests(slots["stays"][0][-1])
-        return f"Of the rooms {rooms}, book the cheapest for {names}, {_WISHES[slots['extras']]}."
+        which = f"Of the rooms {rooms}, book the one that costs least for the stay"
+        return f"{which}: for {names}, {_WISHES[slots['extras']]}."
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         ((_, room, house, *stay),) = slots["stays"]
