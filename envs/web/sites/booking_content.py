@@ -61,9 +61,9 @@ def count_guests(booking: Any) -> int:
 
 def price_of_booking(booking: Any) -> int:
     """What a booking costs in cents, fees apart; it has the prices of its room and house."""
-    days = [date.fromisoformat(booking[name]) for name in ("arrival", "departure")]
+    arrival, departure = (date.fromisoformat(booking[name]) for name in ("arrival", "departure"))
     extras = filter(None, booking["extras"].split(", "))
-    return price_of_stay(booking, *days, count_guests(booking), extras)
+    return price_of_stay(booking, arrival, departure, count_guests(booking), extras)
 
 
 def last_free_day(booking: Any) -> date:

@@ -95,11 +95,9 @@ class MoveBookings(MovingTemplate):
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
         shift = int(rng.integers(1, 4)) * pick(rng, (1, -1))
-        shifts = (
-            ((shift, shift),) if params["constraints"] > 1 else tuple((days, days) for days in (-3, -2, -1, 1, 2, 3))
-        )
-        moves = self.draw_moves(rng, database, params["items"], shifts)
-        return moves and {"moves": moves, "shift": shift if params["constraints"] > 1 else 0}
+        days = (shift,) if params["constraints"] > 1 else (-3, -2, -1, 1, 2, 3)
+        moves = self.draw_moves(rng, database, params["items"], tuple((one, one) for one in days))
+        return {"moves": moves, "shift": shift if len(days) == 1 else 0} if moves else None
 
     def ask(self, slots: Slots) -> str:
         moves, shift = slots["moves"], slots["shift"]
@@ -128,7 +126,7 @@ class LengthenStays(MovingTemplate):
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
         how = pick(rng, list(_LENGTHS)[: params["constraints"]])
         moves = self.draw_moves(rng, database, params["items"], (_LENGTHS[how],))
-        return moves and {"moves": moves, "how": how}
+        return {"moves": moves, "how": how} if moves else None
 
     def ask(self, slots: Slots) -> str:
         return f"Lengthen {describe_bookings([move[1] for move in slots['moves']])} {slots['how']}, in the same room."

@@ -60,9 +60,9 @@ class CompareStays(ReadingTemplate):
         chosen = [found[place] for place in sorted(rng.permutation(len(found))[: params["items"] + 1].tolist())]
         if not has_one_best(chosen):
             return None
-        answer = {"answer": f"{chosen[0][1]['name']} at {chosen[0][1]['house_name']}"}
         shown = [chosen[place][1] for place in rng.permutation(len(chosen)).tolist()]
-        answer["pages"] = tuple(f"/room/{one['id']}" for one in shown)
+        best, pages = chosen[0][1], tuple(f"/room/{one['id']}" for one in shown)
+        answer = {"answer": f"{best['name']} at {best['house_name']}", "pages": pages}
         stay = {"arrival": arrival, "departure": departure, "guests": room["sleeps"]}
         return {**answer, **stay, "rooms": tuple((one["name"], one["house_name"]) for one in shown)}
 
@@ -97,9 +97,8 @@ class CompareCalendars(ReadingTemplate):
             counts.append(sum(not weekends or day.weekday() in (4, 5) for day in days))
         if counts.count(max(counts)) > 1:
             return None
-        best = chosen[int(np.argmax(counts))]
-        answer = {"answer": f"{best['name']} at {best['house_name']}"}
-        answer["pages"] = tuple(f"/room/{one['id']}" for one in chosen)
+        best, pages = chosen[int(np.argmax(counts))], tuple(f"/room/{one['id']}" for one in chosen)
+        answer = {"answer": f"{best['name']} at {best['house_name']}", "pages": pages}
         names = tuple((one["name"], one["house_name"]) for one in chosen)
         return {**answer, "rooms": names, "month": month, "weekends": weekends}
 
