@@ -34,6 +34,7 @@ every_id = pytest.mark.parametrize("env_id", IDS)
 SPEECH: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "2048": ("move", ()),
     "Bandit": ("pull", ("arm",)),
+    "Booking": ("", ()),
     "ConnectFour": ("play", ("column",)),
     "DoorKeyText": ("", ()),
     "GameableChecklist": ("", ()),

@@ -1,0 +1,398 @@
+"""A booking site: guest houses and their rooms, a calendar of free nights, search, booking in steps, own bookings.
+
+One guest is signed in. A room is booked in three steps: the stay, the guests, the conditions; each step checks all that
+was entered before. A booking can be moved as long as cancelling it is free, and cancelled for the price of its first
+night until the day before arrival. What several steps need travels in hidden fields.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+from werkzeug.exceptions import Forbidden
+from werkzeug.wrappers import Request, Response
+
+from .booking_content import (
+    EXTRAS,
+    FEATURES,
+    MONTHS,
+    TODAY,
+    TOPICS,
+    TOWNS,
+    count_guests,
+    count_nights,
+    fill_booking,
+    last_free_day,
+    mark_nights,
+    price_of_booking,
+    price_of_stay,
+)
+from .booking_forms import (
+    OWN,
+    check_contact,
+    check_guests,
+    read_date,
+    read_extras,
+    read_line,
+    read_stay,
+    render_month,
+    values_of_stay,
+    write_stay,
+)
+from .site import SITES, WebSite, read_form, read_number, route
+
+ROOMS_ON_PAGE, MOST_GUESTS = 8, 5
+NUMBERS_OF_GUESTS = tuple((number, str(number)) for number in range(1, MOST_GUESTS + 1))
+RATINGS = tuple((tenths, f"{tenths // 10}.0 or more") for tenths in (70, 80, 90))
+SORTS = {
+    "price": ("Price, lowest first", "total, r.id"),
+    "rating": ("Rating, best first", "h.rating DESC, r.id"),
+    "house": ("House", "h.name, r.name"),
+}
+_ROOMS = """
+    SELECT r.*, h.name AS house_name, h.town, h.rating, h.sea, h.notice, h.breakfast, h.parking
+    FROM rooms r JOIN houses h ON h.id = r.house
+"""
+_BOOKINGS = """
+    SELECT b.*, r.house, r.name AS room_name, r.sleeps, r.price, r.weekend, h.name AS house_name, h.town, h.notice,
+    h.breakfast, h.parking FROM bookings b JOIN rooms r ON r.id = b.room JOIN houses h ON h.id = r.house
+"""
+# Whether a room is free: the place of the first night, their number, as many free ones, a booking that does not count,
+# departure and arrival.
+_IS_FREE = """
+    substr(r.nights, ?, ?) = ? AND NOT EXISTS (SELECT 1 FROM bookings o WHERE o.room = r.id AND o.id <> ?
+    AND o.status = 'Confirmed' AND o.arrival < ? AND o.departure > ?)
+"""
+
+
+class Booking(WebSite):
+    """See the module."""
+
+    name = "booking"
+    schema = """
+        CREATE TABLE houses (
+            id INTEGER PRIMARY KEY, name TEXT, town TEXT, rating INTEGER, sea INTEGER, notice INTEGER,
+            breakfast INTEGER, parking INTEGER
+        );
+        CREATE TABLE rooms (
+            id INTEGER PRIMARY KEY, house INTEGER, name TEXT, sleeps INTEGER, price INTEGER, weekend INTEGER,
+            features TEXT, nights TEXT
+        );
+        CREATE INDEX rooms_of ON rooms (house);
+        CREATE TABLE bookings (
+            id INTEGER PRIMARY KEY, room INTEGER, arrival TEXT, departure TEXT, names TEXT, extras TEXT, email TEXT,
+            phone TEXT, status TEXT, fee INTEGER
+        );
+        CREATE INDEX bookings_of ON bookings (room);
+        CREATE TABLE messages (id INTEGER PRIMARY KEY, booking INTEGER, topic TEXT, body TEXT);
+        CREATE TABLE account (id INTEGER PRIMARY KEY, name TEXT, email TEXT, phone TEXT);
+    """
+    judged = {  # noqa: RUF012
+        "bookings": "SELECT room, arrival, departure, names, extras, email, phone, status, fee FROM bookings",
+        "messages": "SELECT booking, topic, body FROM messages",
+        "account": "SELECT name, email, phone FROM account",
+    }
+
+    @classmethod
+    def fill(cls, database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
+        fill_booking(database, size, rng)
+
+    def surroundings(self) -> dict[str, Any]:
+        return {"today": TODAY.isoformat(), "visitor": self.one("SELECT * FROM account")}
+
+    # Looking for rooms.
+
+    @route("/")
+    def home(self, request: Request) -> Response:
+        best = self.query("SELECT * FROM houses ORDER BY rating DESC, id LIMIT 3")
+        return self.page(request, "home.html", houses=best, towns=TOWNS)
+
+    @route("/search")
+    def search(self, request: Request) -> Response:
+        names = ("q", "town", "arrival", "departure", "guests", "rating", "highest", "sort")
+        wanted = {name: read_line(request, name) for name in names}
+        features = [one for one in FEATURES if one in request.args.getlist("feature")]
+        conditions, values = ["1"], []
+        for word in wanted["q"].split()[:12]:
+            conditions.append("instr(lower(r.name || ' ' || h.name || ' ' || h.town), lower(?))")
+            values.append(word)
+        if wanted["town"]:
+            conditions.append("h.town = ?")
+            values.append(wanted["town"])
+        for column, value in (
+            ("r.sleeps", read_number(wanted["guests"], 1, MOST_GUESTS, 0)),
+            ("h.rating", read_number(wanted["rating"], 1, 100, 0)),
+        ):
+            if value:
+                conditions.append(f"{column} >= ?")
+                values.append(value)
+        for feature in features:
+            conditions.append("instr(r.features, ?)")
+            values.append(feature)
+        errors: dict[str, str] = {}
+        stay, week, weekend = None, 1, 0
+        if wanted["arrival"] or wanted["departure"]:
+            stay, errors = read_stay(wanted["arrival"], wanted["departure"])
+            if stay:
+                week, weekend = count_nights(*stay)
+                conditions.append(_IS_FREE)
+                values += values_of_stay(stay)
+        highest = read_number(wanted["highest"], 1, 100_000, 0)
+        if highest:
+            conditions.append("r.price * ? + r.weekend * ? <= ?")
+            values += [week, weekend, 100 * highest]
+        elif wanted["highest"]:
+            errors["highest"] = "Enter a whole number."
+        where = " AND ".join(conditions)
+        counted = f"SELECT count(*) FROM rooms r JOIN houses h ON h.id = r.house WHERE {where}"
+        (number,) = self.one(counted, *values)
+        pages = max(1, -(-number // ROOMS_ON_PAGE))
+        page = min(read_number(request.args.get("page"), 1, 10_000, 1), pages)
+        order = SORTS.get(wanted["sort"], SORTS["price"])[1]
+        sql = _ROOMS.replace("r.*", f"r.*, r.price * {week} + r.weekend * {weekend} AS total")
+        limits = f"LIMIT {ROOMS_ON_PAGE} OFFSET {(page - 1) * ROOMS_ON_PAGE}"
+        found = self.query(f"{sql} WHERE {where} ORDER BY {order} {limits}", *values)
+        same = urlencode([pair for pair in request.args.items(multi=True) if pair[0] != "page" and pair[1]])
+        dates = f"?{write_stay(wanted)}" if stay else ""
+        lists = {"towns": TOWNS, "every_feature": FEATURES, "ratings": RATINGS, "sorts": SORTS}
+        shown = {"number": number, "page": page, "pages": pages, "same": same, "dates": dates, "stay": stay}
+        context = {"rooms": found, "wanted": wanted, "features": features, "errors": errors, "sizes": NUMBERS_OF_GUESTS}
+        return self.page(request, "search.html", 422 if errors else 200, **context, **lists, **shown)
+
+    @route("/house/<int:house>")
+    def house(self, request: Request, house: int) -> Response:
+        found = self.one("SELECT * FROM houses WHERE id = ?", house)
+        rooms = self.query(f"{_ROOMS} WHERE r.house = ? ORDER BY r.name", house)
+        return self.page(request, "house.html", house=found, rooms=rooms)
+
+    @route("/room/<int:room>")
+    def room(self, request: Request, room: int) -> Response:
+        found = self.one(f"{_ROOMS} WHERE r.id = ?", room)
+        form = {name: read_line(request, name) for name in ("arrival", "departure", "guests")}
+        if not any(form.values()):
+            return self._show_room(request, found, form, {})
+        return self._show_room(request, found, form, self._check_stay(found, form))
+
+    def _show_room(self, request: Request, room: sqlite3.Row, form: dict[str, str], errors: dict[str, str]) -> Response:
+        """The page of a room with its calendar, and with the price of the stay in the form if that is possible."""
+        arrival = read_date(form["arrival"])
+        month = read_line(request, "month") or (arrival or TODAY).isoformat()[:7]
+        if month not in MONTHS:
+            month = TODAY.isoformat()[:7]
+        own = self.query("SELECT * FROM bookings WHERE room = ? AND status = 'Confirmed'", room["id"])
+        weeks = render_month(month, mark_nights(room["nights"], own, OWN), room["price"] // 100, room["weekend"] // 100)
+        places = list(MONTHS)
+        around = [
+            places[place] if 0 <= place < len(places) else ""
+            for place in (places.index(month) - 1, places.index(month) + 1)
+        ]
+        price, nights = 0, 0
+        stay = write_stay(form)
+        if arrival and form["departure"] and not errors:
+            departure = date.fromisoformat(form["departure"])
+            price, nights = price_of_stay(room, arrival, departure), (departure - arrival).days
+        context = {"form": {**form, "guests": form["guests"] or "1"}, "errors": errors, "stay": stay}
+        shown = {"weeks": weeks, "month": MONTHS[month], "around": around, "months": MONTHS, "sizes": NUMBERS_OF_GUESTS}
+        status = 422 if errors else 200
+        return self.page(request, "room.html", status, room=room, price=price, nights=nights, **context, **shown)
+
+    def _check_stay(self, room: sqlite3.Row, form: Mapping[str, str], booking: int = 0) -> dict[str, str]:
+        """What is wrong with a stay in a room, in which the nights of a booking count as free."""
+        stay, errors = read_stay(form["arrival"], form["departure"])
+        guests = read_number(form["guests"], 1, 99, 0)
+        if not guests:
+            errors["guests"] = "Choose a number of guests."
+        elif guests > room["sleeps"]:
+            errors["guests"] = f"The room takes up to {room['sleeps']}."
+        if stay:
+            values = values_of_stay(stay, booking)
+            if not self.query(f"SELECT 1 FROM rooms r WHERE r.id = ? AND {_IS_FREE}", room["id"], *values):
+                errors["arrival"] = "The room is taken on some of these nights."
+        return errors
+
+    # Booking: after the stay, which the page of the room asks for, the guests and the conditions.
+
+    @route("/room/<int:room>/book", "GET", "POST")
+    def book(self, request: Request, room: int) -> Response:
+        found = self.one(f"{_ROOMS} WHERE r.id = ?", room)
+        form = {name: read_line(request, name) for name in ("arrival", "departure", "guests")}
+        errors = self._check_stay(found, form)
+        if errors:
+            return self._show_room(request, found, form, errors)
+        number = int(form["guests"])
+        fields = [f"name{place}" for place in range(1, number + 1)]
+        arrival, departure = (date.fromisoformat(form[name]) for name in ("arrival", "departure"))
+        shown: dict[str, Any] = {"room": found, "number": number, "stay": write_stay(form), "extras": EXTRAS}
+        shown["nights"] = (departure - arrival).days
+        if request.method == "GET":
+            visitor = self.one("SELECT * FROM account")
+            form |= dict.fromkeys(fields, "") | {"name1": visitor["name"]}
+            form |= {"email": visitor["email"], "phone": visitor["phone"], "chosen": ""}
+            return self.page(request, "guests.html", form=form, errors={}, **shown)
+        form |= {name: read_line(request, name) for name in (*fields, "email", "phone", "accepted")}
+        chosen = read_extras(request)
+        form["chosen"] = ", ".join(chosen)
+        errors = check_guests(form, fields) | check_contact(form)
+        if errors or request.form.get("step") == "guests":
+            return self.page(request, "guests.html", 422 if errors else 200, form=form, errors=errors, **shown)
+        if request.form.get("step") == "book":
+            if form["accepted"] == "yes":
+                stay = (room, form["arrival"], form["departure"], "\n".join(form[name] for name in fields))
+                return self._add_booking(*stay, form["chosen"], form["email"], form["phone"])
+            errors["accepted"] = "Accept the conditions of the house."
+        shown["total"] = price_of_stay(found, arrival, departure, number, chosen)
+        shown["last"] = last_free_day({"arrival": form["arrival"], "notice": found["notice"]})
+        status = 422 if errors else 200
+        return self.page(request, "conditions.html", status, form=form, errors=errors, fields=fields, **shown)
+
+    def _add_booking(self, *values: Any) -> Response:
+        (number,) = self.one("SELECT coalesce(max(id), 4000) + 1 FROM bookings")
+        self.query("INSERT INTO bookings VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'Confirmed', 0)", number, *values)
+        return self.redirect("/bookings", "Your room is booked.")
+
+    # Own bookings.
+
+    @route("/bookings")
+    def bookings(self, request: Request) -> Response:
+        every = self.query(f"{_BOOKINGS} ORDER BY b.arrival, b.id")
+        return self.page(request, "bookings.html", bookings=[(one["id"], *_describe(one)) for one in every])
+
+    @route("/bookings/<int:booking>")
+    def booking(self, request: Request, booking: int) -> Response:
+        found = self.one(f"{_BOOKINGS} WHERE b.id = ?", booking)
+        messages = self.query("SELECT * FROM messages WHERE booking = ? ORDER BY id", booking)
+        context = {"last": last_free_day(found), "is_ahead": _is_ahead(found), "is_free": _is_free_to_cancel(found)}
+        return self.page(
+            request, "booking.html", booking=found, total=price_of_booking(found), messages=messages, **context
+        )
+
+    def _need_booking(self, booking: int) -> sqlite3.Row:
+        """A booking that holds and has not begun.
+
+        Raises:
+            NotFound: there is no such booking.
+            Forbidden: it is cancelled or over.
+        """
+        found = self.one(f"{_BOOKINGS} WHERE b.id = ?", booking)
+        if not _is_ahead(found):
+            raise Forbidden
+        return found
+
+    @route("/bookings/<int:booking>/change", "GET", "POST")
+    def change(self, request: Request, booking: int) -> Response:
+        found = self._need_booking(booking)
+        if not _is_free_to_cancel(found):
+            raise Forbidden
+        rooms = self.query(f"{_ROOMS} WHERE r.house = ? ORDER BY r.name", found["house"])
+        context = {"booking": found, "rooms": tuple((row["id"], row["name"]) for row in rooms)}
+        if request.method == "GET":
+            form = {name: found[name] for name in ("room", "arrival", "departure")}
+            return self.page(request, "change.html", form=form, errors={}, **context)
+        form = {name: read_line(request, name) for name in ("room", "arrival", "departure")}
+        room = next((row for row in rooms if str(row["id"]) == form["room"]), None)
+        if room is None:
+            errors = {"room": "Choose a room."} | read_stay(form["arrival"], form["departure"])[1]
+        else:
+            guests = {"guests": str(count_guests(found))}
+            errors = self._check_stay(room, form | guests, booking)
+            if "guests" in errors:
+                errors["room"] = errors.pop("guests")
+        if errors or room is None:
+            return self.page(request, "change.html", 422, form=form, errors=errors, **context)
+        sql = "UPDATE bookings SET room = ?, arrival = ?, departure = ? WHERE id = ?"
+        self.query(sql, room["id"], form["arrival"], form["departure"], booking)
+        return self.redirect("/bookings", "Your booking is changed.")
+
+    @route("/bookings/<int:booking>/party", "GET", "POST")
+    def party(self, request: Request, booking: int) -> Response:
+        found = self._need_booking(booking)
+        fields = [f"name{place}" for place in range(1, found["sleeps"] + 1)]
+        context = {"booking": found, "number": found["sleeps"], "extras": EXTRAS}
+        if request.method == "GET":
+            names = found["names"].split("\n")
+            form = dict.fromkeys(fields, "") | dict(zip(fields, names)) | {"chosen": found["extras"]}
+            return self.page(request, "party.html", form=form, errors={}, **context)
+        form = {name: read_line(request, name) for name in fields}
+        form["chosen"] = ", ".join(read_extras(request))
+        errors = check_guests(form, fields, fields[:1])
+        if errors:
+            return self.page(request, "party.html", 422, form=form, errors=errors, **context)
+        names = "\n".join(form[name] for name in fields if form[name])
+        self.query("UPDATE bookings SET names = ?, extras = ? WHERE id = ?", names, form["chosen"], booking)
+        return self.redirect("/bookings", "Your booking is changed.")
+
+    @route("/bookings/<int:booking>/contact", "GET", "POST")
+    def contact(self, request: Request, booking: int) -> Response:
+        found = self._need_booking(booking)
+        if request.method == "GET":
+            return self.page(request, "contact.html", booking=found, form=dict(found), errors={})
+        form = {name: read_line(request, name) for name in ("email", "phone")}
+        if errors := check_contact(form):
+            return self.page(request, "contact.html", 422, booking=found, form=form, errors=errors)
+        self.query("UPDATE bookings SET email = ?, phone = ? WHERE id = ?", *form.values(), booking)
+        return self.redirect("/bookings", "Your contact data are changed.")
+
+    @route("/bookings/<int:booking>/message", "GET", "POST")
+    def message(self, request: Request, booking: int) -> Response:
+        found, form, errors = self._need_booking(booking), read_form(request, "topic", "body"), {}
+        if request.method == "POST":
+            if form["topic"] not in TOPICS:
+                errors["topic"] = "Choose a topic."
+            if not form["body"]:
+                errors["body"] = "Write a text."
+            if not errors:
+                sql = "INSERT INTO messages (booking, topic, body) VALUES (?, ?, ?)"
+                self.query(sql, booking, *form.values())
+                return self.redirect("/bookings", "Your message is sent.")
+        status = 422 if errors else 200
+        return self.page(request, "message.html", status, booking=found, form=form, errors=errors, topics=TOPICS)
+
+    @route("/bookings/<int:booking>/cancel", "GET", "POST")
+    def cancel(self, request: Request, booking: int) -> Response:
+        found, errors = self._need_booking(booking), {}
+        arrival = date.fromisoformat(found["arrival"])
+        fee = 0 if _is_free_to_cancel(found) else price_of_stay(found, arrival, arrival + timedelta(days=1))
+        if request.method == "POST":
+            if not fee or request.form.get("accepted") == "yes":
+                self.query("UPDATE bookings SET status = 'Cancelled', fee = ? WHERE id = ?", fee, booking)
+                return self.redirect("/bookings", "Your booking is cancelled.")
+            errors["accepted"] = "Accept the fee."
+        status = 422 if errors else 200
+        return self.page(request, "cancel.html", status, booking=found, fee=fee, errors=errors)
+
+    @route("/profile", "GET", "POST")
+    def profile(self, request: Request) -> Response:
+        if request.method == "GET":
+            return self.page(request, "profile.html", form=dict(self.one("SELECT * FROM account")), errors={})
+        form = {name: read_line(request, name) for name in ("name", "email", "phone")}
+        errors = check_guests(form, ["name"]) | check_contact(form)
+        if errors:
+            return self.page(request, "profile.html", 422, form=form, errors=errors)
+        self.query("UPDATE account SET name = ?, email = ?, phone = ?", *form.values())
+        return self.redirect("/profile", "Your profile is saved.")
+
+
+def _describe(booking: sqlite3.Row) -> tuple[str, str]:
+    """The name of a booking, and what the list says of it."""
+    guests, price = count_guests(booking), price_of_booking(booking)
+    state = booking["status"] + (", over" if booking["arrival"] <= TODAY.isoformat() else "")
+    about = f"until {booking['departure']}, {booking['town']}, {guests} guest{'s' if guests > 1 else ''}"
+    name = f"{booking['room_name']} at {booking['house_name']}, {booking['arrival']}"
+    return name, f"{about}, {price // 100}.{price % 100:02d}, {state}"
+
+
+def _is_ahead(booking: sqlite3.Row) -> bool:
+    """Whether a booking holds and has not begun."""
+    return booking["status"] == "Confirmed" and booking["arrival"] > TODAY.isoformat()
+
+
+def _is_free_to_cancel(booking: sqlite3.Row) -> bool:
+    return last_free_day(booking) >= TODAY
+
+
+SITES.add(Booking.name, Booking)

@@ -1,0 +1,220 @@
+"""Templates of the booking site that change bookings of one's own."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+
+from ..sites.booking_content import EXTRAS, PEOPLE, count_guests
+from .booking_reading_tasks import (
+    describe_booking,
+    has_one_best,
+    is_free,
+    label_of,
+    matching_rooms,
+    open_booking,
+    select_bookings,
+    select_rooms,
+)
+from .booking_room_tasks import set_extras
+from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .walk import Walk
+
+_COLUMNS = ("room", "arrival", "departure", "names", "extras", "email", "phone", "status", "fee")
+
+
+def change_bookings(database: sqlite3.Connection, changes: Mapping[int, Mapping[str, Any]]) -> Goal:
+    """The goal that columns of bookings, by their ids, take other values."""
+    removed, added = [], []
+    for booking, change in changes.items():
+        sql = f"SELECT {', '.join(_COLUMNS)} FROM bookings WHERE id = ?"
+        row = dict(zip(_COLUMNS, database.execute(sql, (booking,)).fetchone(), strict=True))
+        removed.append(tuple(row.values()))
+        added.append(tuple({**row, **change}.values()))
+    pages = tuple(f"/bookings/{booking}" for booking in changes)
+    return Goal(removed={"bookings": tuple(removed)}, added={"bookings": tuple(added)}, pages=pages)
+
+
+def draw_several(rng: np.random.Generator, bookings: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
+    """Draw bookings in the order of the list; all where there are fewer."""
+    return [bookings[place] for place in sorted(rng.permutation(len(bookings))[:number].tolist())]
+
+
+def describe_bookings(labels: list[str]) -> str:
+    """Bookings with these labels in words."""
+    return name_all([describe_booking(label) for label in labels])
+
+
+class MovingTemplate(WebTemplate):
+    """Base of templates that give bookings other dates. Slots: ``moves``, tuples of the id and label of a booking and
+    of its new days of arrival and departure."""
+
+    site, intent = "booking", "change"
+
+    def draw_moves(
+        self, rng: np.random.Generator, database: sqlite3.Connection, number: int, shifts: tuple[tuple[int, int], ...]
+    ) -> tuple[tuple[Any, ...], ...] | None:
+        """Move bookings, each by one of several pairs of days for arrival and departure; None where too few are free
+        then. No two are in the same room, so that any order will do."""
+        moves: list[tuple[Any, ...]] = []
+        bookings = [one for one in select_bookings(database) if one["is_free"]]
+        for place in rng.permutation(len(bookings)).tolist():
+            booking, (before, after) = bookings[place], pick(rng, shifts)
+            room = next(one for one in select_rooms(database, booking["id"]) if one["id"] == booking["room"])
+            arrival = date.fromisoformat(booking["arrival"]) + timedelta(days=before)
+            departure = date.fromisoformat(booking["departure"]) + timedelta(days=after)
+            rooms = {label.split(", ")[0] for _, label, _, _ in moves}
+            if is_free(room, arrival, departure) and label_of(booking).split(", ")[0] not in rooms:
+                moves.append((booking["id"], label_of(booking), str(arrival), str(departure)))
+            if len(moves) == number:
+                return tuple(moves)
+        return None
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        moves = {booking: {"arrival": arrival, "departure": end} for booking, _, arrival, end in slots["moves"]}
+        return change_bookings(database, moves)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for _, label, arrival, departure in slots["moves"]:
+            open_booking(walk, label)
+            walk.click("link", "Change dates or room")
+            walk.fill("Arrival", arrival)
+            walk.fill("Departure", departure)
+            walk.click("button", "Save changes")
+
+
+@add_template
+class MoveBookings(MovingTemplate):
+    """Move bookings to other dates, which are given, or by how much they lie later or earlier."""
+
+    name = "move-bookings"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        shift = int(rng.integers(1, 4)) * pick(rng, (1, -1))
+        days = (shift,) if params["constraints"] > 1 else (-3, -2, -1, 1, 2, 3)
+        moves = self.draw_moves(rng, database, params["items"], tuple((one, one) for one in days))
+        return {"moves": moves, "shift": shift if len(days) == 1 else 0} if moves else None
+
+    def ask(self, slots: Slots) -> str:
+        moves, shift = slots["moves"], slots["shift"]
+        if shift:
+            days = f"{abs(shift)} day{'s' if abs(shift) > 1 else ''} {'later' if shift > 0 else 'earlier'}"
+            what = describe_bookings([move[1] for move in moves])
+            return f"Move {what} to begin {days}, in the same room and for as many nights as now."
+        parts = [f"{describe_booking(label)} to {arrival} until {end}" for _, label, arrival, end in moves]
+        return f"Move, in the same room: {name_all(parts)}."
+
+
+# By what is asked for: the days that arrival and departure move.
+_LENGTHS = {
+    "to end one night later": (0, 1),
+    "to begin one night earlier": (-1, 0),
+    "to begin one night earlier and end one night later": (-1, 1),
+}
+
+
+@add_template
+class LengthenStays(MovingTemplate):
+    """Lengthen bookings by a night or two."""
+
+    name = "lengthen-stays"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        how = pick(rng, list(_LENGTHS)[: params["constraints"]])
+        moves = self.draw_moves(rng, database, params["items"], (_LENGTHS[how],))
+        return {"moves": moves, "how": how} if moves else None
+
+    def ask(self, slots: Slots) -> str:
+        return f"Lengthen {describe_bookings([move[1] for move in slots['moves']])} {slots['how']}, in the same room."
+
+
+@add_template
+class ChangeRoom(WebTemplate):
+    """Move a booking to the cheapest other room of its house that is free and large enough."""
+
+    site, name, intent = "booking", "change-room", "change"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        bookings, rooms = [one for one in select_bookings(database) if one["is_free"]], select_rooms(database)
+        for place in rng.permutation(len(bookings)).tolist():
+            booking = bookings[place]
+            others = [room for room in rooms if room["house"] == booking["house"] and room["id"] != booking["room"]]
+            stay = {"arrival": booking["arrival"], "departure": booking["departure"], "guests": count_guests(booking)}
+            features = [one for room in others for one in filter(None, room["features"].split(", "))]
+            feature = pick(rng, features) if features and params["constraints"] > 1 else ""
+            found = matching_rooms(others, {**stay, "feature": feature})
+            if has_one_best(found):
+                room = found[0][1]
+                about = {"booking": booking["id"], "label": label_of(booking), "feature": feature}
+                return {**about, "id": room["id"], "room": room["name"], "house": room["house"]}
+        return None
+
+    def ask(self, slots: Slots) -> str:
+        feature = f" and have the feature {slots['feature']}" if slots["feature"] else ""
+        return (
+            f"Move {describe_booking(slots['label'])} to another room of the house, on the same days: of those that "
+            f"are free then, take as many guests as the booking has{feature}, to the one that costs least then."
+        )
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        return change_bookings(database, {slots["booking"]: {"room": slots["id"]}})
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_booking(walk, slots["label"])
+        walk.click("link", "Change dates or room")
+        walk.select("Room", slots["room"])
+        walk.click("button", "Save changes")
+
+
+@add_template
+class AddGuest(WebTemplate):
+    """Add a guest to a booking, or put one in place of another; under more conditions change the extras as well."""
+
+    site, name, intent = "booking", "add-guest", "change"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        chosen = []
+        for place, booking in enumerate(draw_several(rng, select_bookings(database), 99)):
+            names = booking["names"].split("\n")
+            new = pick(rng, [one for one in PEOPLE if one not in names])
+            if len(names) > 1 and place % 2:
+                chosen.append((booking["id"], label_of(booking), names[-1], (*names[:-1], new)))
+            elif len(names) < booking["sleeps"]:
+                chosen.append((booking["id"], label_of(booking), "", (*names, new)))
+        if len(chosen) < params["items"]:
+            return None
+        chosen = [chosen[place] for place in sorted(rng.permutation(len(chosen))[: params["items"]].tolist())]
+        wished = ("", "Breakfast", "Parking", ", ".join(EXTRAS))
+        extras = pick(rng, wished) if params["constraints"] > 1 else None
+        return {"parties": tuple(chosen), "extras": extras}
+
+    def ask(self, slots: Slots) -> str:
+        parts = []
+        for _, label, gone, names in slots["parties"]:
+            deed = f"put {names[-1]} in place of {gone}" if gone else f"add {names[-1]} as the last guest"
+            parts.append(f"{deed} in {describe_booking(label)}")
+        extras = ""
+        if slots["extras"] is not None:
+            these = slots["extras"].lower().replace(", ", " and ")
+            extras = f" There, order as extras just {these}." if these else " There, leave out all extras."
+        text = name_all(parts)
+        return f"{text[0].upper()}{text[1:]}.{extras}"
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        extras = {} if slots["extras"] is None else {"extras": slots["extras"]}
+        return change_bookings(
+            database, {booking: {"names": "\n".join(names), **extras} for booking, _, _, names in slots["parties"]}
+        )
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for _, label, _, names in slots["parties"]:
+            open_booking(walk, label)
+            walk.click("link", "Change guests and extras")
+            walk.fill(f"Full name of guest {len(names)}", names[-1])
+            if slots["extras"] is not None:
+                set_extras(walk, tuple(slots["extras"].split(", ")))
+            walk.click("button", "Save changes")

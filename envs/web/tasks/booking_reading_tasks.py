@@ -1,0 +1,336 @@
+"""Templates of the booking site that are answered by reading: prices, calendars and own bookings."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+
+from ..sites.booking_content import (
+    EXTRAS,
+    LAST_DAY,
+    MONTHS,
+    NIGHTS,
+    TAKEN,
+    TODAY,
+    last_free_day,
+    mark_nights,
+    price_of_booking,
+    price_of_stay,
+)
+from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .walk import Walk
+
+_ROOMS = """
+    SELECT r.id, r.house, r.name, r.sleeps, r.price, r.weekend, r.features, r.nights, h.name AS house_name, h.town,
+    h.rating, h.sea, h.notice, h.breakfast, h.parking FROM rooms r JOIN houses h ON h.id = r.house ORDER BY r.id
+"""
+_BOOKINGS = """
+    SELECT b.*, r.name AS room_name, r.house, r.sleeps, r.price, r.weekend, h.name AS house_name, h.town, h.notice,
+    h.breakfast, h.parking FROM bookings b JOIN rooms r ON r.id = b.room JOIN houses h ON h.id = r.house
+    ORDER BY b.arrival
+"""
+Room = dict[str, Any]
+"""A room with its house; in "nights", own stays count as taken."""
+
+
+def select_rooms(database: sqlite3.Connection, besides: int = 0) -> list[Room]:
+    """All rooms by their ids; the nights of one booking may count as free."""
+    rooms: dict[int, Room] = {row["id"]: dict(row) for row in database.execute(_ROOMS)}
+    for stay in database.execute("SELECT * FROM bookings WHERE status = 'Confirmed' AND id <> ?", (besides,)):
+        room = rooms[stay["room"]]
+        room["nights"] = mark_nights(room["nights"], [stay], TAKEN)
+    return list(rooms.values())
+
+
+def select_bookings(database: sqlite3.Connection) -> list[dict[str, Any]]:
+    """The visitor's bookings that hold and are ahead, by day of arrival; each with its "total" price, its "last" day
+    for cancelling free of charge, and whether that "is_free"."""
+    found = []
+    for row in database.execute(_BOOKINGS):
+        if row["status"] == "Confirmed" and row["arrival"] > TODAY.isoformat():
+            last = last_free_day(row)
+            more = {"total": price_of_booking(row), "last": last.isoformat(), "is_free": last >= TODAY}
+            found.append({**dict(row), **more})
+    return found
+
+
+def is_free(room: Room, arrival: date, departure: date) -> bool:
+    """Whether a room is free between two days ahead."""
+    ahead = TODAY < arrival < departure <= LAST_DAY
+    return ahead and TAKEN not in room["nights"][(arrival - TODAY).days : (departure - TODAY).days]
+
+
+def free_days(room: Room, number: int, since: date = TODAY + timedelta(days=1)) -> list[date]:
+    """The days from ``since`` on from which a room is free for a number of nights."""
+    first, nights = (since - TODAY).days, room["nights"]
+    places = (place for place in range(first, NIGHTS - number + 1) if TAKEN not in nights[place : place + number])
+    return [TODAY + timedelta(days=place) for place in places]
+
+
+def draw_stay(rng: np.random.Generator, room: Room, longest: int) -> tuple[date, date]:
+    """Draw days of arrival and departure between which a room is free."""
+    number = int(rng.integers(1, longest + 1))
+    while not (days := free_days(room, number)):
+        number -= 1
+    arrival = pick(rng, days)
+    return arrival, arrival + timedelta(days=number)
+
+
+def draw_conditions(
+    rng: np.random.Generator, rooms: list[Room], names: tuple[str, ...], number: int
+) -> dict[str, Any] | None:
+    """Draw conditions that a room meets: a stay, a number of guests, and ``number`` of those with these names. None
+    where the room that was drawn has too little to offer."""
+    room = pick(rng, rooms)
+    features = room["features"].split(", ")
+    if len(features) < 2 or room["rating"] < 70:
+        return None
+    arrival, departure = draw_stay(rng, room, 5)
+    first, second = (features[place] for place in rng.permutation(len(features))[:2].tolist())
+    highest = -(-price_of_stay(room, arrival, departure) // 1000) * 10 + 10 * int(rng.integers(0, 12))
+    values = {"town": room["town"], "feature": first, "other": second, "rating": room["rating"] // 10 * 10}
+    values["highest"] = highest
+    guests = int(rng.integers(1, room["sleeps"] + 1))
+    chosen = sorted(rng.permutation(len(names))[:number].tolist())
+    stay = {"arrival": arrival.isoformat(), "departure": departure.isoformat(), "guests": guests}
+    return {**stay, **{names[place]: values[names[place]] for place in chosen}}
+
+
+def matching_rooms(rooms: list[Room], conditions: Mapping[str, Any]) -> list[tuple[int, Room]]:
+    """The rooms that meet conditions with the price of the stay, the cheapest first."""
+    arrival, departure = (date.fromisoformat(conditions[name]) for name in ("arrival", "departure"))
+    found = [
+        (price_of_stay(room, arrival, departure), room)
+        for room in rooms
+        if is_free(room, arrival, departure)
+        and room["sleeps"] >= conditions["guests"]
+        and conditions.get("town", room["town"]) == room["town"]
+        and conditions.get("feature", "") in room["features"]
+        and conditions.get("other", "") in room["features"]
+        and room["rating"] >= conditions.get("rating", 0)
+    ]
+    limit = 100 * conditions.get("highest", 1_000_000)
+    return sorted(((total, room) for total, room in found if total <= limit), key=lambda one: (one[0], one[1]["id"]))
+
+
+def has_one_best(found: list[tuple[int, Room]]) -> bool:
+    """Whether there is a choice, and one of the rooms is cheaper than all others."""
+    return len(found) > 1 and found[0][0] < found[1][0]
+
+
+def draw_cheapest(rng: np.random.Generator, database: sqlite3.Connection, constraints: int) -> dict[str, Any] | None:
+    """Draw conditions, and find the cheapest of the rooms that meet them."""
+    rooms, names = select_rooms(database), ("town", "feature", "other", "rating")
+    for _ in range(12):
+        conditions = draw_conditions(rng, rooms, names, constraints)
+        found = matching_rooms(rooms, conditions) if conditions else []
+        if conditions and has_one_best(found):
+            best = found[0][1]
+            about = {"id": best["id"], "room": best["name"], "house": best["house_name"]}
+            return {**about, "conditions": tuple(conditions.items())}
+    return None
+
+
+def describe_rooms(conditions: Mapping[str, Any]) -> str:
+    """Conditions on rooms in words, such as "free from 2026-06-01 to 2026-06-03 for 2 guests, in Carrow"."""
+    parts = [f"free from {describe_stay(conditions)} for {count_people(conditions['guests'])}"]
+    if "town" in conditions:
+        parts.append(f"in {conditions['town']}")
+    if features := [conditions[name] for name in ("feature", "other") if name in conditions]:
+        parts.append(f"with the feature{'s' if len(features) > 1 else ''} {name_all(features)}")
+    if "rating" in conditions:
+        parts.append(f"in houses rated {conditions['rating'] // 10}.0 or more")
+    if "highest" in conditions:
+        parts.append(f"for at most {conditions['highest']} in total without extras")
+    return ", ".join(parts)
+
+
+def describe_stay(slots: Mapping[str, Any]) -> str:
+    return f"{slots['arrival']} to {slots['departure']}"
+
+
+def count_people(number: int) -> str:
+    return "1 guest" if number == 1 else f"{number} guests"
+
+
+def filter_rooms(walk: Walk, conditions: Mapping[str, Any]) -> None:
+    """Search for rooms under conditions, the cheapest first."""
+    walk.click("link", "All rooms")
+    if "town" in conditions:
+        walk.select("Town", conditions["town"])
+    walk.fill("Arrival", conditions["arrival"])
+    walk.fill("Departure", conditions["departure"])
+    walk.select("Guests", str(conditions["guests"]))
+    for name in ("feature", "other"):
+        if name in conditions:
+            walk.tick("checkbox", conditions[name])
+    if "rating" in conditions:
+        walk.select("Rating", f"{conditions['rating'] // 10}.0 or more")
+    if "highest" in conditions:
+        walk.fill("Highest price", str(conditions["highest"]))
+    walk.click("button", "Apply filters")
+
+
+def open_room(walk: Walk, room: str, house: str) -> None:
+    """Search for a room by its name and that of its house, and open it."""
+    walk.fill("Search houses and rooms", f"{room} {house}")
+    walk.press_enter("searchbox", "Search houses and rooms")
+    walk.seek("link", f"{room} at {house}")
+
+
+def open_month(walk: Walk, month: str) -> None:
+    """Turn the calendar of a room from the present month to another one."""
+    for name in list(MONTHS)[1 : list(MONTHS).index(month) + 1]:
+        walk.click("link", MONTHS[name])
+
+
+def open_booking(walk: Walk, label: str) -> None:
+    """Open a booking by the room, the house and the day of arrival, as the list of bookings names it."""
+    if walk.find("link", label) is None:
+        walk.click("link", "My bookings")
+    walk.click("link", label)
+
+
+def label_of(booking: Mapping[str, Any]) -> str:
+    return f"{booking['room_name']} at {booking['house_name']}, {booking['arrival']}"
+
+
+def describe_booking(label: str) -> str:
+    """A booking with this label in words, by the house and the day of arrival."""
+    room, day = label.rsplit(", ", 1)
+    return f"my booking at {room.split(' at ', 1)[1]} with arrival on {day}"
+
+
+class ReadingTemplate(WebTemplate):
+    """Base of templates whose slots have the right ``answer``."""
+
+    site, kind = "booking", "text"
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        return Goal(slots["answer"], self.kind, pages=slots["pages"])
+
+
+@add_template
+class ReportStayPrice(ReadingTemplate):
+    """Report what a stay in a room costs, with extras under more conditions."""
+
+    name, intent, kind = "report-price", "report", "money"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        room = pick(rng, select_rooms(database))
+        arrival, departure = draw_stay(rng, room, 3 + params["constraints"])
+        guests, extras = int(rng.integers(1, room["sleeps"] + 1)), EXTRAS[: params["constraints"] - 1]
+        total = price_of_stay(room, arrival, departure, guests, extras)
+        stay = {"arrival": arrival.isoformat(), "departure": departure.isoformat(), "guests": guests, "extras": extras}
+        answer = {"answer": f"{total // 100}.{total % 100:02d}", "pages": (f"/room/{room['id']}",)}
+        return {**stay, **answer, "room": room["name"], "house": room["house_name"]}
+
+    def ask(self, slots: Slots) -> str:
+        room = f"the {slots['room']} at {slots['house']} from {describe_stay(slots)}"
+        extras = ("without extras", "with breakfast for all", "with breakfast for all and parking")
+        guests = f"{count_people(slots['guests'])}, {extras[len(slots['extras'])]}"
+        return f"What does a stay in {room} cost in total for {guests}? Answer with the amount. Do not book."
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_room(walk, slots["room"], slots["house"])
+        walk.fill("Arrival", slots["arrival"])
+        walk.fill("Departure", slots["departure"])
+        walk.select("Guests", str(slots["guests"]))
+        walk.click("button", "Check dates")
+
+
+def draw_first_day(rng: np.random.Generator, database: sqlite3.Connection, constraints: int) -> dict[str, Any] | None:
+    """Draw a room, a number of nights and a day, and find the first arrival from that day on: with more than two
+    conditions, on a Friday."""
+    room, number = pick(rng, select_rooms(database)), 1 + constraints + int(rng.integers(0, 2))
+    since = TODAY + timedelta(days=int(rng.integers(2, 60)))
+    days = [day for day in free_days(room, number, since) if constraints < 3 or day.weekday() == 4]
+    if not days or days[0] == since:
+        return None
+    about = {"id": room["id"], "room": room["name"], "house": room["house_name"], "number": number}
+    first, end = days[0].isoformat(), (days[0] + timedelta(days=number)).isoformat()
+    return {**about, "since": since.isoformat(), "first": first, "end": end, "friday": constraints > 2}
+
+
+@add_template
+class ReportFirstFree(ReadingTemplate):
+    """Report the first day from which a room is free for several nights."""
+
+    name, intent = "report-first-free", "report"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        slots = draw_first_day(rng, database, params["constraints"])
+        return slots and {**slots, "answer": slots["first"], "pages": (f"/room/{slots['id']}",)}
+
+    def ask(self, slots: Slots) -> str:
+        nights = "one night" if slots["number"] == 1 else f"{slots['number']} nights in a row"
+        day = "Friday" if slots["friday"] else "day"
+        return (
+            f"What is the first {day}, {slots['since']} or later, from which the {slots['room']} at {slots['house']} "
+            f"is free for {nights}? Answer with the date as YYYY-MM-DD."
+        )
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_room(walk, slots["room"], slots["house"])
+        open_month(walk, slots["first"][:7])
+
+
+@add_template
+class CountFreeRooms(ReadingTemplate):
+    """Count the rooms that are free under conditions."""
+
+    name, intent, kind = "count-free-rooms", "report", "number"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        rooms, names = select_rooms(database), ("town", "feature", "rating", "highest")
+        conditions = draw_conditions(rng, rooms, names, params["constraints"])
+        if conditions is None:
+            return None
+        answer = {"answer": str(len(matching_rooms(rooms, conditions))), "pages": ("/search",)}
+        return {**answer, "conditions": tuple(conditions.items())}
+
+    def ask(self, slots: Slots) -> str:
+        return f"How many rooms are {describe_rooms(dict(slots['conditions']))}? Answer with the number."
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        filter_rooms(walk, dict(slots["conditions"]))
+
+
+@add_template
+class ReportDeadline(ReadingTemplate):
+    """Report until when a booking can be cancelled free of charge, which its own page says."""
+
+    name, intent = "report-deadline", "report"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        bookings = [one for one in select_bookings(database) if one["is_free"]]
+        if not bookings:
+            return None
+        booking, month = pick(rng, bookings), ""
+        if params["constraints"] > 1:
+            month = booking["arrival"][:7]
+            booking = dearest_of(database, month)
+            if booking is None or not booking["is_free"]:
+                return None
+        answer = {"answer": booking["last"], "pages": (f"/bookings/{booking['id']}",)}
+        return {**answer, "label": label_of(booking), "month": month}
+
+    def ask(self, slots: Slots) -> str:
+        which = describe_booking(slots["label"])
+        if slots["month"]:
+            which = f"the most expensive of my upcoming confirmed bookings with arrival in {MONTHS[slots['month']]}"
+        return f"Until when can I cancel {which} free of charge? Answer with the date as YYYY-MM-DD."
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_booking(walk, slots["label"])
+
+
+def dearest_of(database: sqlite3.Connection, month: str) -> dict[str, Any] | None:
+    """The most expensive booking ahead with arrival in a month; None without one that is dearer than all others."""
+    found = [one for one in select_bookings(database) if one["arrival"].startswith(month)]
+    found.sort(key=lambda one: -one["total"])
+    return found[0] if len(found) > 1 and found[0]["total"] > found[1]["total"] else None

@@ -1,0 +1,162 @@
+"""Templates of the booking site that correct contact data and write to houses."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..sites.booking_content import EMAIL, PHONE, TOPICS, VISITOR_NAME
+from .booking_cancel_tasks import describe_matching, draw_by_charge
+from .booking_change_tasks import change_bookings, describe_bookings, draw_several
+from .booking_reading_tasks import label_of, open_booking, select_bookings
+from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .walk import Walk
+
+_EMAILS = ("robin.vega@example.net", "r.vega@mail.example.org", "vega.robin@example.org")
+_PHONES = ("555 0110", "555 0101", "+49 30 5550 0100")
+_NAMES = ("Robin Vega Haddad", "Robin A. Vega", "Robín Vega")
+_TEXTS = (
+    "We arrive by train at ten in the evening.",
+    "Could we have a quiet room, please?",
+    "Is there a place for two bicycles?",
+    "One of us eats no nuts.",
+    "Könnten wir ein Kinderbett haben?",
+)
+
+
+@add_template
+class CorrectContact(WebTemplate):
+    """Correct the contact data of bookings; the profile stays as it is."""
+
+    site, name, intent = "booking", "correct-contact", "write"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        chosen = draw_several(rng, select_bookings(database), params["items"])
+        if len(chosen) < params["items"]:
+            return None
+        changes = {"phone": pick(rng, _PHONES), "email": pick(rng, _EMAILS)}
+        if params["constraints"] == 1:
+            del changes[pick(rng, ("phone", "email"))]
+        return {"bookings": tuple((one["id"], label_of(one)) for one in chosen), "changes": tuple(changes.items())}
+
+    def ask(self, slots: Slots) -> str:
+        bookings = describe_bookings([label for _, label in slots["bookings"]])
+        return f"In {bookings}, change {describe_contact(dict(slots['changes']))}. Leave my profile as it is."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        return change_bookings(database, {booking: dict(slots["changes"]) for booking, _ in slots["bookings"]})
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for _, label in slots["bookings"]:
+            open_booking(walk, label)
+            walk.click("link", "Change contact data")
+            fill_contact(walk, dict(slots["changes"]))
+            walk.click("button", "Save changes")
+
+
+def describe_contact(changes: Mapping[str, str]) -> str:
+    """Changes of contact data in words."""
+    labels = {"name": "the full name", "email": "the e-mail address", "phone": "the phone number"}
+    return name_all([f"{labels[name]} to {value}" for name, value in changes.items()])
+
+
+def fill_contact(walk: Walk, changes: Mapping[str, str]) -> None:
+    """Fill in contact data."""
+    for name, value in changes.items():
+        walk.fill({"name": "Full name", "email": "E-mail", "phone": "Phone"}[name], value)
+
+
+@add_template
+class UpdateProfile(WebTemplate):
+    """Change the data of the profile; bookings keep theirs."""
+
+    site, name, intent = "booking", "update-profile", "write"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        values = {"name": pick(rng, _NAMES), "email": pick(rng, _EMAILS), "phone": pick(rng, _PHONES)}
+        chosen = sorted(rng.permutation(3)[: params["constraints"]].tolist())
+        return {"changes": tuple(list(values.items())[place] for place in chosen)}
+
+    def ask(self, slots: Slots) -> str:
+        return f"In my profile, change {describe_contact(dict(slots['changes']))}. Leave my bookings as they are."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        before = {"name": VISITOR_NAME, "email": EMAIL, "phone": PHONE}
+        after = {**before, **dict(slots["changes"])}
+        rows = (tuple(before.values()),), (tuple(after.values()),)
+        return Goal(removed={"account": rows[0]}, added={"account": rows[1]}, pages=("/profile",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        walk.click("link", "Profile")
+        fill_contact(walk, dict(slots["changes"]))
+        walk.click("button", "Save profile")
+
+
+class MessageTemplate(WebTemplate):
+    """Base of templates that write to houses. Slots: ``bookings``, pairs of an id and a label; ``topic``; ``texts``,
+    one for each booking."""
+
+    site, intent = "booking", "write"
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        pairs = list(zip(slots["bookings"], slots["texts"], strict=True))
+        rows = tuple((booking, slots["topic"], text) for (booking, _), text in pairs)
+        pages = tuple(f"/bookings/{booking}" for (booking, _), _ in pairs)
+        return Goal(added={"messages": rows}, pages=(*pages, *(f"{page}/message" for page in pages)))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for (_, label), text in zip(slots["bookings"], slots["texts"], strict=True):
+            open_booking(walk, label)
+            walk.click("link", "Write to the house")
+            walk.select("Topic", slots["topic"])
+            walk.fill("Text", text)
+            walk.click("button", "Send message")
+
+
+@add_template
+class SendMessages(MessageTemplate):
+    """Write to the houses of bookings, to each in given words."""
+
+    name = "send-messages"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        chosen = draw_several(rng, select_bookings(database), params["items"])
+        texts = tuple(_TEXTS[place] for place in rng.permutation(len(_TEXTS))[: params["items"]].tolist())
+        if len(chosen) < params["items"]:
+            return None
+        bookings = tuple((one["id"], label_of(one)) for one in chosen)
+        return {"bookings": bookings, "topic": pick(rng, TOPICS), "texts": texts}
+
+    def ask(self, slots: Slots) -> str:
+        pairs = zip(slots["bookings"], slots["texts"], strict=True)
+        parts = [f'about {describe_bookings([label])} "{text}"' for (_, label), text in pairs]
+        return f'Write to the house, with the topic "{slots["topic"]}", {name_all(parts)}'
+
+
+@add_template
+class AskLateHouses(MessageTemplate):
+    """Write to the houses of all bookings under conditions that can no longer be cancelled free of charge."""
+
+    name = "ask-late-houses"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        found = draw_by_charge(rng, database, params, is_free=False)
+        if found is None:
+            return None
+        text, about = pick(rng, _TEXTS), {"conditions": found[0], "bookings": found[1], "others": found[2]}
+        return {**about, "topic": pick(rng, TOPICS), "texts": (text,) * len(found[1])}
+
+    def ask(self, slots: Slots) -> str:
+        which = describe_matching(dict(slots["conditions"]))
+        return (
+            f"About each of {which} that can no longer be cancelled free of charge, and about no other, write to the "
+            f'house, with the topic "{slots["topic"]}": "{slots["texts"][0]}"'
+        )
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for _, label in slots["others"]:
+            open_booking(walk, label)
+        super().solve(walk, slots, goal)
