@@ -35,10 +35,10 @@ class ExportTemplate(WebTemplate):
 
     def ask(self, slots: Slots) -> str:
         users, columns = describe_users(dict(slots["filters"])), name_all(list(slots["columns"]))
+        order, separator = USER_SORTS[slots["sort"]][0], FORMATS[slots["format"]][0]
         return (
-            f'Export all {users} to a file with the name "{slots["file"]}": exactly the '
-            f"columns {columns}, sorted by {USER_SORTS[slots['sort']][0]}, separated by {FORMATS[slots['format']][0]}. "
-            f"{self.question(slots)}"
+            f'Export all {users} to a file with the name "{slots["file"]}": exactly the columns {columns}, sorted by '
+            f'"{order}", separated by {separator}. {self.question(slots)}'
         )
 
     def question(self, slots: Slots) -> str:
