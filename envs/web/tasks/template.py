@@ -217,7 +217,7 @@ def best_of(rows: list[Any], measure: str) -> Any:
 
 def change_rows(
     site: str, database: sqlite3.Connection, name: str, changes: Mapping[int, Mapping[str, Any]]
-) -> dict[str, Rows]:
+) -> dict[str, Any]:
     """The parts ``removed`` and ``added`` of a goal when columns of judged rows, by their ids, take other values."""
     sql, removed, added = f"{SITES[site].judged[name]} WHERE id = ?", [], []
     for number, change in changes.items():
