@@ -12,6 +12,7 @@ import functools
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -302,6 +303,21 @@ def need_number(text: str | None) -> int:
     if number < 0:
         raise BadRequest
     return number
+
+
+def paginate(args: Mapping[str, str], number: int, per_page: int) -> tuple[dict[str, int], str]:
+    """Which page of how many is shown, and the limits of its query."""
+    pages = max(1, -(-number // per_page))
+    page = min(read_number(args.get("page"), 1, 10_000, 1), pages)
+    return {"page": page, "pages": pages}, f"LIMIT {per_page} OFFSET {(page - 1) * per_page}"
+
+
+def is_date(text: str) -> bool:
+    """Whether a visitor typed a date as YYYY-MM-DD."""
+    try:
+        return len(text) == 10 and date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 @functools.cache

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..sites.forum_content import VISITOR
 from .forum_reading_tasks import (
-    best_of,
     describe_matches,
     draw_conditions,
     filter_list,
@@ -20,7 +19,7 @@ from .forum_reading_tasks import (
     select_threads,
     sort_list,
 )
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick
 from .walk import Walk
 
 _NOTES = ("show to Kim", "for next week", "compare prices", "try this", "lire plus tard")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..sites.forum_content import BOARDS, KINDS, REASONS_TO_REPORT, VISITOR
-from .forum_reading_tasks import best_of, open_thread, select_posts, select_threads
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .forum_reading_tasks import open_thread, select_posts, select_threads
+from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick
 from .walk import Walk
 
 _TEXTS = (

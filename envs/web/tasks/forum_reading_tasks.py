@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick
 from .walk import Walk
 
 _THREADS = """
@@ -111,12 +111,6 @@ def sort_list(walk: Walk, order: str) -> None:
     """Bring threads or posts in another order."""
     walk.select("Sort by", order)
     walk.click("button", "Sort")
-
-
-def best_of(rows: list[sqlite3.Row], measure: str) -> sqlite3.Row | None:
-    """The row with the largest value of a column; None without one that is larger than all others."""
-    ranked = sorted(rows, key=lambda row: -row[measure])
-    return ranked[0] if ranked and (len(ranked) == 1 or ranked[0][measure] > ranked[1][measure]) else None
 
 
 @add_template

@@ -50,7 +50,8 @@ class Goal:
 
     Args:
         answer: the right answer; None where any text is one.
-        kind: how it is judged: a verifier's name, or "money" for a number with or without a currency.
+        kind: how it is judged: a verifier's name, "money" for a number with or without a currency, or "list" for parts
+            between commas in any order.
         removed, added: rows by the names of `WebSite.judged`, as often as they go or come.
         pages: paths that have to be seen on the way.
     """
@@ -188,6 +189,8 @@ def _is_right(goal: Goal, answer: str) -> bool:
     if goal.kind == "money":
         text = _MONEY.sub("", text).replace(",", "").strip()
         return verify("number", text, goal.answer).success
+    if goal.kind == "list":
+        return verify("list", text, goal.answer.split(", "), ordered=False).success
     return verify(goal.kind, text, goal.answer).success
 
 
@@ -217,3 +220,21 @@ def pick(rng: np.random.Generator, values: Any) -> Any:
 def name_all(parts: list[str]) -> str:
     """Join parts of a sentence."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def best_of(rows: list[Any], measure: str) -> Any:
+    """The row with the largest value of a column; None without one that is larger than all others."""
+    ranked = sorted(rows, key=lambda row: -row[measure])
+    return ranked[0] if ranked and (len(ranked) == 1 or ranked[0][measure] > ranked[1][measure]) else None
+
+
+def change_rows(
+    site: str, database: sqlite3.Connection, name: str, changes: Mapping[int, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The parts ``removed`` and ``added`` of a goal when columns of judged rows, by their ids, take other values."""
+    sql, removed, added = f"{SITES[site].judged[name]} WHERE id = ?", [], []
+    for number, change in changes.items():
+        row = dict(database.execute(sql, (number,)).fetchone())
+        removed.append(tuple(row.values()))
+        added.append(tuple({**row, **change}.values()))
+    return {"removed": {name: tuple(removed)}, "added": {name: tuple(added)}}

@@ -1,0 +1,322 @@
+"""Templates of the admin panel that change users, teams and settings."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..sites.admin_content import ADMINISTRATOR, LICENCES, OWNER, ROLES, SETTINGS, draw_setting, mail_of
+from .admin_reading_tasks import (
+    describe_users,
+    draw_filters,
+    filter_list,
+    matching_users,
+    open_user,
+    search_user,
+    select_users,
+)
+from .template import Goal, Slots, WebTemplate, add_template, change_rows, name_all, pick
+from .walk import Walk
+
+_TEAM_NAMES = (
+    "Field Training",
+    "Platform Design",
+    "Design Support",
+    "Finance Systems",
+    "Sales Tools",
+    "People Support",
+)
+# Users whom every action may be applied to: no leads, owners, nor the one who is signed in.
+FREE = f"u.id <> {ADMINISTRATOR} AND u.role <> {OWNER} AND u.id NOT IN (SELECT lead FROM teams)"
+
+
+def apply_to_users(walk: Walk, names: list[str], action: str) -> None:
+    """Choose users of a page, and apply an action to them."""
+    for name in names:
+        walk.tick("checkbox", f"Select {name}")
+    walk.select("Action on selected users", action)
+    walk.click("button", "Apply to selected")
+
+
+def draw_matches(
+    rng: np.random.Generator,
+    database: sqlite3.Connection,
+    params: Mapping[str, Any],
+    where: str,
+    first: tuple[str, ...],
+) -> tuple[dict[str, Any], list[sqlite3.Row]] | None:
+    """Draw filters, those of ``first`` among them, that find at most ``items`` + 2 users, all of them `FREE` and under
+    a condition; and these users."""
+    rows = select_users(database, f"{FREE} AND {where}")
+    free = {row["id"] for row in rows}
+    for _ in range(12 if rows else 0):
+        filters = draw_filters(rng, pick(rng, rows), max(2, params["constraints"] + 1), first)
+        found = matching_users(database, filters)
+        if len(found) <= params["items"] + 2 and all(row["id"] in free for row in found):
+            return filters, found
+    return None
+
+
+def name_users(slots: Slots) -> list[str]:
+    """The users of the slot "users" (id, name, mail) in words: names or mail addresses."""
+    return [mail if slots["by_mail"] else name for _, name, mail in slots["users"]]
+
+
+def draw_users(
+    rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any], where: str = "1", *values: Any
+) -> dict[str, Any] | None:
+    """Draw the slots of ``items`` users who are `FREE` and under a condition, to be named by name or by mail."""
+    rows = select_users(database, f"{FREE} AND {where}", *values)
+    if len(rows) < params["items"]:
+        return None
+    chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
+    users = tuple((row["id"], row["name"], row["mail"]) for row in chosen)
+    return {"users": users, "by_mail": params["constraints"] > 1}
+
+
+@add_template
+class SuspendIdle(WebTemplate):
+    """Suspend all active users who did not log in since a date, under conditions."""
+
+    site, name, intent = "admin", "suspend-idle", "edit"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        drawn = draw_matches(rng, database, params, "u.state = 'Active'", ("state", "idle"))
+        if drawn is None:
+            return None
+        filters, found = drawn
+        return {"filters": tuple(filters.items()), "users": tuple((row["id"], row["name"]) for row in found)}
+
+    def ask(self, slots: Slots) -> str:
+        return f"Suspend all {describe_users(dict(slots['filters']))}. Whoever is suspended has no licence any more."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        change = {"state": "Suspended", "licence": LICENCES[0]}
+        changes = change_rows(self.site, database, "users", {user: change for user, _ in slots["users"]})
+        return Goal(**changes, pages=("/users",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        filter_list(walk, dict(slots["filters"]))
+        apply_to_users(walk, [name for _, name in slots["users"]], "Suspend")
+
+
+@add_template
+class MoveUsers(WebTemplate):
+    """Move users to another team, who are named by name or by mail."""
+
+    site, name, intent = "admin", "move-users", "edit"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        team, name = pick(rng, database.execute("SELECT id, name FROM teams ORDER BY id").fetchall())
+        users = draw_users(rng, database, params, "u.team <> ?", team)
+        return None if users is None else {**users, "team": team, "team_name": name}
+
+    def ask(self, slots: Slots) -> str:
+        users = name_all(name_users(slots))
+        return (
+            f"Move {'the user' if len(slots['users']) == 1 else 'the users'} {users} to the team {slots['team_name']}."
+        )
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        changes = {user: {"team": slots["team"]} for user, _, _ in slots["users"]}
+        return Goal(**change_rows(self.site, database, "users", changes), pages=("/users",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for _, name, mail in slots["users"]:
+            search_user(walk, mail)
+            apply_to_users(walk, [name], f"Move to {slots['team_name']}")
+
+
+@add_template
+class EditUser(WebTemplate):
+    """Change some of the details of a user."""
+
+    site, name, intent = "admin", "edit-user", "edit"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        users = select_users(database, f"{FREE} AND u.state = 'Active'")
+        if not users:
+            return None
+        user = pick(rng, users)
+        teams = [row for row in database.execute("SELECT id, name FROM teams ORDER BY id") if row[0] != user["team"]]
+        roles = [role for role in range(2, len(ROLES) + 1) if role != user["role"]]
+        new = {
+            "mail": mail_of(user["name"], "partner.example"),
+            "team": tuple(pick(rng, teams)),
+            "role": (role := pick(rng, roles), ROLES[role - 1]),
+            "licence": pick(rng, [licence for licence in LICENCES if licence != user["licence"]]),
+        }
+        names = [list(new)[place] for place in rng.permutation(len(new))[: params["items"]].tolist()]
+        changes = tuple((name, new[name]) for name in new if name in names)
+        return {
+            "users": ((user["id"], user["name"], user["mail"]),),
+            "by_mail": params["constraints"] > 1,
+            "new": changes,
+        }
+
+    def ask(self, slots: Slots) -> str:
+        parts = [f"the {name} to {value if isinstance(value, str) else value[1]}" for name, value in slots["new"]]
+        return f"Of the user {name_users(slots)[0]}, change {name_all(parts)}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        user = slots["users"][0][0]
+        change = {name: value if isinstance(value, str) else value[0] for name, value in slots["new"]}
+        return Goal(**change_rows(self.site, database, "users", {user: change}), pages=(f"/user/{user}",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_user(walk, *slots["users"][0][1:])
+        for name, value in slots["new"]:
+            if name == "mail":
+                walk.fill("Mail", value)
+            else:
+                walk.select(name.capitalize(), value if isinstance(value, str) else value[1])
+        walk.click("button", "Save user")
+
+
+@add_template
+class ChangeSettings(WebTemplate):
+    """Give settings other values."""
+
+    site, name, intent = "admin", "change-settings", "edit"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        before = dict(database.execute("SELECT name, value FROM settings").fetchall())
+        names = [list(SETTINGS)[place] for place in rng.permutation(len(SETTINGS))[: params["items"]].tolist()]
+        values = {name: draw_setting(name, int(rng.integers(1 << 30))) for name in names}
+        if any(values[name] == before[name] for name in names):
+            return None
+        return {"settings": tuple(values.items())}
+
+    def ask(self, slots: Slots) -> str:
+        return f"Change the settings: {name_all([f'{name} to {value}' for name, value in slots['settings']])}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        before = dict(database.execute("SELECT name, value FROM settings").fetchall())
+        removed = tuple((name, before[name]) for name, _ in slots["settings"])
+        return Goal(removed={"settings": removed}, added={"settings": slots["settings"]}, pages=("/settings",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        walk.click("link", "Settings")
+        for name, value in slots["settings"]:
+            if walk.find("combobox", name) is None:
+                walk.fill(name, value)
+            else:
+                walk.select(name, value)
+        walk.click("button", "Save settings")
+
+
+@add_template
+class CreateTeam(WebTemplate):
+    """Create a team and move users to it, of whom the first may become its lead."""
+
+    site, name, intent = "admin", "create-team", "edit"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        users = draw_users(rng, database, params, "u.state = 'Active'")
+        if users is None:
+            return None
+        about = {"name": pick(rng, _TEAM_NAMES), "cost_centre": str(int(rng.integers(1000, 10_000)))}
+        return {**users, **about, "leads": params["constraints"] > 2}
+
+    def ask(self, slots: Slots) -> str:
+        users = name_users(slots)
+        lead = f"Make {users[0]} its lead" if slots["leads"] else "It has no lead"
+        about = f'a team with the name "{slots["name"]}" and the cost centre {slots["cost_centre"]}'
+        return f"Create {about}, and move to it {name_all(users)}. {lead}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        (team,) = database.execute("SELECT max(id) + 1 FROM teams").fetchone()
+        changes = change_rows(self.site, database, "users", {user: {"team": team} for user, _, _ in slots["users"]})
+        lead = slots["users"][0][0] if slots["leads"] else 0
+        row = (team, slots["name"], lead, slots["cost_centre"])
+        return Goal(removed=changes["removed"], added={**changes["added"], "teams": (row,)}, pages=("/teams/new",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        walk.click("link", "Teams")
+        walk.click("link", "New team")
+        walk.fill("Name", slots["name"])
+        walk.fill("Cost centre", slots["cost_centre"])
+        walk.click("button", "Save team")
+        for _, name, mail in slots["users"]:
+            search_user(walk, mail)
+            apply_to_users(walk, [name], f"Move to {slots['name']}")
+        if slots["leads"]:
+            walk.click("link", "Teams")
+            walk.click("link", slots["name"])
+            walk.select("Lead", slots["users"][0][1])
+            walk.click("button", "Save team")
+
+
+@add_template
+class ReplaceLead(WebTemplate):
+    """Give a team another lead, and move the one before to another team, which a lead cannot leave for."""
+
+    site, name, intent = "admin", "replace-lead", "edit"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        leads = select_users(database, "u.id = (SELECT lead FROM teams WHERE id = u.team)")
+        lead = pick(rng, leads)
+        others = select_users(database, "u.team = ? AND u.state = 'Active' AND u.id <> ?", lead["team"], lead["id"])
+        teams = database.execute("SELECT id, name FROM teams WHERE id <> ? ORDER BY id", (lead["team"],)).fetchall()
+        if not others:
+            return None
+        users = tuple((row["id"], row["name"], row["mail"]) for row in (lead, pick(rng, others)))
+        about = {"team": (lead["team"], lead["team_name"]), "next": tuple(pick(rng, teams))}
+        return {"users": users, "by_mail": params["constraints"] > 1, **about}
+
+    def ask(self, slots: Slots) -> str:
+        before, after = name_users(slots)
+        team, other = slots["team"][1], slots["next"][1]
+        return f"Make {after} the lead of the team {team}, and move {before}, who leads it now, to the team {other}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        (before, *_), (after, *_) = slots["users"]
+        users = change_rows(self.site, database, "users", {before: {"team": slots["next"][0]}})
+        teams = change_rows(self.site, database, "teams", {slots["team"][0]: {"lead": after}})
+        pages = (f"/team/{slots['team'][0]}",)
+        return Goal(removed=users["removed"] | teams["removed"], added=users["added"] | teams["added"], pages=pages)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        (_, before, mail), (_, after, _) = slots["users"]
+        walk.click("link", "Teams")
+        walk.click("link", slots["team"][1])
+        walk.select("Lead", after)
+        walk.click("button", "Save team")
+        search_user(walk, mail)
+        apply_to_users(walk, [before], f"Move to {slots['next'][1]}")
+
+
+@add_template
+class HandOver(WebTemplate):
+    """Make somebody else the only owner: first the new one, as the last owner cannot be demoted."""
+
+    site, name, intent = "admin", "hand-over", "edit"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        owners = select_users(database, f"u.role = {OWNER}")
+        where = f"u.role <> {OWNER} AND u.state = 'Active' AND u.id <> {ADMINISTRATOR}"
+        others = select_users(database, where)
+        role = int(rng.integers(2, len(ROLES) + 1))
+        if len(owners) > 1:
+            return None
+        users = tuple((row["id"], row["name"], row["mail"]) for row in (owners[0], pick(rng, others)))
+        return {"users": users, "by_mail": params["constraints"] > 1, "role": role}
+
+    def ask(self, slots: Slots) -> str:
+        before, after = name_users(slots)
+        return f"Give {after} the role Owner, and {before}, who is the owner now, the role {ROLES[slots['role'] - 1]}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        (before, *_), (after, *_) = slots["users"]
+        changes = {after: {"role": OWNER}, before: {"role": slots["role"]}}
+        return Goal(**change_rows(self.site, database, "users", changes), pages=("/users",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        (_, before, mail_before), (_, after, mail_after) = slots["users"]
+        search_user(walk, mail_after)
+        apply_to_users(walk, [after], "Give role Owner")
+        search_user(walk, mail_before)
+        apply_to_users(walk, [before], f"Give role {ROLES[slots['role'] - 1]}")
