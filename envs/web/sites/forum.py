@@ -6,7 +6,6 @@ One user is signed in, who may edit own posts and, as a moderator, lock and pin 
 from __future__ import annotations
 
 import sqlite3
-from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,7 +14,7 @@ from werkzeug.exceptions import Forbidden
 from werkzeug.wrappers import Request, Response
 
 from .forum_content import NOW, REASONS_TO_REPORT, VISITOR, fill_forum
-from .site import SITES, WebSite, need_number, read_form, read_number, route
+from .site import SITES, WebSite, is_date, need_number, paginate, read_form, read_number, route
 
 THREADS_ON_PAGE, POSTS_ON_PAGE = 8, 5
 THREAD_SORTS = {
@@ -104,7 +103,7 @@ class Forum(WebSite):
         (number,) = self.one("SELECT count(*) FROM threads WHERE board = ?", board)
         sort = request.args.get("sort", "")
         order = THREAD_SORTS.get(sort, THREAD_SORTS["active"])[1]
-        shown, limits = _paginate(request, number, THREADS_ON_PAGE)
+        shown, limits = paginate(request, number, THREADS_ON_PAGE)
         threads = self.query(f"{_THREADS} WHERE t.board = ? ORDER BY t.pinned DESC, {order} {limits}", board)
         return self.page(
             request, "board.html", board=found, threads=threads, number=number, sorts=THREAD_SORTS, sort=sort, **shown
@@ -133,14 +132,14 @@ class Forum(WebSite):
             conditions.append("lower(u.name) = lower(?)")
             values.append(wanted["author"])
         for name, comparison in (("since", ">="), ("until", "<=")):
-            if wanted[name] and _is_date(wanted[name]):
+            if wanted[name] and is_date(wanted[name]):
                 conditions.append(f"{table}.day {comparison} ?")
                 values.append(wanted[name])
             elif wanted[name]:
                 errors[name] = "Write a date as YYYY-MM-DD."
         where = " AND ".join(conditions)
         (number,) = self.one(f"SELECT count(*) FROM ({sql} WHERE {where})", *values)
-        shown, limits = _paginate(request, number, THREADS_ON_PAGE)
+        shown, limits = paginate(request, number, THREADS_ON_PAGE)
         order = sorts.get(wanted["sort"], next(iter(sorts.values())))[1]
         found = self.query(f"{sql} WHERE {where} ORDER BY {order} {limits}", *values)
         same = urlencode([(name, value) for name, value in request.args.items() if name != "page" and value])
@@ -155,7 +154,7 @@ class Forum(WebSite):
     def _show_thread(self, request: Request, thread: int, status: int = 200, **context: Any) -> Response:
         found = self.one(f"{_THREADS} WHERE t.id = ?", thread)
         (number,) = self.one("SELECT count(*) FROM posts WHERE thread = ?", thread)
-        shown, limits = _paginate(request, number, POSTS_ON_PAGE)
+        shown, limits = paginate(request, number, POSTS_ON_PAGE)
         sort = request.args.get("sort", "")
         order = POST_SORTS.get(sort, POST_SORTS["old"])[1]
         posts = self.query(f"{_POSTS} WHERE p.thread = ? ORDER BY {order} {limits}", thread)
@@ -171,7 +170,7 @@ class Forum(WebSite):
         number, votes = self.one(
             "SELECT count(*), coalesce(sum(votes), 0) FROM posts WHERE author = ? AND NOT removed", user
         )
-        shown, limits = _paginate(request, number, POSTS_ON_PAGE)
+        shown, limits = paginate(request, number, POSTS_ON_PAGE)
         posts = self.query(
             f"{_POSTS} WHERE p.author = ? AND NOT p.removed ORDER BY {POST_SORTS['new'][1]} {limits}", user
         )
@@ -305,24 +304,10 @@ class Forum(WebSite):
         return self.redirect(_page_of(found["thread"], found["number"]), f"Post {found['number']} is removed.")
 
 
-def _paginate(request: Request, number: int, per_page: int) -> tuple[dict[str, int], str]:
-    """Which page of how many is shown, and the limits of its query."""
-    pages = max(1, -(-number // per_page))
-    page = min(read_number(request.args.get("page"), 1, 10_000, 1), pages)
-    return {"page": page, "pages": pages}, f"LIMIT {per_page} OFFSET {(page - 1) * per_page}"
-
-
 def _page_of(thread: int, number: int) -> str:
     """The address of the page of a thread on which a post stands, in the order of posts."""
     page = -(-number // POSTS_ON_PAGE)
     return f"/thread/{thread}?page={page}" if page > 1 else f"/thread/{thread}"
-
-
-def _is_date(text: str) -> bool:
-    try:
-        return len(text) == 10 and date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
 
 
 SITES.add(Forum.name, Forum)

@@ -12,6 +12,7 @@ import functools
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -248,6 +249,21 @@ def read_number(text: str | None, low: int, high: int, default: int) -> int:
     """A whole number that a visitor typed; the default where it is none, or out of range."""
     text = (text or "").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high else default
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date as YYYY-MM-DD."""
+    try:
+        return len(text) == 10 and date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def paginate(request: Request, number: int, per_page: int) -> tuple[dict[str, int], str]:
+    """Which page of how many is shown of ``number`` rows, and the limits of its query."""
+    pages = max(1, -(-number // per_page))
+    page = min(read_number(request.args.get("page"), 1, 10_000, 1), pages)
+    return {"page": page, "pages": pages}, f"LIMIT {per_page} OFFSET {(page - 1) * per_page}"
 
 
 def need_number(text: str | None) -> int:

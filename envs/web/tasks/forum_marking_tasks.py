@@ -10,7 +10,6 @@ import numpy as np
 
 from ..sites.forum_content import VISITOR
 from .forum_reading_tasks import (
-    best_of,
     describe_matches,
     draw_conditions,
     filter_list,
@@ -20,7 +19,7 @@ from .forum_reading_tasks import (
     select_threads,
     sort_list,
 )
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick, pick_several
 from .walk import Walk
 
 _NOTES = ("show to Kim", "for next week", "compare prices", "try this", "lire plus tard")
@@ -152,7 +151,7 @@ class AddBookmarks(BookmarkTemplate):
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
         rows = select_threads(database, "t.id NOT IN (SELECT thread FROM bookmarks)")
-        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
+        chosen = pick_several(rng, rows, params["items"])
         note = pick(rng, _NOTES) if params["constraints"] > 1 else ""
         return {"threads": tuple((row["id"], row["title"]) for row in chosen), "note": note}
 
@@ -196,7 +195,7 @@ class RemoveBookmarks(WebTemplate):
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
         rows = select_threads(database, "t.id IN (SELECT thread FROM bookmarks)")
-        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
+        chosen = pick_several(rng, rows, params["items"])
         return {"threads": tuple((row["id"], row["title"]) for row in chosen)}
 
     def ask(self, slots: Slots) -> str:

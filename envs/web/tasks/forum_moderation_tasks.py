@@ -19,7 +19,7 @@ from .forum_reading_tasks import (
     select_posts,
     select_threads,
 )
-from .template import Goal, Slots, WebTemplate, add_template, pick
+from .template import Goal, Slots, WebTemplate, add_template, change_rows, pick
 from .walk import Walk
 
 
@@ -30,17 +30,6 @@ class ModerationTemplate(WebTemplate):
 
     def prepare(self, database: sqlite3.Connection, slots: Slots) -> None:
         database.execute("UPDATE users SET role = 'moderator' WHERE id = ?", (VISITOR,))
-
-
-def change_threads(database: sqlite3.Connection, changes: Mapping[int, Mapping[str, int]]) -> dict[str, Any]:
-    """The rows that go and come when columns of threads, by their ids, take other values."""
-    removed, added = [], []
-    for thread, change in changes.items():
-        sql = "SELECT id, board, title, author, locked, pinned FROM threads WHERE id = ?"
-        row = dict(database.execute(sql, (thread,)).fetchone())
-        removed.append(tuple(row.values()))
-        added.append(tuple({**row, **change}.values()))
-    return {"removed": {"threads": tuple(removed)}, "added": {"threads": tuple(added)}}
 
 
 @add_template
@@ -63,7 +52,7 @@ class LockThreads(ModerationTemplate):
         return f"Lock all {what}. Leave those locked that are locked already."
 
     def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        changes = change_threads(database, {thread: {"locked": 1} for thread, _ in slots["threads"]})
+        changes = change_rows("forum", "threads", database, {thread: {"locked": 1} for thread, _ in slots["threads"]})
         pages = ("/search", *(f"/thread/{thread}" for thread, _ in slots["threads"]))
         return Goal(**changes, pages=pages)
 
@@ -92,7 +81,7 @@ class PinThread(ModerationTemplate):
 
     def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
         unpinned = {thread: {"pinned": 0} for thread, _ in slots["before"]}
-        changes = change_threads(database, {slots["thread"]: {"pinned": 1}, **unpinned})
+        changes = change_rows("forum", "threads", database, {slots["thread"]: {"pinned": 1}, **unpinned})
         return Goal(**changes, pages=(f"/thread/{slots['thread']}",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..sites.forum_content import BOARDS, KINDS, REASONS_TO_REPORT, VISITOR
-from .forum_reading_tasks import best_of, open_thread, select_posts, select_threads
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .forum_reading_tasks import open_thread, select_posts, select_threads
+from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick, pick_several
 from .walk import Walk
 
 _TEXTS = (
@@ -32,8 +32,8 @@ class WriteReply(WebTemplate):
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
         rows = select_threads(database, "NOT t.locked")
-        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
-        texts = [_TEXTS[place] for place in rng.permutation(len(_TEXTS))[: params["items"]].tolist()]
+        chosen = pick_several(rng, rows, params["items"])
+        texts = pick_several(rng, _TEXTS, params["items"])
         return {"threads": tuple((row["id"], row["title"]) for row in chosen), "texts": tuple(texts)}
 
     def ask(self, slots: Slots) -> str:
@@ -64,7 +64,7 @@ class EditPost(WebTemplate):
         rows = select_posts(database, sql, VISITOR)
         if len(rows) < params["items"]:
             return None
-        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
+        chosen = pick_several(rng, rows, params["items"])
         posts = tuple((row["id"], row["thread"], row["title"], row["number"]) for row in chosen)
         return {"posts": posts, "text": pick(rng, _TEXTS), "adds": params["constraints"] > 1}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick, pick_several
 from .walk import Walk
 
 _THREADS = """
@@ -113,12 +113,6 @@ def sort_list(walk: Walk, order: str) -> None:
     walk.click("button", "Sort")
 
 
-def best_of(rows: list[sqlite3.Row], measure: str) -> sqlite3.Row | None:
-    """The row with the largest value of a column; None without one that is larger than all others."""
-    ranked = sorted(rows, key=lambda row: -row[measure])
-    return ranked[0] if ranked and (len(ranked) == 1 or ranked[0][measure] > ranked[1][measure]) else None
-
-
 @add_template
 class ReportTopReply(WebTemplate):
     """Report who wrote the reply with the most votes in a thread, under conditions."""
@@ -211,7 +205,7 @@ class CompareThreads(WebTemplate):
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
         rows = select_threads(database)
-        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"] + 1].tolist()]
+        chosen = pick_several(rng, rows, params["items"] + 1)
         if best_of(chosen, "replies") is None:
             return None
         return {"threads": tuple((row["id"], row["title"]) for row in chosen)}
@@ -268,7 +262,7 @@ class CompareUsers(WebTemplate):
         row = pick(rng, select_posts(database))
         conditions = draw_conditions(rng, row, "author", ("board", "since", "until"), params["constraints"])
         names = [name for (name,) in database.execute("SELECT name FROM users ORDER BY id")]
-        users = [names[place] for place in rng.permutation(len(names))[: params["items"] + 1].tolist()]
+        users = pick_several(rng, names, params["items"] + 1)
         del conditions["author"]
         counts = [len(matching_posts(database, {"author": user, **conditions})) for user in users]
         if counts.count(max(counts)) > 1:

@@ -201,6 +201,30 @@ def pick(rng: np.random.Generator, values: Any) -> Any:
     return values[int(rng.integers(len(values)))]
 
 
+def pick_several(rng: np.random.Generator, values: Any, number: int) -> list[Any]:
+    """Draw different ones of several values, in any order; all where there are not as many."""
+    return [values[place] for place in rng.permutation(len(values))[:number].tolist()]
+
+
+def best_of(rows: list[sqlite3.Row], measure: str) -> sqlite3.Row | None:
+    """The row with the largest value of a column; None without one that is larger than all others."""
+    ranked = sorted(rows, key=lambda row: -row[measure])
+    return ranked[0] if ranked and (len(ranked) == 1 or ranked[0][measure] > ranked[1][measure]) else None
+
+
+def change_rows(
+    site: str, name: str, database: sqlite3.Connection, changes: Mapping[int, Mapping[str, Any]]
+) -> dict[str, Rows]:
+    """The rows of a name in `WebSite.judged` that go and come when columns of rows, by their ids, take other values."""
+    removed, added = [], []
+    for number, change in changes.items():
+        row = dict(database.execute(f"{SITES[site].judged[name]} WHERE id = ?", (number,)).fetchone())
+        if {**row, **change} != row:
+            removed.append(tuple(row.values()))
+            added.append(tuple({**row, **change}.values()))
+    return {"removed": {name: tuple(removed)}, "added": {name: tuple(added)}}
+
+
 def name_all(parts: list[str]) -> str:
     """Join parts of a sentence."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
