@@ -214,7 +214,7 @@ def best_of(rows: list[sqlite3.Row], measure: str) -> sqlite3.Row | None:
 
 def change_rows(
     site: str, name: str, database: sqlite3.Connection, changes: Mapping[int, Mapping[str, Any]]
-) -> dict[str, Rows]:
+) -> dict[str, Any]:
     """The rows of a name in `WebSite.judged` that go and come when columns of rows, by their ids, take other values."""
     removed, added = [], []
     for number, change in changes.items():

@@ -45,15 +45,20 @@ def edit_chosen(walk: Walk, conditions: Mapping[str, str], numbers: Iterable[int
 def draw_matches(
     rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any], always: Mapping[str, str]
 ) -> tuple[dict[str, str], list[sqlite3.Row]] | None:
-    """Draw conditions, besides ``always``, that a handful of tickets meet; and these tickets. None without any."""
-    rows = matching_tickets(database, always)
+    """Draw conditions, besides ``always``, that tickets meet; and these tickets: as many as the axis "items" says, up
+    to twice as many and two, or as near to it as several draws come. None where no ticket meets ``always``."""
+    rows, best = matching_tickets(database, always), None
+    least, most = params["items"], 2 + 2 * params["items"]
     without = (*always, "state", *(("since",) if "until" in always else ()))
-    for row in (pick(rng, rows) for _ in range(12 if rows else 0)):
+    for row in pick_several(rng, rows, 8):
         conditions = {**always, **draw_conditions(rng, row, params["constraints"], without)}
         found = matching_tickets(database, conditions)
-        if params["items"] <= len(found) <= 2 + 2 * params["items"]:
-            return conditions, found
-    return None
+        miss = max(least - len(found), len(found) - most, 0)
+        if best is None or miss < best[0]:
+            best = miss, conditions, found
+        if miss == 0:
+            break
+    return None if best is None else best[1:]
 
 
 def see_number(walk: Walk, title: str, number: int) -> None:

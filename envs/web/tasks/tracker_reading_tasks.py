@@ -235,14 +235,15 @@ class CompareAssignees(WebTemplate):
     site, name, intent = "tracker", "compare-assignees", "compare"
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        row, people = pick(rng, select_tickets(database)), pick_several(rng, PEOPLE, params["items"] + 1)
-        conditions = draw_conditions(rng, row, params["constraints"], ("assignee",))
-        found = [ticket["assignee"] for ticket in matching_tickets(database, conditions)]
-        counts = [found.count(person) for person in people]
-        if counts.count(max(counts)) > 1:
-            return None
-        best = people[int(np.argmax(counts))]
-        return {"conditions": tuple(conditions.items()), "people": tuple(people), "best": best}
+        for row in pick_several(rng, select_tickets(database), 6):
+            people = pick_several(rng, PEOPLE, params["items"] + 1)
+            conditions = draw_conditions(rng, row, params["constraints"], ("assignee",))
+            found = [ticket["assignee"] for ticket in matching_tickets(database, conditions)]
+            counts = [found.count(person) for person in people]
+            if counts.count(max(counts)) == 1:
+                best = people[int(np.argmax(counts))]
+                return {"conditions": tuple(conditions.items()), "people": tuple(people), "best": best}
+        return None
 
     def ask(self, slots: Slots) -> str:
         what = describe_conditions(dict(slots["conditions"]))
@@ -290,16 +291,14 @@ class FindTicket(WebTemplate):
     site, name, intent = "tracker", "find-ticket", "compare"
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        row, measure = pick(rng, select_tickets(database)), pick(rng, tuple(_MEASURES))
-        conditions = draw_conditions(rng, row, params["constraints"], ("since", "until"))
-        found = matching_tickets(database, conditions)
-        if measure == "estimate":
-            ranked = sorted(found, key=lambda ticket: -ticket["estimate"])
-        else:
-            ranked = sorted((ticket for ticket in found if ticket["due"]), key=lambda ticket: ticket["due"])
-        if len(ranked) < 2 or ranked[0][measure] == ranked[1][measure]:
-            return None
-        return {"conditions": tuple(conditions.items()), "measure": measure, "title": ranked[0]["title"]}
+        measure = pick(rng, tuple(_MEASURES))
+        for row in pick_several(rng, select_tickets(database), 6):
+            conditions = draw_conditions(rng, row, params["constraints"], ("since", "until"))
+            found = [ticket for ticket in matching_tickets(database, conditions) if ticket["due"] or measure != "due"]
+            ranked = sorted(found, key=lambda ticket: ticket["due"] if measure == "due" else -ticket["estimate"])
+            if len(ranked) > 1 and ranked[0][measure] != ranked[1][measure]:
+                return {"conditions": tuple(conditions.items()), "measure": measure, "title": ranked[0]["title"]}
+        return None
 
     def ask(self, slots: Slots) -> str:
         what = describe_conditions(dict(slots["conditions"]))
