@@ -50,6 +50,7 @@ SPEECH: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "Shop": ("", ()),
     "SlidingTiles": ("slide", ("tile",)),
     "Sokoban": ("move", ()),
+    "Tracker": ("", ()),
     "TwentyQuestions": ("say", ("word",)),
     "Wordle": ("try", ("word", "guess")),
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..sites.shop_goods import BODIES, CITIES, POSTCODES, REASONS, STREETS
 from .shop_goods_tasks import find_product
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .template import Goal, Slots, WebTemplate, add_template, name_all, pick, pick_several
 from .walk import Walk
 
 _LINES = """
@@ -130,7 +130,7 @@ class WriteReview(WebTemplate):
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
         rows = database.execute("SELECT id, name FROM products ORDER BY id").fetchall()
-        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
+        chosen = pick_several(rng, rows, params["items"])
         reviews = [(int(rng.integers(1, 6)), pick(rng, _TITLES), pick(rng, BODIES[:4])) for _ in chosen]
         return {"products": tuple((row["id"], row["name"]) for row in chosen), "reviews": tuple(reviews)}
 
@@ -168,7 +168,7 @@ class WishTemplate(WebTemplate):
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
         rows = database.execute(self.sql).fetchall()
-        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
+        chosen = pick_several(rng, rows, params["items"])
         return {"products": tuple((row["id"], row["name"]) for row in chosen)} if chosen else None
 
     def ask(self, slots: Slots) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..sites.shop_goods import BRANDS, CATEGORIES, COLOURS
-from .template import Goal, Slots, WebTemplate, add_template, pick
+from .template import Goal, Slots, WebTemplate, add_template, pick, pick_several
 from .walk import Walk
 
 HOME = "Corner Goods"
@@ -195,7 +195,7 @@ class CompareProducts(WebTemplate):
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
         rows = database.execute("SELECT id, name, price FROM products ORDER BY id").fetchall()
-        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"] + 1].tolist()]
+        chosen = pick_several(rng, rows, params["items"] + 1)
         if len({row["price"] for row in chosen}) < len(chosen):
             return None
         return {"products": tuple((row["id"], row["name"]) for row in chosen)}

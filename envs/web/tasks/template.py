@@ -217,6 +217,11 @@ def pick(rng: np.random.Generator, values: Any) -> Any:
     return values[int(rng.integers(len(values)))]
 
 
+def pick_several(rng: np.random.Generator, values: Any, number: int) -> list[Any]:
+    """Draw different ones of several values, in any order; all where there are not as many."""
+    return [values[place] for place in rng.permutation(len(values))[:number].tolist()]
+
+
 def name_all(parts: list[str]) -> str:
     """Join parts of a sentence."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
@@ -235,6 +240,7 @@ def change_rows(
     sql, removed, added = f"{SITES[site].judged[name]} WHERE id = ?", [], []
     for number, change in changes.items():
         row = dict(database.execute(sql, (number,)).fetchone())
-        removed.append(tuple(row.values()))
-        added.append(tuple({**row, **change}.values()))
+        if {**row, **change} != row:
+            removed.append(tuple(row.values()))
+            added.append(tuple({**row, **change}.values()))
     return {"removed": {name: tuple(removed)}, "added": {name: tuple(added)}}

@@ -1,0 +1,213 @@
+"""Templates of the project tracker that edit fields, labels and blockers."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..sites.tracker_content import LABELS, PEOPLE, PRIORITIES
+from .template import Goal, Slots, WebTemplate, add_template, change_rows, name_all, pick, pick_several
+from .tracker_filing_tasks import FIELDS, describe_fields, draw_fields, fill_fields
+from .tracker_reading_tasks import (
+    OPEN,
+    describe_conditions,
+    draw_conditions,
+    filter_list,
+    matching_tickets,
+    open_ticket,
+    select_tickets,
+)
+from .walk import Walk
+
+
+def edit_chosen(walk: Walk, conditions: Mapping[str, str], numbers: Iterable[int], changes: Mapping[str, str]) -> None:
+    """List tickets under conditions, choose those of these numbers and change all at once; anew for each page."""
+    filter_list(walk, conditions)
+    left = {*numbers}
+    while left:
+        boxes = {f"Choose ticket {number}": number for number in left}
+        there = [one.name for one in walk.browser.page.controls if one.name in boxes]
+        if not there:
+            walk.click("link", "Next page")
+            continue
+        for name in there:
+            walk.tick("checkbox", name)
+        walk.click("button", "Edit chosen tickets")
+        for label, option in changes.items():
+            walk.select(label, option)
+        walk.click("button", "Change tickets")
+        left -= {boxes[name] for name in there}
+
+
+def draw_matches(
+    rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any], always: Mapping[str, str]
+) -> tuple[dict[str, str], list[sqlite3.Row]] | None:
+    """Draw conditions, besides ``always``, that tickets meet; and these tickets: as many as the axis "items" says, up
+    to twice as many and two, or as near to it as several draws come. None where no ticket meets ``always``."""
+    rows, best = matching_tickets(database, always), None
+    least, most = params["items"], 2 + 2 * params["items"]
+    without = (*always, "state", *(("since",) if "until" in always else ()))
+    for row in pick_several(rng, rows, 8):
+        conditions = {**always, **draw_conditions(rng, row, params["constraints"], without)}
+        found = matching_tickets(database, conditions)
+        miss = max(least - len(found), len(found) - most, 0)
+        if best is None or miss < best[0]:
+            best = miss, conditions, found
+        if miss == 0:
+            break
+    return None if best is None else best[1:]
+
+
+def see_number(walk: Walk, title: str, number: int) -> None:
+    """Search for a ticket; the list of what is found has its number."""
+    walk.fill("Search tickets", title)
+    walk.press_enter("searchbox", "Search tickets")
+    while walk.find("checkbox", f"Choose ticket {number}") is None:
+        walk.click("link", "Next page")
+
+
+@add_template
+class EditMatching(WebTemplate):
+    """Give all tickets that meet conditions another priority or assignee."""
+
+    site, name, intent = "tracker", "edit-matching", "edit"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        drawn = draw_matches(rng, database, params, {"state": OPEN})
+        if drawn is None:
+            return None
+        field, values = pick(rng, (("priority", PRIORITIES), ("assignee", PEOPLE)))
+        value = pick(rng, [one for one in values if one != drawn[0].get(field)])
+        if all(row[field] == value for row in drawn[1]):
+            return None
+        numbers = tuple(row["id"] for row in drawn[1])
+        return {"conditions": tuple(drawn[0].items()), "numbers": numbers, "field": field, "value": value}
+
+    def ask(self, slots: Slots) -> str:
+        what = describe_conditions(dict(slots["conditions"]))
+        return f"Give all tickets that are {what} {FIELDS[slots['field']][0].format(slots['value'])}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        changes = {number: {slots["field"]: slots["value"]} for number in slots["numbers"]}
+        return Goal(**change_rows(self.site, database, "tickets", changes), pages=("/tickets/edit",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        changes = {FIELDS[slots["field"]][1]: slots["value"]}
+        edit_chosen(walk, dict(slots["conditions"]), [row[0] for row in goal.removed["tickets"]], changes)
+
+
+@add_template
+class RelabelTickets(WebTemplate):
+    """Replace a label by another one at all tickets that have it and meet conditions."""
+
+    site, name, intent = "tracker", "relabel-tickets", "edit"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        label, other = pick_several(rng, LABELS, 2)
+        drawn = draw_matches(rng, database, params, {"label": label})
+        if drawn is None:
+            return None
+        numbers = tuple(row["id"] for row in drawn[1])
+        return {"conditions": tuple(drawn[0].items()), "numbers": numbers, "label": label, "other": other}
+
+    def ask(self, slots: Slots) -> str:
+        what = describe_conditions(dict(slots["conditions"]))
+        return (
+            f'At all tickets that are {what}, replace the label "{slots["label"]}" by "{slots["other"]}". '
+            "Leave their other labels."
+        )
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        changes = {}
+        for row in select_tickets(database):
+            if row["id"] in slots["numbers"]:
+                labels = {*row["labels"].split(", "), slots["other"]} - {slots["label"]}
+                changes[row["id"]] = {"labels": ", ".join(label for label in LABELS if label in labels)}
+        return Goal(**change_rows(self.site, database, "tickets", changes), pages=("/tickets/edit",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        changes = {"Add label": slots["other"], "Remove label": slots["label"]}
+        edit_chosen(walk, dict(slots["conditions"]), slots["numbers"], changes)
+
+
+@add_template
+class EditFields(WebTemplate):
+    """Change fields of tickets, of each its own."""
+
+    site, name, intent = "tracker", "edit-fields", "edit"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        edits = []
+        for row in pick_several(rng, select_tickets(database), params["items"]):
+            values = {name: value for name, value in draw_fields(rng).items() if row[name] != value}
+            del values["body"]
+            names = pick_several(rng, tuple(values), params["constraints"])
+            edits.append((row["id"], row["title"], tuple((name, values[name]) for name in values if name in names)))
+        return {"edits": tuple(edits)}
+
+    def ask(self, slots: Slots) -> str:
+        parts = [f'the ticket "{title}" {describe_fields(dict(fields))}' for _, title, fields in slots["edits"]]
+        return f"Give {'; and '.join(parts)}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        changes = {number: dict(fields) for number, _, fields in slots["edits"]}
+        pages = tuple(f"/ticket/{number}/edit" for number in changes)
+        return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for _, title, fields in slots["edits"]:
+            open_ticket(walk, title)
+            walk.click("link", "Edit ticket")
+            fill_fields(walk, dict(fields))
+            walk.click("button", "Save ticket")
+
+
+@add_template
+class ReplaceBlockers(WebTemplate):
+    """Note what blocks a ticket in place of what blocks it now."""
+
+    site, name, intent = "tracker", "replace-blockers", "edit"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        is_blocked = "EXISTS (SELECT 1 FROM blockers b WHERE b.ticket = t.id)"
+        blocks = "EXISTS (SELECT 1 FROM blockers b WHERE b.blocker = t.id)"
+        # What nothing waits for can be blocked by anything, and no circle comes of it.
+        wanted = is_blocked if params["constraints"] > 1 else f"NOT {is_blocked}"
+        rows = select_tickets(database, f"t.state <> 'Closed' AND NOT {blocks} AND {wanted}")
+        if not rows:
+            return None
+        ticket = pick(rng, rows)
+        pairs = database.execute("SELECT blocker FROM blockers WHERE ticket = ? ORDER BY 1", (ticket["id"],)).fetchall()
+        before = tuple(number for (number,) in pairs)
+        others = [
+            row for row in select_tickets(database, "t.state <> 'Closed'") if row["id"] not in (*before, ticket["id"])
+        ]
+        chosen = pick_several(rng, others, params["items"])
+        blockers = tuple((row["id"], row["title"]) for row in chosen)
+        return {"ticket": ticket["id"], "title": ticket["title"], "before": before, "blockers": blockers}
+
+    def ask(self, slots: Slots) -> str:
+        titles = name_all([f'"{title}"' for _, title in slots["blockers"]])
+        instead = ", and by nothing else; take away what blocks it now" if slots["before"] else ""
+        return f'Note at the ticket "{slots["title"]}" that it is blocked by {titles}{instead}.'
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        number = slots["ticket"]
+        return Goal(
+            removed={"blockers": tuple((number, blocker) for blocker in slots["before"])},
+            added={"blockers": tuple((number, blocker) for blocker, _ in slots["blockers"])},
+            pages=(f"/ticket/{number}",),
+        )
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for number, title in slots["blockers"]:
+            see_number(walk, title, number)
+        open_ticket(walk, slots["title"])
+        for number in slots["before"]:
+            walk.click("button", f"Remove blocker {number}")
+        for number, _ in slots["blockers"]:
+            walk.fill("Blocked by ticket", str(number))
+            walk.click("button", "Add blocker")

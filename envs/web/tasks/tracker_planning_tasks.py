@@ -1,0 +1,235 @@
+"""Templates of the project tracker that plan: milestones, due dates, who does what, what is begun."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from ..sites.tracker_content import PEOPLE, TODAY, VISITOR
+from .template import Goal, Slots, WebTemplate, add_template, change_rows, name_all, pick, pick_several
+from .tracker_editing_tasks import draw_matches, edit_chosen
+from .tracker_reading_tasks import (
+    OPEN,
+    describe_conditions,
+    filter_list,
+    matching_tickets,
+    open_ticket,
+    select_tickets,
+)
+from .walk import Walk
+
+_NAMES = ("Version 4.3", "Version 4.11", "Version 4.1.1", "Version 5.1", "Autumn release", "Test of summer")
+
+
+def select_milestones(database: sqlite3.Connection) -> dict[str, str]:
+    """The dates of milestones by name, the earliest first."""
+    return dict(map(tuple, database.execute("SELECT name, due FROM milestones ORDER BY due, name")))
+
+
+class MovingTemplate(WebTemplate):
+    """Base of templates that move tickets to a milestone: slots ``conditions``, ``numbers`` and ``target``."""
+
+    site, intent = "tracker", "plan"
+
+    def draw_move(
+        self,
+        rng: np.random.Generator,
+        database: sqlite3.Connection,
+        params: Mapping[str, Any],
+        always: Mapping[str, str],
+        target: str,
+    ) -> Slots | None:
+        """Draw tickets of which one at least is elsewhere."""
+        drawn = draw_matches(rng, database, params, always)
+        if drawn is None or all(row["milestone"] == target for row in drawn[1]):
+            return None
+        numbers = tuple(row["id"] for row in drawn[1] if row["milestone"] != target)
+        return {"conditions": tuple(drawn[0].items()), "numbers": numbers, "target": target}
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        changes = {number: {"milestone": slots["target"]} for number in slots["numbers"]}
+        pages = ("/milestones", "/tickets/edit")
+        return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        walk.click("link", "Milestones")
+        edit_chosen(walk, dict(slots["conditions"]), slots["numbers"], {"Milestone": slots["target"]})
+
+
+@add_template
+class MoveOverdue(MovingTemplate):
+    """Move all overdue tickets that meet conditions to the next milestone."""
+
+    name = "move-overdue"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        always = {"state": OPEN, "until": (TODAY - timedelta(days=1)).isoformat()}
+        dates = select_milestones(database)
+        target = next(name for name, due in dates.items() if due >= TODAY.isoformat())
+        return self.draw_move(rng, database, params, always, target)
+
+    def ask(self, slots: Slots) -> str:
+        conditions = {name: value for name, value in slots["conditions"] if name not in ("state", "until")}
+        what = describe_conditions(conditions)
+        return (
+            f"Move all overdue tickets (not closed, due before today) that are {what} to the next milestone: the first "
+            "one that is due today or later."
+        )
+
+
+@add_template
+class PostponeTickets(MovingTemplate):
+    """Move all tickets of a milestone that are not closed and meet conditions to the milestone that follows it."""
+
+    name = "postpone-tickets"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        names = list(select_milestones(database))
+        place = int(rng.integers(len(names) - 1))
+        always = {"milestone": names[place], "state": OPEN}
+        return self.draw_move(rng, database, params, always, names[place + 1])
+
+    def ask(self, slots: Slots) -> str:
+        what = describe_conditions(dict(slots["conditions"]))
+        return f"Move all tickets that are {what} to the milestone that is due next after theirs."
+
+
+@add_template
+class MakeMilestone(WebTemplate):
+    """Make a milestone, and move tickets to it."""
+
+    site, name, intent = "tracker", "make-milestone", "plan"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        chosen = pick_several(rng, select_tickets(database, "t.state <> 'Closed'"), params["items"])
+        due = (TODAY + timedelta(days=int(rng.integers(7, 300)))).isoformat()
+        tickets = tuple((row["id"], row["title"]) for row in chosen)
+        return {"target": pick(rng, _NAMES), "due": due, "tickets": tickets} if tickets else None
+
+    def ask(self, slots: Slots) -> str:
+        titles = name_all([f'"{title}"' for _, title in slots["tickets"]])
+        tickets = "the ticket" if len(slots["tickets"]) == 1 else "the tickets"
+        return f'Make the milestone "{slots["target"]}", due {slots["due"]}, and move {tickets} {titles} to it.'
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        changes = {number: {"milestone": slots["target"]} for number, _ in slots["tickets"]}
+        rows = change_rows(self.site, database, "tickets", changes)
+        added = {**rows["added"], "milestones": ((slots["target"], slots["due"]),)}
+        pages = ("/milestones", *(f"/ticket/{number}/edit" for number in changes))
+        return Goal(removed=rows["removed"], added=added, pages=pages)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        walk.click("link", "Milestones")
+        walk.fill("Name", slots["target"])
+        walk.fill("Due date", slots["due"])
+        walk.click("button", "Make milestone")
+        for _, title in slots["tickets"]:
+            open_ticket(walk, title)
+            walk.click("link", "Edit ticket")
+            walk.select("Milestone", slots["target"])
+            walk.click("button", "Save ticket")
+
+
+@add_template
+class SetDueDates(WebTemplate):
+    """Set the due date of tickets to that of their milestones."""
+
+    site, name, intent = "tracker", "set-due-dates", "plan"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        dates = select_milestones(database)
+        rows = [row for row in select_tickets(database, "t.milestone <> ''") if row["due"] != dates[row["milestone"]]]
+        chosen = [
+            (row["id"], row["title"], dates[row["milestone"]]) for row in pick_several(rng, rows, params["items"])
+        ]
+        return {"tickets": tuple(chosen)} if chosen else None
+
+    def ask(self, slots: Slots) -> str:
+        titles = name_all([f'"{title}"' for _, title, _ in slots["tickets"]])
+        tickets = "the ticket" if len(slots["tickets"]) == 1 else "each of the tickets"
+        return f"Set the due date of {tickets} {titles} to the date on which its milestone is due."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        changes = {number: {"due": due} for number, _, due in slots["tickets"]}
+        pages = ("/milestones", *(f"/ticket/{number}/edit" for number in changes))
+        return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        walk.click("link", "Milestones")
+        for _, title, due in slots["tickets"]:
+            open_ticket(walk, title)
+            walk.click("link", "Edit ticket")
+            walk.fill("Due date", due)
+            walk.click("button", "Save ticket")
+
+
+@add_template
+class RelieveAssignee(WebTemplate):
+    """Give tickets of a person to the one of several who has the fewest."""
+
+    site, name, intent = "tracker", "relieve-assignee", "plan"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        person, *others = pick_several(rng, PEOPLE, params["items"] + 2)
+        drawn = draw_matches(rng, database, params, {"assignee": person, "state": OPEN})
+        counts = {one: len(matching_tickets(database, {"assignee": one, "state": OPEN})) for one in others}
+        if drawn is None or list(counts.values()).count(min(counts.values())) > 1:
+            return None
+        numbers = tuple(row["id"] for row in drawn[1])
+        target = min(counts, key=counts.__getitem__)
+        return {"conditions": tuple(drawn[0].items()), "numbers": numbers, "others": tuple(others), "target": target}
+
+    def ask(self, slots: Slots) -> str:
+        what, others = describe_conditions(dict(slots["conditions"])), name_all(list(slots["others"]))
+        return (
+            f"Assign all tickets that are {what} to whoever of {others} now has the fewest tickets that are not closed."
+        )
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        changes = {number: {"assignee": slots["target"]} for number in slots["numbers"]}
+        pages = ("/tickets", "/tickets/edit")
+        return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for person in slots["others"]:
+            filter_list(walk, {"state": OPEN, "assignee": person})
+        edit_chosen(walk, dict(slots["conditions"]), slots["numbers"], {"Assignee": slots["target"]})
+
+
+@add_template
+class StartTickets(WebTemplate):
+    """Begin with all tickets to do that meet conditions; some need an assignee first."""
+
+    site, name, intent = "tracker", "start-tickets", "plan"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        drawn = draw_matches(rng, database, params, {"state": "To do"})
+        if drawn is None:
+            return None
+        tickets = tuple((row["id"], row["assignee"]) for row in drawn[1])
+        return {"conditions": tuple(drawn[0].items()), "tickets": tickets}
+
+    def ask(self, slots: Slots) -> str:
+        what = describe_conditions(dict(slots["conditions"]))
+        return (
+            f"Bring all tickets that are {what} to the state In progress. Assign those of them that are assigned to "
+            f"nobody to me, {VISITOR}."
+        )
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        changes = {
+            number: {"state": "In progress", "assignee": assignee or VISITOR} for number, assignee in slots["tickets"]
+        }
+        return Goal(**change_rows(self.site, database, "tickets", changes), pages=("/tickets/edit",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for numbers, changes in (
+            ([number for number, assignee in slots["tickets"] if not assignee], {"Assignee": VISITOR}),
+            ([number for number, assignee in slots["tickets"] if assignee], {}),
+        ):
+            if numbers:
+                edit_chosen(walk, dict(slots["conditions"]), numbers, {"State": "In progress", **changes})
