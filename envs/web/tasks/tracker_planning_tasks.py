@@ -30,7 +30,7 @@ def select_milestones(database: sqlite3.Connection) -> dict[str, str]:
     return dict(map(tuple, database.execute("SELECT name, due FROM milestones ORDER BY due, name")))
 
 
-class MovingTemplate(WebTemplate):
+class RescheduleTemplate(WebTemplate):
     """Base of templates that move tickets to a milestone: slots ``conditions``, ``numbers`` and ``target``."""
 
     site, intent = "tracker", "plan"
@@ -61,7 +61,7 @@ class MovingTemplate(WebTemplate):
 
 
 @add_template
-class MoveOverdue(MovingTemplate):
+class MoveOverdue(RescheduleTemplate):
     """Move all overdue tickets that meet conditions to the next milestone."""
 
     name = "move-overdue"
@@ -82,7 +82,7 @@ class MoveOverdue(MovingTemplate):
 
 
 @add_template
-class PostponeTickets(MovingTemplate):
+class PostponeTickets(RescheduleTemplate):
     """Move all tickets of a milestone that are not closed and meet conditions to the milestone that follows it."""
 
     name = "postpone-tickets"
