@@ -87,7 +87,7 @@ class EpisodeHistory:
 
     def show(self, past: Past) -> str:
         """The whole context in one text."""
-        parts = [past.pages[0][: self.opening]] if past.begun else []
+        parts = [past.pages[0][: self.opening]] if past.begun and self.opening else []
         kept = self.keeps(past) if past.begun else ""
         parts += [f"[Earlier turns]\n{kept}"] if kept else []
         for number in range(past.begun, len(past.pages)):

@@ -13,6 +13,7 @@ import tyro
 from ...checks import check_choice, check_count
 from ...errors import InputError, unknown_name
 from ...schedules import KINDS, Constant, Schedule, schedule
+from ..language.tokenizer import FEWEST_TOKENS
 from .recipes import Stages
 
 
@@ -160,6 +161,8 @@ class TrainConfig:
         stages: stages that replace the recipe's.
         kl: replaces the coefficient of the recipe's KL penalties; 0 removes them; None leaves the recipe as it is.
         model: "tiny", a model folder, or a hub id.
+        vocabulary: tokens that the tiny model learns from worked solutions of the tasks before it begins, at least 261,
+            for tasks with long texts; 0: it reads and writes single characters.
         teacher_model: a model to distil from, a folder or a hub id with the same vocabulary; for recipes that need one.
         system: system prompt of a chat model.
         lora: rank of low-rank adapters that are trained instead of the weights; 0 trains the weights, or the adapters
@@ -218,6 +221,7 @@ class TrainConfig:
     stages: Annotated[Stages, tyro.conf.arg(name="")] = field(default_factory=Stages)
     kl: float | None = None
     model: str = "tiny"
+    vocabulary: int = 0
     teacher_model: str | None = None
     system: str | None = None
     lora: int = 0
@@ -290,6 +294,11 @@ class TrainConfig:
                     f"{name!r} is no option to set here: the splits are the learner's to choose, and axes are given as "
                     "name=low:high."
                 )
+        if self.vocabulary and (self.model != "tiny" or self.vocabulary < FEWEST_TOKENS):
+            raise InputError(
+                f"vocabulary is for the model 'tiny' and at least {FEWEST_TOKENS}, or 0, not {self.vocabulary} for "
+                f"{self.model!r}; a model that is loaded brings its own."
+            )
         if not 0 <= self.beta2 < 1:
             raise InputError(f"beta2 must lie in [0, 1), not {self.beta2}.")
         if self.kl is not None and not 0 <= self.kl < float("inf"):

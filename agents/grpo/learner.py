@@ -109,7 +109,7 @@ class Learner:
         config = dataclasses.replace(config, threads=threads, device=resolve_device(config.device))
         RunFolder.check_free(Path(out))
         learner = cls(config)
-        learner._load(load_policy(config))
+        learner._load(load_policy(config, environments=learner.environments))
         learner.folder = RunFolder.create(Path(out), config)
         return learner
 
@@ -139,7 +139,7 @@ class Learner:
         learner.folder = folder
         newest = newest_checkpoint(folder.path)
         if newest is None:
-            learner._load(load_policy(saved))
+            learner._load(load_policy(saved, environments=learner.environments))
         else:
             learner._restore(newest)
         if saved.steps < learner.step:

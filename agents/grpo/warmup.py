@@ -33,6 +33,7 @@ from .rollouts.starts import RolloutTask, TokenLimits
 WARM_UP_STREAM = 1
 """Key of the warm-up's random stream; `collection` has the others."""
 PROBE_EVERY, PROBE_EPISODES = 25, 256
+VOCABULARY_STREAM, VOCABULARY_EPISODES = 8, 200
 RAMP_STEPS = 60
 CERTAIN, RARELY = 0.2, 0.05
 """Nats a token below which a policy is certain, and share of groups below which mixed outcomes are rare."""
@@ -88,6 +89,22 @@ class Syllabus:
             "warmup.explore shows guesses at tasks outside the part that --warmup.axis names, and there are hardly "
             "any; narrow that part, such as --warmup.axis digits=1, or leave --warmup.explore out."
         )
+
+
+def solution_texts(environments: Environments, seed: int) -> Iterator[str]:
+    """The observations and worked solutions of a few hundred tasks, from which a vocabulary is learned."""
+    rng, env = np.random.default_rng([seed, VOCABULARY_STREAM]), environments.take()
+    for _ in range(VOCABULARY_EPISODES):
+        params = environments.param_space.sample(rng)
+        observation, _ = env.reset(seed=int(rng.integers(2**31)), options={"params": params})
+        done = False
+        while not done:
+            action = env.get_wrapper_attr("oracle")()
+            yield observation
+            yield action
+            observation, _, terminated, truncated, _ = env.step(action)
+            done = terminated or truncated
+    environments.give_back(env)
 
 
 def demonstrate(

@@ -77,11 +77,11 @@ class LanguageModel:
         return cls(model, tokenizer, renderer_for(tokenizer, stop_ids, system))
 
     @classmethod
-    def tiny(cls, seed: int) -> LanguageModel:
-        """The embedded default, randomly initialised from ``seed``."""
+    def tiny(cls, seed: int, tokenizer: Any = None) -> LanguageModel:
+        """The embedded default, randomly initialised from ``seed``; on single characters if ``tokenizer`` is None."""
         from .tiny import tiny_model
 
-        return cls.of(*tiny_model(seed))
+        return cls.of(*tiny_model(seed, tokenizer=tokenizer))
 
     @classmethod
     def load(

@@ -1,4 +1,4 @@
-"""The embedded default: a character-level Qwen3 of about a million parameters, built from a seed."""
+"""The embedded default: a Qwen3 of about a million parameters, by default on single characters, built from a seed."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class TinyShape:
     context: int = 2048
 
 
-def tiny_model(seed: int, shape: TinyShape = TinyShape()) -> tuple[Any, Any]:
-    """Make a randomly initialised ``Qwen3ForCausalLM`` in float32 and its character tokenizer.
+def tiny_model(seed: int, shape: TinyShape = TinyShape(), tokenizer: Any = None) -> tuple[Any, Any]:
+    """Make a randomly initialised ``Qwen3ForCausalLM`` in float32 and its tokenizer, the character tokenizer if None.
 
     The weights are a function of ``seed`` alone; torch's global generator is left as it was.
     """
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
-    tokenizer = character_tokenizer()
+    tokenizer = character_tokenizer() if tokenizer is None else tokenizer
     config = Qwen3Config(
         vocab_size=len(tokenizer),
         hidden_size=shape.hidden,

@@ -1,15 +1,20 @@
-"""A character tokenizer made in code: one id for each printable ASCII character, the newline, and five special tokens.
+"""Tokenizers of the tiny model: one made in code, with an id for each printable ASCII character, the newline and five
+special tokens; and one learned from texts.
 
-It is an ordinary fast tokenizer of transformers, so a model saved with it loads like any other.
+They are ordinary fast tokenizers of transformers, so a model saved with one loads like any other.
 """
 
 from __future__ import annotations
 
 import string
+from collections.abc import Iterable
 from typing import Any
+
+from ...errors import InputError
 
 PAD, UNKNOWN, OBSERVATION, ACTION, END = "<pad>", "<unk>", "<obs>", "<act>", "<end>"
 SPECIAL = (PAD, UNKNOWN, OBSERVATION, ACTION, END)
+FEWEST_TOKENS = len(SPECIAL) + 256
 CHARACTERS = tuple(sorted(set(string.printable) - set("\t\r\x0b\x0c")))
 
 
@@ -20,12 +25,52 @@ def character_tokenizer() -> Any:
         transformers.PreTrainedTokenizerFast with 5 special tokens, 95 printable characters and the newline.
     """
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
 
     vocabulary = {token: index for index, token in enumerate((*SPECIAL, *CHARACTERS))}
     core = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
     core.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), behavior="isolated")  # type: ignore[assignment]
     core.decoder = decoders.Fuse()  # type: ignore[assignment]
+    return _wrap(core)
+
+
+def learned_tokenizer(texts: Iterable[str], size: int) -> Any:
+    """Learn byte-pair encoding (Sennrich et al., arXiv 1508.07909) from texts.
+
+    Pieces are words with a space before them, single digits, and runs of anything else; no token goes beyond a piece.
+    Bytes are the smallest tokens, so that every text is kept as it is.
+
+    Args:
+        size: tokens, at least `FEWEST_TOKENS`; fewer come out where the texts have no more pairs.
+
+    Returns:
+        transformers.PreTrainedTokenizerFast with the special tokens of the character tokenizer.
+
+    Raises:
+        InputError: ``size`` leaves no room for the 256 bytes.
+    """
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    if size < FEWEST_TOKENS:
+        raise InputError(f"a learned vocabulary has at least {FEWEST_TOKENS} tokens, not {size}.")
+    core = Tokenizer(models.BPE(unk_token=None))
+    core.pre_tokenizer = pre_tokenizers.Sequence(  # type: ignore[assignment]
+        [
+            pre_tokenizers.Split(Regex(r" ?\p{L}+|\p{N}|[^\p{L}\p{N}]+?(?= ?\p{L}|\p{N}|$)"), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    core.decoder = decoders.ByteLevel()  # type: ignore[assignment]
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=list(SPECIAL), initial_alphabet=alphabet, show_progress=False
+    )
+    core.train_from_iterator(texts, trainer)
+    return _wrap(core)
+
+
+def _wrap(core: Any) -> Any:
+    from transformers import PreTrainedTokenizerFast
+
     return PreTrainedTokenizerFast(
         tokenizer_object=core,
         pad_token=PAD,

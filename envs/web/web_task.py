@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...errors import InputError, MissingExtra, unknown_name
+from ...checks import check_choice, check_count
+from ...errors import InputError, MissingExtra
 from ..game import Game, Transition
 from ..splits import split_of
 
@@ -76,12 +77,15 @@ class WebTaskEnv(Game):
 
     Args:
         backend: "inprocess" (no browser is started) or "chromium".
-        observation: "tree" (the accessibility tree) or "html" (simplified HTML).
+        observation: "tree" (the accessibility tree), "html" (simplified HTML), or "controls" (those lines of the tree
+            on which one can act, and messages: a third of the text, and too little where a page has to be read).
+        lines: how many lines of a page are shown at once, from 6 on; to see others takes ``scroll down``.
+        prompt: "full", or "compact": without the lines on how to act, for models that learn it from solutions.
         **kwargs: as for every environment.
 
     Raises:
         MissingExtra: the extra [web] is not installed.
-        InputError: an unknown backend or observation; pictures without Chromium; Chromium is missing.
+        InputError: an unknown backend, observation or prompt; too few lines; pictures without Chromium, or no Chromium.
     """
 
     site: ClassVar[str]
@@ -93,14 +97,23 @@ class WebTaskEnv(Game):
     longest_text = MOST_CHARACTERS
     is_ascii = False
 
-    def __init__(self, *, backend: str = "inprocess", observation: str = "tree", **kwargs: Any):
+    def __init__(
+        self,
+        *,
+        backend: str = "inprocess",
+        observation: str = "tree",
+        lines: int = 60,
+        prompt: str = "full",
+        **kwargs: Any,
+    ):
         if any(importlib.util.find_spec(name) is None for name in _LIBRARIES):
             raise MissingExtra("A task on a web site", "web")
-        if observation not in ("tree", "html"):
-            raise unknown_name("observation", str(observation), ["tree", "html"])
         from .browsers.browser import BROWSERS
+        from .browsers.observations import OBSERVATIONS
 
-        self.backend, self.observation = backend, observation
+        self.lines = check_count("lines", lines, 6)
+        self.prompt = check_choice("prompt", prompt, ("full", "compact"))
+        self.backend, self.observation = backend, check_choice("observation", observation, OBSERVATIONS)
         self._browser = BROWSERS[backend]
         self._browser.check()
         if not self._browser.has_pictures:
@@ -153,7 +166,7 @@ class WebTaskEnv(Game):
 
         if self._open is None:
             site = SITES[self.site](content)
-            browser = self._browser(site)
+            browser = self._browser(site, self.lines)
             # In place of `close`, where nobody calls it.
             self._letting_go = weakref.finalize(self, browser.let_go)
             self._letting_go.atexit = False
@@ -204,8 +217,8 @@ class WebTaskEnv(Game):
         from .tasks.template import start_of
 
         tab, page = state.tab, parse_page(state.tab.html)
-        lines = show_window(OBSERVATIONS[self.observation](page, dict(tab.edits)), tab.scrolled)
-        about = "" if state.actions else f"{_HELP}\n"
+        lines = show_window(OBSERVATIONS[self.observation](page, dict(tab.edits)), tab.scrolled, self.lines)
+        about = "" if state.actions or self.prompt == "compact" else f"{_HELP}\n"
         head = f"Task: {start_of(state.task).instruction}\n{about}Page {quote(page.title)} at {tab.path}"
         return f"{head}\n{lines}"[:MOST_CHARACTERS]
 
@@ -268,13 +281,13 @@ class WebTaskEnv(Game):
         from .tasks.plan import plan_from, plan_from_start
 
         if state.task != self._detour[0]:
-            self._detour = (state.task, (), plan_from_start(state.task))
-        for _, past, plan in (self._detour, (state.task, (), plan_from_start(state.task))):
+            self._detour = (state.task, (), plan_from_start(state.task, self.lines))
+        for _, past, plan in (self._detour, (state.task, (), plan_from_start(state.task, self.lines))):
             if state.actions[: len(past)] == past:
                 since = state.actions[len(past) :]
                 if since == plan[: len(since)]:
                     return plan[len(since) :]
-        self._detour = (state.task, state.actions, plan_from(state.task, state.database, state.tab))
+        self._detour = (state.task, state.actions, plan_from(state.task, self.lines, state.database, state.tab))
         return self._detour[2]
 
     def oracle(self, state: WebState) -> str:
@@ -302,7 +315,7 @@ class WebTaskEnv(Game):
             case "milestones":
                 return [states[-1].reached, len(start_of(task).milestones)]
             case "solution_steps":
-                return list(plan_from_start(task))
+                return list(plan_from_start(task, self.lines))
         return None
 
     # What is open.

@@ -9,13 +9,19 @@ import torch
 from ....errors import InputError
 from ...language.language_agent import load_model
 from ...language.model import LanguageModel
+from ...language.tokenizer import learned_tokenizer
 from ..config import TrainConfig
+from ..rollouts.environments import Environments
+from ..warmup import solution_texts
 
 
-def load_policy(config: TrainConfig, checkpoint: Path | None = None) -> LanguageModel:
+def load_policy(
+    config: TrainConfig, checkpoint: Path | None = None, environments: Environments | None = None
+) -> LanguageModel:
     """Load the policy, from a checkpoint of this run or as configured.
 
-    The tiny model comes without adapters, as its warm-up must reach all of its weights: see `add_missing_adapters`.
+    A vocabulary is learned from the texts of ``environments``, those of the run. The tiny model comes without adapters,
+    as its warm-up must reach all of its weights: see `add_missing_adapters`.
     """
     if checkpoint is not None:
         language = LanguageModel.load(checkpoint, config.dtype, config.system).to(config.device)
@@ -25,7 +31,10 @@ def load_policy(config: TrainConfig, checkpoint: Path | None = None) -> Language
             language.model.config.name_or_path = ""
         return language
     if config.model == "tiny":
-        language = LanguageModel.tiny(config.seed)
+        tokenizer = None
+        if config.vocabulary and environments is not None:
+            tokenizer = learned_tokenizer(solution_texts(environments, config.seed), config.vocabulary)
+        language = LanguageModel.tiny(config.seed, tokenizer)
         language.model.to(getattr(torch, config.dtype))
     else:
         language = load_model(config.model, config.dtype, config.system)

@@ -18,12 +18,10 @@ from ....registry import Registry
 from .accessibility import Control, Page, Value
 from .commands import Command
 from .forms import Sending, controls_of, default_button, find_option, find_value, form_of, resolve, send_form
-from .observations import value_of
+from .observations import WINDOW, value_of
 
 # Pages that `back` can return to.
 MOST_HISTORY = 50
-# Lines that one scroll moves on.
-SCROLLED = 40
 _FLOAT = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
@@ -60,9 +58,11 @@ class Browser:
 
     Args:
         site: a WSGI application, a `WebSite`.
+        lines: how many lines of a page are shown at once; a scroll moves on by two thirds of them.
     """
 
     site: Any
+    lines: int = WINDOW
     page: Page = field(init=False)
     path: str = field(init=False, default="/")
     edits: dict[int, Value] = field(init=False, default_factory=dict)
@@ -159,7 +159,7 @@ class Browser:
 
     def _scroll(self, direction: str) -> str | None:
         last = max(0, len(self.page.lines) - 1)
-        place = self.scrolled + (SCROLLED if direction == "down" else -SCROLLED)
+        place = self.scrolled + (1 if direction == "down" else -1) * (2 * self.lines // 3)
         if not 0 <= place <= last:
             place = 0 if place < 0 else self.scrolled
         if place == self.scrolled:

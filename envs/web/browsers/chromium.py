@@ -17,6 +17,7 @@ from .accessibility import CONTROLS, Control, Value
 from .browser import Browser, BrowserFailure, Tab
 from .chromium_engine import HEADER, SECONDS, ChromiumEngine, engine, find_chromium
 from .forms import Sending
+from .observations import WINDOW
 from .page_cache import parse_page
 
 _ALL = ",".join(CONTROLS)
@@ -62,8 +63,8 @@ class ChromiumBrowser(Browser):
             raise MissingExtra("The backend 'chromium'", "web")
         find_chromium()
 
-    def __init__(self, site: Any):
-        super().__init__(site)
+    def __init__(self, site: Any, lines: int = WINDOW):
+        super().__init__(site, lines)
         self._engine = engine()
         self.origin = self._engine.origin
         self._cookies: tuple[tuple[str, str], ...] = ()

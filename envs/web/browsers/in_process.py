@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from .accessibility import Control, Value
 from .browser import Browser, BrowserFailure, Tab
 from .forms import Sending, form_of, resolve
-from .observations import value_of
+from .observations import WINDOW, value_of
 from .page_cache import parse_page
 
 MOST_REDIRECTS, MOST_ANSWERS = 10, 2_000
@@ -31,8 +31,8 @@ _ENVIRON: dict[str, Any] = {
 class InProcessBrowser(Browser):
     """See the module."""
 
-    def __init__(self, site: Any):
-        super().__init__(site)
+    def __init__(self, site: Any, lines: int = WINDOW):
+        super().__init__(site, lines)
         self._jar: dict[str, str] = {}
 
     def forget(self) -> None:

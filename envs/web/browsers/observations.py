@@ -1,4 +1,4 @@
-"""What an agent reads of a page: its accessibility tree or simplified HTML, a window of lines of it.
+"""What an agent reads of a page, a window of lines of it: accessibility tree, its controls alone, or simplified HTML.
 
 ``OBSERVATIONS["tree"](page, edits)`` gives the lines. Controls have the same ids in both.
 """
@@ -11,7 +11,7 @@ from html import escape
 from ....errors import shorten
 from .accessibility import LONGEST, MOST_OPTIONS, Control, Edits, Page, PageLine, Value
 
-# Lines shown at once.
+# Lines shown at once, where nothing else is said.
 WINDOW = 60
 
 
@@ -26,6 +26,13 @@ def quote(text: str) -> str:
 def describe_tree(page: Page, edits: Edits) -> list[str]:
     """One line for each control, landmark, heading and piece of text; indented by landmarks."""
     return [_line_of_tree(page, line, edits) for line in page.lines]
+
+
+def describe_controls(page: Page, edits: Edits) -> list[str]:
+    """The lines of the tree with controls and messages, without margins; an empty one for each other."""
+    shown = [line.control is not None or line.role in ("alert", "status") for line in page.lines]
+    lines = zip(page.lines, shown, strict=True)
+    return [_line_of_tree(page, line, edits).lstrip() if is_shown else "" for line, is_shown in lines]
 
 
 def _line_of_tree(page: Page, line: PageLine, edits: Edits) -> str:
@@ -100,12 +107,16 @@ def _line_of_html(line: PageLine, edits: Edits) -> str:
     return f'{margin}<input type="{control.kind}" {begin} value="{shown}">'
 
 
-OBSERVATIONS: dict[str, Callable[[Page, Edits], list[str]]] = {"tree": describe_tree, "html": describe_html}
+OBSERVATIONS: dict[str, Callable[[Page, Edits], list[str]]] = {
+    "tree": describe_tree,
+    "controls": describe_controls,
+    "html": describe_html,
+}
 
 
-def show_window(lines: list[str], first: int) -> str:
-    """`WINDOW` lines from ``first`` on, and which ones they are where there are others."""
-    shown = "\n".join(lines[first : first + WINDOW])
-    if len(lines) <= WINDOW:
+def show_window(lines: list[str], first: int, number: int) -> str:
+    """Those of that many lines from ``first`` on that are not empty, and which ones they are where there are others."""
+    shown = "\n".join(filter(None, lines[first : first + number]))
+    if len(lines) <= number:
         return shown
-    return f"{shown}\n(lines {first + 1} to {min(first + WINDOW, len(lines))} of {len(lines)}; scroll down, scroll up)"
+    return f"{shown}\n(lines {first + 1} to {min(first + number, len(lines))} of {len(lines)}; scroll down, scroll up)"

@@ -10,25 +10,26 @@ from ..browsers.accessibility import Page
 from ..browsers.browser import Tab
 from ..browsers.commands import Command
 from ..browsers.in_process import InProcessBrowser
+from ..browsers.observations import WINDOW
 from ..sites.site import SITES
 from .template import TEMPLATES, WebTask, start_of
 from .walk import NotThere, Walk
 
 
 @functools.lru_cache(maxsize=512)
-def plan_from_start(task: WebTask) -> tuple[str, ...]:
-    """The actions that solve a task, of which an answer is the last."""
-    return _plan(task, start_of(task).database, None)
+def plan_from_start(task: WebTask, lines: int = WINDOW) -> tuple[str, ...]:
+    """The actions that solve a task, of which an answer is the last, where so many lines are shown at once."""
+    return _plan(task, lines, start_of(task).database, None)
 
 
-def plan_from(task: WebTask, database: bytes, tab: Tab) -> tuple[str, ...]:
+def plan_from(task: WebTask, lines: int, database: bytes, tab: Tab) -> tuple[str, ...]:
     """The actions that solve a task from a state in which something else was done."""
-    return _plan(task, database, tab)
+    return _plan(task, lines, database, tab)
 
 
-def _plan(task: WebTask, database: bytes, tab: Tab | None) -> tuple[str, ...]:
+def _plan(task: WebTask, lines: int, database: bytes, tab: Tab | None) -> tuple[str, ...]:
     site = SITES[task.site](database)
-    browser = InProcessBrowser(site)
+    browser = InProcessBrowser(site, lines)
     if tab is None:
         browser.open("/")
     else:

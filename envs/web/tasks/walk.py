@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..browsers.accessibility import Control
 from ..browsers.browser import Browser
 from ..browsers.commands import Command
-from ..browsers.observations import WINDOW, value_of
+from ..browsers.observations import value_of
 
 # Pages of results that are looked through.
 MOST_PAGES = 40
@@ -78,7 +78,7 @@ class Walk:
     def _do(self, verb: str, control: Control, text: str = "") -> None:
         lines = self.browser.page.lines
         place = next(place for place, line in enumerate(lines) if line.control is control)
-        while not self.browser.scrolled <= place < self.browser.scrolled + WINDOW:
+        while not self.browser.scrolled <= place < self.browser.scrolled + self.browser.lines:
             self._perform(Command("scroll", 0, "down" if place > self.browser.scrolled else "up"))
         self._perform(Command(verb, control.number, text))
 
