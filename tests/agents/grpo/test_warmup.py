@@ -12,6 +12,7 @@ from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.warmup import Syllabus, Variance, demonstrate
+from palaestra.agents.language.language_agent import LanguageAgent
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
 from palaestra.scripts.train import read_config
@@ -123,3 +124,23 @@ def test_the_part_and_the_guesses_are_typed_on_the_command_line_and_survive_a_re
     assert config["warmup"]["axes"] == {"symbols": [8, 9], "length": 4}
     assert config["warmup"]["explore"] == 0.5
     assert config["steps"] == 2
+
+
+def test_a_vocabulary_is_learned_from_solutions_and_kept_with_the_run(tmp_path):
+    options = {"steps": 1, "prompts": 2, "samples": 2, "final_episodes": 2, "max_new_tokens": 6, "threads": 1}
+    config = TrainConfig(env="palaestra/BaseConversion-v0", vocabulary=320, warmup=WarmUp(steps=1, batch=2), **options)
+    learner = Learner.start(tmp_path / "run", config)
+    # The observation's words are tokens; and the same run learns the same ones.
+    assert {"base", "decimal"} & {token.lstrip("Ġ") for token in learner.language.tokenizer.get_vocab()}
+    again = Learner.start(tmp_path / "again", config).language.tokenizer
+    assert again.get_vocab() == learner.language.tokenizer.get_vocab()
+    learner.run()
+    assert Learner.resume(tmp_path / "run").language.tokenizer.get_vocab() == again.get_vocab()
+    agent = LanguageAgent(str(tmp_path / "run"))
+    assert agent.language.tokenizer.get_vocab() == again.get_vocab()
+
+
+@pytest.mark.parametrize("changes", [{"vocabulary": 260}, {"vocabulary": 400, "model": "some/model"}])
+def test_a_vocabulary_that_cannot_be_learned_is_refused(changes):
+    with pytest.raises(InputError, match="vocabulary is for the model 'tiny' and at least 261"):
+        TrainConfig(env="palaestra/Arithmetic-v0", **changes)

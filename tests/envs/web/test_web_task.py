@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gymnasium as gym
@@ -9,8 +10,9 @@ import palaestra  # noqa: F401  # registers the ids
 import pytest
 from palaestra.envs.task_env import TaskEnv
 from palaestra.envs.web.browsers.commands import read_command
+from palaestra.errors import InputError
 
-IDS = ["palaestra/Shop-v0", "palaestra/Forum-v0"]
+IDS = [f"palaestra/{site}-v0" for site in ("Shop", "Forum", "Booking", "Admin", "Tracker")]
 
 
 def make(env_id: str, **kwargs: Any) -> Any:
@@ -20,7 +22,7 @@ def make(env_id: str, **kwargs: Any) -> Any:
 @pytest.mark.parametrize("env_id", IDS)
 def test_the_bound_of_turns_never_exceeds_their_limit(env_id: str):
     env = make(env_id)
-    for seed in range(40):
+    for seed in range(16):
         env.reset(seed=seed, options={"difficulty": seed % 5 / 4})
         assert env.least_turn_limit(env.here()) <= env.turn_limit(env.here())
 
@@ -28,7 +30,7 @@ def test_the_bound_of_turns_never_exceeds_their_limit(env_id: str):
 @pytest.mark.parametrize("env_id", IDS)
 def test_an_episode_is_truncated_by_the_plan_and_not_by_the_bound(env_id: str):
     env = make(env_id)
-    for seed in range(5):
+    for seed in range(2):
         env.reset(seed=seed)
         limit, turns, truncated = env.turn_limit(env.here()), 0, False
         other = make(env_id)
@@ -47,3 +49,41 @@ def test_actions_that_are_read_at_once_have_no_other_reading(action: str):
     plain, *others = TaskEnv.read_action(env, action)[0]
     assert env.read_action(action) == ([plain], None) == ([action], None)
     assert all(isinstance(read_command(other), str) or read_command(other) == read_command(action) for other in others)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_a_short_window_hides_controls_until_one_scrolls_to_them(env_id: str):
+    whole, window = make(env_id), make(env_id, lines=9)
+    for seed in range(3):
+        whole.reset(seed=seed)
+        page, _ = window.reset(seed=seed)
+        done, reward, scrolls = False, 0.0, 0
+        while not done:
+            action = window.oracle()
+            assert len(page.splitlines()) <= 9 + 4
+            if control := re.search(r"\[[0-9]+\]", action):
+                assert f"{control[0]} " in page
+            scrolls += action.startswith("scroll")
+            page, reward, terminated, truncated, _ = window.step(action)
+            done = terminated or truncated
+        assert reward == 1.0
+        assert scrolls
+        assert window.content_of(window.here()) == whole.content_of(whole.here())
+
+
+def test_controls_alone_are_those_of_the_tree():
+    tree, controls = make(IDS[0]), make(IDS[0], observation="controls", prompt="compact")
+    for seed in range(3):
+        page, _ = tree.reset(seed=seed)
+        lines = [line.strip() for line in page.splitlines()[3:] if re.match(r" *(\[|alert|status)", line)]
+        few, _ = controls.reset(seed=seed)
+        task, head, *shown = few.splitlines()
+        assert shown == lines
+        assert task == page.splitlines()[0]
+        assert head == page.splitlines()[2]
+
+
+@pytest.mark.parametrize("options", [{"lines": 5}, {"lines": 7.5}, {"observation": "pixels"}, {"prompt": "short"}])
+def test_options_out_of_range_are_refused_with_their_name(options: dict[str, Any]):
+    with pytest.raises(InputError, match=next(iter(options))):
+        make(IDS[0], **options)
