@@ -96,9 +96,9 @@ def templates() -> jinja2.Environment:
 
 
 def count_noun(number: int, noun: str) -> str:
-    """A number and the noun that it counts: "2 replies"."""
+    """A number and the noun that it counts: "2 replies", "2 days"."""
     if number != 1:
-        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
     return f"{number} {noun}"
 
 
