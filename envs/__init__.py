@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..rewards.design.program_values import RUNNERS
 from . import code, datasets, gameable, games, grids, induction, ladders, math, mixture, puzzles, sql, transforms, web
+from .datasets.own_questions import from_dataset
 from .game import Game, Transition
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from .question import Question, Task
@@ -25,6 +26,7 @@ __all__ = [
     "Unicode",
     "code",
     "datasets",
+    "from_dataset",
     "gameable",
     "games",
     "grids",

@@ -68,6 +68,11 @@ class Item:
         return self.length - sum(map(len, self.steps)) if self.options else self.length
 
 
+def normalise_name(name: str) -> str:
+    """The name of a field as `Fields` knows it."""
+    return name.strip().lower().replace(" ", "_")
+
+
 class Fields:
     """The fields of a record by name; case does not matter, and blanks equal underscores.
 
@@ -78,8 +83,8 @@ class Fields:
     """
 
     def __init__(self, record: Mapping[str, Any], place: str, layout: str):
-        self._values = {str(name).strip().lower().replace(" ", "_"): value for name, value in record.items()}
-        self._names = list(map(str, record))
+        self._values = {normalise_name(str(name)): value for name, value in record.items()}
+        self.names = list(map(str, record))
         self.place, self.layout = place, layout
 
     def get(self, *names: str) -> Any:
@@ -90,7 +95,7 @@ class Fields:
         """Return the first of these fields that has a value; raise InputError unless it is text that is not blank."""
         value = self.get(*names)
         if value is None:
-            has = ", ".join(map(repr, self._names)) or "no field"
+            has = ", ".join(map(repr, self.names)) or "no field"
             raise self.fault(f"the field {names[0]!r} is missing or empty (there is {has})")
         if not isinstance(value, str) or not value.strip():
             raise self.fault(f"the field {names[0]!r} must be text that is not blank, not {shorten(repr(value))}")

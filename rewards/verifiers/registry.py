@@ -20,7 +20,7 @@ Verifier = Callable[..., Verdict]
 VERIFIERS: Registry[Verifier] = Registry("verifier", modules=[__package__ or ""])
 
 # The layout of answers that are not a single line, for `verify(extract=...)`.
-_FORMS: dict[str, Form] = {
+ANSWER_FORMS: dict[str, Form] = {
     **dict.fromkeys(("list", "math", "ordering", "interval"), "values"),
     **dict.fromkeys(("grid", "cells", "json", "structure", "toolcall", "sql"), "lines"),
 }
@@ -57,7 +57,7 @@ def verify(
     if extract is None:
         return verifier(answer, reference, **options)
     first = None
-    for reading in readings(answer, extract, _FORMS.get(kind, "line"), thoughts):
+    for reading in readings(answer, extract, ANSWER_FORMS.get(kind, "line"), thoughts):
         verdict = verifier(reading, reference, **options)
         if not verdict.malformed:
             return verdict

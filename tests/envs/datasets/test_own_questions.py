@@ -1,0 +1,124 @@
+"""palaestra/Dataset-v0: columns, verifiers and levels of a data set of one's own, guessed or named."""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+import pickle
+from pathlib import Path
+from typing import Any
+
+import palaestra
+import pytest
+from palaestra.envs import from_dataset
+from palaestra.errors import InputError
+from palaestra.scripts.cli import main
+
+SUMS = [{"id": n, "Problem": f"What is {n} + {n}?", "label": 2 * n, "level": f"Level {n % 3}"} for n in range(60)]
+
+
+def write(path: Path, records: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return str(path)
+
+
+def judge(env: Any, answer: str) -> bool:
+    return env.step(answer)[4]["is_success"]
+
+
+def test_columns_and_verifier_are_guessed_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    source = write(tmp_path / "sums.jsonl", SUMS)
+    with caplog.at_level(logging.WARNING):
+        env = from_dataset(source)
+    told = caplog.messages[0]
+    assert all(word in told for word in (source, "'problem'", "'label'", "'number'", "'id'"))
+    observation, _ = env.reset(seed=1)
+    number = int(observation.split()[2])
+    assert observation == f"What is {number} + {number}?"
+    assert judge(env, f"{2 * number}.0")
+    caplog.clear()
+    from_dataset(source, prompt="Problem", answer="label", verifier="number")
+    assert not caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("answers", "right", "wrong"),
+    [
+        ([7, "3/4", 0.5, 2.0], ["7", "6/8", ".5", "2"], "about 7"),
+        ([r"\frac{1}{2}", "$x^2$", r"\pi"], ["0.5", "x*x", r"\pi"], r"\frac{2}{2}"),
+        (["Oslo", "7", ["Rome"]], ["oslo", "7", "Rome"], "Bergen"),
+    ],
+)
+def test_the_verifier_follows_the_answers(tmp_path: Path, answers: list[Any], right: list[str], wrong: str):
+    records = [{"prompt": f"Question {place}", "answer": answer} for place, answer in enumerate(answers)]
+    env = from_dataset(write(tmp_path / "a.jsonl", records), split="all")
+    for seed in range(12):
+        observation, _ = env.reset(seed=seed)
+        assert judge(env, right[int(observation[-1])])
+        env.reset(seed=seed)
+        assert not judge(env, wrong)
+
+
+def test_messages_are_shown_one_below_the_other(tmp_path: Path):
+    chat = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Capital of Norway?"}]
+    source = write(tmp_path / "chat.jsonl", [{"messages": chat, "target": "Oslo"}])
+    env = from_dataset(source, instruction="Answer with its name.", split="all")
+    assert env.reset(seed=0)[0] == "Be short.\n\nCapital of Norway?\nAnswer with its name."
+
+
+def test_a_column_of_levels_is_an_axis(tmp_path: Path):
+    env: Any = from_dataset(write(tmp_path / "sums.jsonl", SUMS), level="level", split="all")
+    for level in range(3):
+        observation, info = env.reset(seed=level, options={"params": {"level": level}})
+        assert info["params"]["level"] == level == int(observation.split()[2]) % 3
+    with pytest.raises(InputError, match=r"'problem' must hold whole numbers.*leave level= out"):
+        from_dataset(str(tmp_path / "sums.jsonl"), level="Problem")
+
+
+def test_csv_worked_solutions_and_copies(tmp_path: Path):
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["task", "why", "gold"])
+        rows.writerows([f"{n} squared?", f"{n} * {n}\n= {n * n}", n * n] for n in range(20))
+    env: Any = from_dataset(str(tmp_path / "a.csv"), prompt="task", answer="gold", solution="why", split="all")
+    copy = pickle.loads(pickle.dumps(env))
+    assert env.reset(seed=4) == copy.reset(seed=4)
+    *steps, answer = env.unwrapped.solution_steps(env.unwrapped.here())
+    assert steps[-1] == f"= {answer}"
+    assert judge(copy, env.unwrapped.oracle())
+
+
+def test_records_that_cannot_be_judged_are_left_out_and_counted(tmp_path: Path):
+    records = [*SUMS[:5], {"Problem": "None?", "label": None}, {"Problem": "Many?", "label": "two"}]
+    source = write(tmp_path / "a.jsonl", records)
+    with pytest.warns(UserWarning, match=r"2 of 7 Dataset records .* line 6: the column 'label' is empty"):
+        env = from_dataset(source, answer="label", verifier="number", split="all")
+    assert {env.reset(seed=seed)[0] for seed in range(60)} == {record["Problem"] for record in SUMS[:5]}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"prompt": "task"}, r"no column 'task' for the prompt \(there is 'id', 'Problem', 'label', 'level'\)"),
+        ({"answer": 3}, "answer must be text, not 3"),
+        ({"verifier": "nubmer"}, "did you mean 'number'"),
+    ],
+)
+def test_what_is_not_there_is_refused_with_what_is(tmp_path: Path, options: dict[str, Any], words: str):
+    with pytest.raises(InputError, match=words):
+        from_dataset(write(tmp_path / "sums.jsonl", SUMS), **options)
+
+
+def test_a_data_set_is_evaluated_by_words_on_the_command_line(tmp_path: Path):
+    source = write(tmp_path / "sums.jsonl", SUMS)
+    line = f"eval palaestra/Dataset-v0 --env-option source={source} level=level --agent oracle --episodes 10"
+    assert main([*line.split(), "--json", str(tmp_path / "scores.json")]) == 0
+    assert json.loads((tmp_path / "scores.json").read_text())["success"] == 1.0
+    report = palaestra.evaluate(
+        lambda text: str(2 * int(text.split()[2])),
+        "palaestra/Dataset-v0",
+        episodes=10,
+        env_kwargs={"source": source},
+    )
+    assert report.success.mean == 1.0
