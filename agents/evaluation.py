@@ -33,7 +33,7 @@ __all__ = ["Bin", "Estimate", "PassAtK", "Report", "environment_spec", "evaluate
 
 def evaluate(
     agent: Agent | str | Callable[[Any], Any],
-    env_id: str,
+    env: str | gym.Env[Any, Any] | Callable[[], gym.Env[Any, Any]],
     episodes: int = 100,
     seed: int = 0,
     split: str = "test",
@@ -52,18 +52,20 @@ def evaluate(
 
     Args:
         agent: an `Agent`, a registered name, or any callable ``observation -> action``.
-        env_id: a Gymnasium id. One without ``param_space`` is played as it is: no split, no difficulty.
+        env: a Gymnasium id; an environment, with its wrappers, of which copies are made; or a function that makes one
+            each time it is called. What has no ``param_space`` is played as it is: no split, no difficulty.
         episodes: how many to play, at least 1.
         seed: non-negative root of the episode seeds.
-        split: which tasks: "train", "test" or "all".
+        split: which tasks: "train", "test" or "all". An environment made with a split, and those of a function, keep
+            their own.
         difficulties: used in turn, episode i gets ``difficulties[i % len]``, and each has its own row in the
-            report; None spreads the episodes evenly over [0, 1] and sorts them into ``bins`` equal bins by the
-            difficulty they really had.
+            report; None takes that with which the environment was made, or else spreads the episodes evenly over
+            [0, 1] and sorts them into ``bins`` equal bins by the difficulty they really had.
         axes: restricts the axes of the tasks, name -> one value, (low, high), or a sequence of choices. Difficulty then
             runs from 0 to 1 inside what is left.
         num_envs: environments played side by side, at most; it does not change the result of an agent that acts on each
             slot alone.
-        env_kwargs: passed to ``gymnasium.make``.
+        env_kwargs: passed to ``gymnasium.make``; not for a function.
         out: a file for the trajectories, one JSON object a line in the order of the episodes, written when all are
             played.
         progress: True draws a bar on standard error when the evaluation takes over two seconds; a callable receives
@@ -102,7 +104,11 @@ def evaluate(
         raise InputError(f"replay must be a folder for the pages, but {str(replay)!r} is a file.")
     player = as_agent(agent)
     width = min(num_envs, episodes, player.max_slots or num_envs)
-    envs, used_split = _make_envs(env_id, width, split, dict(env_kwargs or {}), history, replay is not None)
+    envs, used_split = _make_envs(env, width, split, dict(env_kwargs or {}), history, replay is not None)
+    env_id = env if isinstance(env, str) else _name_of(envs[0])
+    fixed = getattr(envs[0].unwrapped, "difficulty", None)
+    if difficulties is None and axes is None and fixed is not None:
+        difficulties = [float(fixed)]
     try:
         if replay is not None:
             numbers = itertools.count()  # slots begin the episodes of the plan in order
@@ -183,8 +189,27 @@ def environment_spec(env_id: str) -> EnvSpec:
         raise unknown_name("environment", name, {spellings[spelling] for spelling in near} or ours) from None
 
 
+def _name_of(env: gym.Env[Any, Any]) -> str:
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+
+
+def _spec_of(env: gym.Env[Any, Any], kwargs: dict[str, Any]) -> EnvSpec:
+    """The spec of an environment that was made already, with its wrappers; its split becomes one of ``kwargs``."""
+    spec = env.spec
+    missing = [wrapper.name for wrapper in spec.additional_wrappers if wrapper.kwargs is None] if spec else []
+    if spec is None or missing:
+        why = f"the wrapper {missing[0]} does not record its arguments" if missing else "it has no spec"
+        raise InputError(
+            f"copies of {type(env.unwrapped).__name__} cannot be made, as {why}; give a function that makes the "
+            "environment, such as lambda: MyWrapper(gymnasium.make('me/Env-v0'))."
+        )
+    if "split" in spec.kwargs:
+        kwargs.setdefault("split", spec.kwargs["split"])
+    return spec
+
+
 def _make_envs(
-    env_id: str,
+    env: str | gym.Env[Any, Any] | Callable[[], gym.Env[Any, Any]],
     count: int,
     split: str,
     kwargs: dict[str, Any],
@@ -192,12 +217,21 @@ def _make_envs(
     pictures: bool = False,
 ) -> tuple[list[gym.Env], str | None]:
     """Make ``count`` environments; the split they draw from is None when the environment has no splits."""
-    spec = environment_spec(env_id)
+    if not isinstance(env, str | gym.Env):
+        if not callable(env):
+            raise InputError(f"env must be an id, an environment or a function that makes one, not {env!r}.")
+        if kwargs:
+            raise InputError(f"env_kwargs are for an id or an environment; let the function take {sorted(kwargs)}.")
+        made = [env() for _ in range(count)]
+        if history:
+            made = [HistoryWrapper(one, history) for one in made]
+        return made, getattr(made[0].unwrapped, "split", None)
+    spec = environment_spec(env) if isinstance(env, str) else _spec_of(env, kwargs)
 
     def make(**more: Any) -> gym.Env:
         # The checker is for those who write environments; here it would cost time at every step.
-        env = gym.make(spec, disable_env_checker=True, **{**kwargs, **more})
-        return HistoryWrapper(env, history) if history else env
+        one = gym.make(spec, disable_env_checker=True, **{**kwargs, **more})
+        return HistoryWrapper(one, history) if history else one
 
     first = make()
     if pictures and "render_mode" not in kwargs and "rgb_array" in first.metadata.get("render_modes", []):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import threading
 
 import gymnasium as gym
@@ -369,3 +370,41 @@ def test_environments_that_run_programs_are_stepped_at_a_time():
         return evaluate(lambda observation: "up", env_id, episodes=4, num_envs=4).success
 
     assert success("palaestra-test/Sandboxed-v0") == success(CLIMB)
+
+
+def add_up(observation: str) -> str:
+    return str(sum(int(number) for number in re.findall(r"\d+", observation)))
+
+
+class Loud(gym.ObservationWrapper):
+    """A wrapper that does not record how it was made."""
+
+    def observation(self, observation: str) -> str:
+        return observation.upper()
+
+
+def test_an_environment_is_evaluated_as_its_id_is():
+    made = gym.make("palaestra/Arithmetic-v0", operations="+")
+    by_id = evaluate(add_up, "palaestra/Arithmetic-v0", episodes=12, env_kwargs={"operations": "+"})
+    assert evaluate(add_up, made, episodes=12).to_json() == by_id.to_json()
+
+
+def test_an_environment_keeps_its_wrappers_split_and_difficulty():
+    env = gym.wrappers.TimeLimit(gym.make("palaestra/Sokoban-v0", split="train", difficulty=0.25), 1)
+    report = evaluate("random", env, episodes=6)
+    assert (report.split, report.length.mean) == ("train", 1.0)
+    assert [round(row.low, 2) for row in report.by_difficulty] == [0.25]
+
+
+def test_a_function_makes_environments_that_cannot_be_copied():
+    def make() -> gym.Env:
+        return Loud(gym.make("palaestra/Arithmetic-v0", split="all", operations="+", difficulty=0))
+
+    report = evaluate(add_up, make, episodes=6)
+    assert (report.env, report.split, report.success.mean) == ("palaestra/Arithmetic-v0", "all", 1.0)
+    with pytest.raises(InputError, match="the wrapper Loud does not record its arguments; give a function"):
+        evaluate(add_up, make(), episodes=6)
+    with pytest.raises(InputError, match="env_kwargs are for an id"):
+        evaluate(add_up, make, episodes=6, env_kwargs={"split": "test"})
+    with pytest.raises(InputError, match="an id, an environment or a function that makes one, not 3"):
+        evaluate(add_up, 3, episodes=6)
