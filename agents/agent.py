@@ -8,6 +8,10 @@ through `as_agent`. The player (`palaestra.evaluate`, the learner) owns the envi
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,12 +86,14 @@ class CallableAgent(Agent):
     """Plays any function of one observation.
 
     Args:
-        function: ``observation -> action``, called once for each slot that is not idle.
+        function: ``observation -> action``, called once for each slot that is not idle. The calls of an ``async def``
+            function wait side by side, on an event loop that lasts as long as the agent.
     """
 
     def __init__(self, function: Callable[[Any], Any]):
         self.function = function
         self.name = getattr(function, "__qualname__", type(function).__name__)
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> list[Any]:
         actions: list[Any] = []
@@ -99,7 +105,33 @@ class CallableAgent(Agent):
                 actions.append(self.function(observation))
             except Exception as error:
                 raise AgentError(f"{type(error).__name__}: {error}", slot) from error
+        if waiting := [slot for slot, action in enumerate(actions) if inspect.isawaitable(action)]:
+            for slot, result in zip(waiting, self._wait([actions[slot] for slot in waiting]), strict=True):
+                if isinstance(result, BaseException):
+                    raise AgentError(f"{type(result).__name__}: {result}", slot) from result
+                actions[slot] = result
+        for slot, (action, info) in enumerate(zip(actions, infos)):
+            if not info.get("idle") and (action is None or inspect.isgenerator(action) or inspect.isasyncgen(action)):
+                what = "None" if action is None else "a generator"
+                raise AgentError(f"it returned {what} in place of an action", slot)
         return actions
+
+    def _wait(self, calls: list[Any]) -> list[Any]:
+        """Results of coroutines, or their exceptions; in a thread, as this one may have a running loop."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(target=_run, args=(self._loop,), name=f"loop of {self.name}", daemon=True).start()
+            weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
+
+        async def gather() -> list[Any]:
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+        return asyncio.run_coroutine_threadsafe(gather(), self._loop).result()
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
 
 
 def make(name: str, **kwargs: Any) -> Agent:

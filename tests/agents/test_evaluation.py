@@ -4,6 +4,7 @@ known.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
@@ -408,3 +409,31 @@ def test_a_function_makes_environments_that_cannot_be_copied():
         evaluate(add_up, make, episodes=6, env_kwargs={"split": "test"})
     with pytest.raises(InputError, match="an id, an environment or a function that makes one, not 3"):
         evaluate(add_up, 3, episodes=6)
+
+
+def test_calls_of_an_async_function_wait_side_by_side():
+    waiting, most = 0, 0
+
+    async def slow(observation: str) -> str:
+        nonlocal waiting, most
+        waiting, most = waiting + 1, max(most, waiting + 1)
+        await asyncio.sleep(0.01)
+        waiting -= 1
+        return add_up(observation)
+
+    report = evaluate(slow, "palaestra/Arithmetic-v0", episodes=12, num_envs=6, env_kwargs={"operations": "+"})
+    assert (report.success.mean, most) == (1.0, 6)
+
+
+@pytest.mark.parametrize("value", [None, (part for part in "12")])
+def test_what_is_no_action_is_a_failure_of_the_agent_and_no_zero(value):
+    with pytest.raises(AgentError, match=r"episode 0 .*: it returned (None|a generator) in place of an action"):
+        evaluate(lambda _: value, "palaestra/Arithmetic-v0", episodes=2)
+
+
+def test_an_exception_of_an_async_function_names_the_episode():
+    async def fail(_: str) -> str:
+        raise RuntimeError("no answer")
+
+    with pytest.raises(AgentError, match=r"episode 0 .*RuntimeError: no answer"):
+        evaluate(fail, "palaestra/Arithmetic-v0", episodes=2)
