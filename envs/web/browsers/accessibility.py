@@ -235,8 +235,13 @@ class Page:
         references = element.get("aria-describedby")
         return " ".join(filter(None, map(self._text_by_id, references.split()))) if references else ""
 
+    @cached_property
+    def _ids(self) -> dict[str, Any]:
+        """The elements with an id, the first of each."""
+        return {found.get("id"): found for found in reversed([*self.root.iter("*")]) if found.get("id")}
+
     def _text_by_id(self, identifier: str) -> str:
-        return next((text_of(found) for found in self.root.iter() if found.get("id") == identifier), "")
+        return text_of(self._ids[identifier]) if identifier in self._ids else ""
 
     def _name_of(self, element: Any, tag: str, kind: str) -> str:
         if name := self.label_of(element):
