@@ -108,10 +108,12 @@ class Page:
 
     Args:
         html: the document.
+        descriptions: the lines of observations without edits, by what writes them; see `observations`.
     """
 
     html: str
     controls: list[Control] = field(init=False, default_factory=list)
+    descriptions: dict[Any, list[str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         # The parser takes neither a declaration of an encoding in text nor an empty document.
