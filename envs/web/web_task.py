@@ -121,7 +121,8 @@ class WebTaskEnv(Game):
                 raise InputError(f"the backend {backend!r} makes no pictures; use backend='chromium'.")
             self.metadata = {**self.metadata, "render_modes": ["ansi"]}
         super().__init__(**kwargs)
-        self._open: tuple[WebState, WebSite, Browser] | None = None
+        # The site and the browser with the state that they are in, where that is known.
+        self._open: tuple[WebState | None, WebSite, Browser] | None = None
         # A task, what was done before the solver's present plan for it, and that plan.
         self._detour: tuple[Any, tuple[str, ...], tuple[str, ...]] = (None, (), ())
 
@@ -172,6 +173,7 @@ class WebTaskEnv(Game):
             self._letting_go.atexit = False
             return site, browser
         _, site, browser = self._open
+        self._open = (None, site, browser)
         site.restore(content)
         browser.forget()
         return site, browser
@@ -250,6 +252,10 @@ class WebTaskEnv(Game):
             self._drop()
             error = f"The browser failed: {failure}."
             return Transition(state, progress=_progress(state, number), action_error=error[:300], valid=False)
+        except BaseException:
+            # An interruption may have come after the deed.
+            self._drop()
+            raise
         reached = state.reached
         if content is not state.database:
             seen = {one for one in reached if one[0] == "page"}

@@ -108,10 +108,12 @@ class Page:
 
     Args:
         html: the document.
+        descriptions: the lines of observations without edits, by what writes them; see `observations`.
     """
 
     html: str
     controls: list[Control] = field(init=False, default_factory=list)
+    descriptions: dict[Any, list[str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         # The parser takes neither a declaration of an encoding in text nor an empty document.
@@ -235,8 +237,13 @@ class Page:
         references = element.get("aria-describedby")
         return " ".join(filter(None, map(self._text_by_id, references.split()))) if references else ""
 
+    @cached_property
+    def _ids(self) -> dict[str, Any]:
+        """The elements with an id, the first of each."""
+        return {found.get("id"): found for found in reversed([*self.root.iter("*")]) if found.get("id")}
+
     def _text_by_id(self, identifier: str) -> str:
-        return next((text_of(found) for found in self.root.iter() if found.get("id") == identifier), "")
+        return text_of(self._ids[identifier]) if identifier in self._ids else ""
 
     def _name_of(self, element: Any, tag: str, kind: str) -> str:
         if name := self.label_of(element):

@@ -8,10 +8,12 @@ not part of them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
+from urllib.parse import unquote
 
 from ....errors import shorten
 from ....registry import Registry
@@ -22,7 +24,8 @@ from .observations import WINDOW, value_of
 
 # Pages that `back` can return to.
 MOST_HISTORY = 50
-_FLOAT = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+# A number as HTML defines it; as for browsers, others are none.
+_FLOAT = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +202,7 @@ class Browser:
         if not url.startswith(f"{self.origin}/"):
             return None
         path = url.removeprefix(self.origin)
-        return None if path.startswith(ASSETS) else path
+        return None if unquote(path).startswith(ASSETS) else path
 
     def _leave(self, go: Callable[[], None], keep: bool = True) -> None:
         """Go to another page, and keep the present one in the history if it has another address."""
@@ -270,7 +273,7 @@ class Browser:
             text = text.replace("\n", " ")
         if control.kind in ("email", "url", "number"):
             text = text.strip()
-        if control.kind == "number" and text and not _FLOAT.fullmatch(text):
+        if control.kind == "number" and text and not (_FLOAT.fullmatch(text) and math.isfinite(float(text))):
             return f"Control [{control.number}] takes a number."
         most = control.element.get("maxlength", "")
         self.change(control, text[: int(most)] if most.isdigit() else text)

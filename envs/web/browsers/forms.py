@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, quote_plus, urljoin, urlsplit, urlunsplit
+from urllib.parse import quote, quote_plus, unquote, urljoin, urlsplit, urlunsplit
 
 from .accessibility import Control, Edits, Page
 from .observations import value_of
@@ -19,6 +19,11 @@ from .observations import value_of
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # Characters of an address that stay as they are; "%" begins what is encoded already.
 _PLAIN = "/%:@!$&()*+,;=-._~[]"
+# Space and control characters around an address do not count.
+_STRIPPED = "".join(map(chr, range(33)))
+_PATH = re.compile(r"[^?#]*")
+# A dot in a part of a path that is "." or "..", however it is written.
+_DOTS = re.compile(r"(?<![^/])(?:\.|%2e){1,2}(?![^/])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,9 @@ def resolve(base: str, address: str) -> str:
     Raises:
         ValueError: it is none.
     """
-    address = address.strip().replace("\\", "/")
+    address = address.strip(_STRIPPED)
+    path = _PATH.match(address)[0]  # type: ignore[index]
+    address = _DOTS.sub(lambda dots: unquote(dots[0]), path.replace("\\", "/")) + address[len(path) :]
     scheme, host, path, query, _ = urlsplit(urljoin(base, address))
     path = quote(path.encode("utf-8", "replace"), safe=_PLAIN)
     return urlunsplit((scheme, host, path or "/", quote(query.encode("utf-8", "replace"), safe=f"{_PLAIN}?"), ""))

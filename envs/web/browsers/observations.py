@@ -25,7 +25,20 @@ def quote(text: str) -> str:
 
 def describe_tree(page: Page, edits: Edits) -> list[str]:
     """One line for each control, landmark, heading and piece of text; indented by landmarks."""
-    return [_line_of_tree(page, line, edits) for line in page.lines]
+    return _describe(page, edits, _line_of_tree)
+
+
+def _describe(page: Page, edits: Edits, write: Callable[[Page, PageLine, Edits], str]) -> list[str]:
+    """The lines of a page, which are written once; with edits, those of the controls that have some anew."""
+    plain = page.descriptions.get(write)
+    if plain is None:
+        plain = page.descriptions[write] = [write(page, line, {}) for line in page.lines]
+    if not edits:
+        return plain
+    return [
+        write(page, line, edits) if line.control is not None and line.control.number in edits else text
+        for line, text in zip(page.lines, plain, strict=True)
+    ]
 
 
 def describe_controls(page: Page, edits: Edits) -> list[str]:
@@ -69,7 +82,7 @@ def _states(page: Page, control: Control, edits: Edits) -> str:
 
 def describe_html(page: Page, edits: Edits) -> list[str]:
     """The same lines as elements: landmarks open without an end, everything else is complete."""
-    return [_line_of_html(line, edits) for line in page.lines]
+    return _describe(page, edits, _line_of_html)
 
 
 _TAGS = {
@@ -82,7 +95,7 @@ _TAGS = {
 _TAGS |= {"group": "fieldset", "search": "search", "heading": "h2", "text": "p", "alert": "p", "status": "p"}
 
 
-def _line_of_html(line: PageLine, edits: Edits) -> str:
+def _line_of_html(page: Page, line: PageLine, edits: Edits) -> str:
     margin, name, control = "  " * line.depth, escape(shorten(line.name, LONGEST)), line.control
     if control is None:
         tag = _TAGS.get(line.role, line.role)

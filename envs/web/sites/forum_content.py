@@ -6,6 +6,7 @@ word only. The time in the forum stands still at `NOW`.
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 from datetime import date, timedelta
 from typing import Any
@@ -90,7 +91,7 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
         while (title := _make_title(place, things, step)) in titles:
             step += 1
         titles.add(title)
-        thing = things[step // 5 % len(things)]
+        remarks = _make_remarks(things[step // 5 % len(things)])
         members = [pools[place][(draw[5] + 7 * turn) % len(pools[place])] for turn in range(2 + count // 3)]
         if number % 3 == 0:
             members[-1] = VISITOR - 1
@@ -102,8 +103,8 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
             ago = max(0, ago - (detail[1] % 4 if turn else 0))
             first, second = detail[2] % len(REMARKS), detail[3] % len(REMARKS)
             voice, end = VOICES[habits[author][2] % len(VOICES)], THANKS[detail[4] % len(THANKS)]
-            words = (voice, REMARKS[first], REMARKS[second] if first != second else "", end)
-            body = " ".join(filter(None, words)).replace("{}", thing)
+            words = (voice, remarks[first], remarks[second] if first != second else "", end)
+            body = " ".join(filter(None, words))
             votes = detail[5] % 12 + detail[4] % (1 + habits[author][3] % 25)
             posts.append((number, turn + 1, author + 1, _DAYS[ago], body, votes))
     sql = "INSERT INTO threads (id, board, title, author, day, locked, pinned) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -124,6 +125,11 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
         "INSERT INTO bookmarks (thread, note) VALUES (?, ?)",
         [(thread + 1, NOTES[place]) for place, thread in enumerate(saved)],
     )
+
+
+@functools.cache
+def _make_remarks(thing: str) -> tuple[str, ...]:
+    return tuple(remark.replace("{}", thing) for remark in REMARKS)
 
 
 def _make_title(place: int, things: tuple[str, ...], step: int) -> str:

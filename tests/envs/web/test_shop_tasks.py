@@ -190,46 +190,6 @@ def test_wrong_arguments_name_the_remedy(wrong: dict[str, Any], said: str):
         make(**wrong)
 
 
-HOSTILE = [
-    *("click [99999]", "click [-1]", "click [1", "fill [2]" + "x" * 5_000, "goto javascript:alert(1)"),
-    *(
-        "goto file:///etc/passwd",
-        "goto http://example.com/",
-        "goto //example.com",
-        "goto /\\example.com",
-        "goto data:,x",
-    ),
-    *(
-        "goto /a\r\nX-Injected: 1",
-        'fill [2] "a\x00b"',
-        'fill [2] "\ud800"',
-        'select [2] "x"',
-        "press [2] F12",
-        "goto " + "/" * 2_000,
-    ),
-    *(
-        "exec [1]",
-        "click [1]; click [2]",
-        'answer "',
-        "goto /static/style.css",
-        "scroll sideways",
-        "back",
-        'fill [1] "x"',
-    ),
-]
-
-
-@pytest.mark.parametrize("action", HOSTILE)
-def test_hostile_actions_are_errors_and_change_nothing(action: str):
-    env = make()
-    env.reset(seed=1)
-    before = env.here()
-    info = env.step(action)[4]
-    assert info["action_error"]
-    assert info["reward_valid"]
-    assert env.here() is before
-
-
 def test_what_a_visitor_writes_stays_text():
     env = make(slack=10.0)
     begin(env, "write-review", items=1)

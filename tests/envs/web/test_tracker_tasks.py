@@ -216,19 +216,9 @@ def test_both_browsers_agree_on_the_tracker():
     if missing_chromium():
         pytest.skip(missing_chromium())
     fast, real = make(), make(backend="chromium")
-    rng = np.random.default_rng(0)
     for template in ("edit-matching", "close-chain"):
         plan = begin(fast, template, items=2, tickets=24)
-        start = fast.get_state()
-        real.set_state(start)
+        real.set_state(fast.get_state())
         for action in plan:
             assert fast.step(action)[:4] == real.step(action)[:4]
-        fast.set_state(start)
-        real.set_state(start)
-        for _ in range(8):
-            action = fast.random_action(fast.here(), rng)
-            first, second = fast.step(action), real.step(action)
-            assert first[:4] == second[:4]
-            if first[2] or first[3]:
-                break
     real.close()

@@ -34,6 +34,17 @@ SESSIONS = {
         'fill Box "x"',
         "press Size Enter",
     ),
+    "numbers and dots": (
+        *(
+            "goto /form",
+            'fill Count "1."',
+            'fill Count "1e999"',
+            'fill Count "-.5e1"',
+            'fill Count "1e1"',
+            "goto /a/.%2e",
+        ),
+        *("goto /form?q=a\\b", "goto /a\\b", "goto /x/%2E%2e/form"),
+    ),
     "out of range": ("goto /form", 'fill Count "12"', "click Go", "click Nothing", "click Shut", 'fill [7] ""'),
     "enter": ("goto /lone", "press Q Enter", "goto /lone", "press A Enter", "press C Enter", "press Must Enter"),
     "required": ("goto /lone", 'fill Must "x"', "press Must Enter"),
