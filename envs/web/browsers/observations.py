@@ -43,9 +43,10 @@ def _describe(page: Page, edits: Edits, write: Callable[[Page, PageLine, Edits],
 
 def describe_controls(page: Page, edits: Edits) -> list[str]:
     """The lines of the tree with controls and messages, without margins; an empty one for each other."""
-    shown = [line.control is not None or line.role in ("alert", "status") for line in page.lines]
-    lines = zip(page.lines, shown, strict=True)
-    return [_line_of_tree(page, line, edits).lstrip() if is_shown else "" for line, is_shown in lines]
+    lines = zip(page.lines, describe_tree(page, edits), strict=True)
+    return [
+        text.lstrip() if line.control is not None or line.role in ("alert", "status") else "" for line, text in lines
+    ]
 
 
 def _line_of_tree(page: Page, line: PageLine, edits: Edits) -> str:
