@@ -10,7 +10,7 @@ from ..browsers.accessibility import Page
 from ..browsers.browser import Tab
 from ..browsers.commands import Command
 from ..browsers.in_process import InProcessBrowser
-from ..sites.site import SITES
+from ..sites.site import SITES, Content
 from .template import TEMPLATES, WebTask, start_of
 from .walk import NotThere, Walk
 
@@ -21,12 +21,12 @@ def plan_from_start(task: WebTask) -> tuple[str, ...]:
     return _plan(task, start_of(task).database, None)
 
 
-def plan_from(task: WebTask, database: bytes, tab: Tab) -> tuple[str, ...]:
+def plan_from(task: WebTask, database: Content, tab: Tab) -> tuple[str, ...]:
     """The actions that solve a task from a state in which something else was done."""
     return _plan(task, database, tab)
 
 
-def _plan(task: WebTask, database: bytes, tab: Tab | None) -> tuple[str, ...]:
+def _plan(task: WebTask, database: Content, tab: Tab | None) -> tuple[str, ...]:
     site = SITES[task.site](database)
     browser = InProcessBrowser(site)
     if tab is None:
