@@ -157,7 +157,7 @@ class ClueTemplate(WebTemplate):
             carrier, last = CARRIERS[site], place == len(self.carriers) - 1
             after = self.deed.site if last else self.carriers[place + 1]
             named = self.deed.noun if last else CARRIERS[after].kind
-            what = f"{'an' if named[0] in 'aeiou' else 'a'} {named} of the {TITLES[after]}"
+            what = f"{'an' if named[0] in 'aeio' else 'a'} {named} of the {TITLES[after]}"
             where = f'the {carrier.kind} "{title}" of the {TITLES[site]}' if place == 0 else f"that {carrier.kind}"
             sentences.append(f"In {where}, {author or 'the text'} names {what}.")
         return " ".join([*sentences, self.ask_deed(slots)])

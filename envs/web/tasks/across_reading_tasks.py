@@ -11,7 +11,7 @@ import numpy as np
 from .across_clues import ClueTemplate, Deed
 from .template import Goal, Slots, add_template
 
-_PRICE = Deed("shop/report-price", "product", lambda slots: slots["name"], {})
+_PRICE = Deed("shop/report-price", "product", lambda slots: f"the {slots['name']}", {})
 _VALUE = Deed("wiki/report-value", "article", lambda slots: slots["title"], {})
 
 
@@ -21,8 +21,7 @@ class _ValueTemplate(ClueTemplate):
     intent, deed = "report", _VALUE
 
     def ask_deed(self, slots: Slots) -> str:
-        question = super().ask_deed(slots).replace("that article", "what that article is about")
-        return question[0].upper() + question[1:]
+        return super().ask_deed(slots).replace("that article", "the subject of that article")
 
 
 @add_template

@@ -78,6 +78,7 @@ def test_nothing_done_and_a_change_on_another_site_fail(name: str):
     site = template_of(name).carriers[0]
     click(env, f"Go to the {TITLES[site]}")
     if site == "tracker":
+        click(env, "Tickets")
         click(env, next(one.name for one in _controls(env) if "/ticket/" in one.element.get("href", "")))
         click(env, "Your comment", "fill", "Nobody asked")
         click(env, "Add comment")
