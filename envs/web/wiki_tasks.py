@@ -19,7 +19,7 @@ class WikiTasks(WebTaskEnv):
         Held-out tasks are on other sites than those of training.
 
     Parameters:
-        articles (40 to 160, on request 24 to 640): how many articles there are, besides those
+        articles (40 to 100, on request 24 to 640): how many articles there are, besides those
             that tell namesakes apart.
         items (1 to 3, on request up to 5): how many articles or links a task is about, where it is about several.
         constraints (1 to 3): conditions on the articles or what is written.
@@ -57,7 +57,7 @@ class WikiTasks(WebTaskEnv):
     site, size_axis = "wiki", "articles"
     param_space = ParamSpace(
         [
-            IntAxis("articles", 40, 160, limits=(24, 640)),
+            IntAxis("articles", 40, 100, limits=(24, 640)),
             IntAxis("items", 1, 3, limits=(1, 5)),
             IntAxis("constraints", 1, 3),
             FloatAxis("slack", 0.5, 1.5, harder="down", limits=(0.0, 10.0)),

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..wiki.corpus import make_corpus, strip_links
 from ..wiki.wiki_relations import BY_KIND
-from ..wiki.world import MONTHS, name_of_value, write_date
+from ..wiki.world import MONTHS, Value, write_date
 
 # Relations to a number, a year or a date, and what the box beside an article calls them.
 LABELS = {
@@ -60,20 +60,25 @@ NOTES = ("read again", "check the dates", "for the quiz", "ask the librarian", "
 _DATE = re.compile(r"([0-9]{1,2}) ([A-Z][a-z]+) ([0-9]{4})")
 
 
+def write_value(kind: str, value: Value) -> tuple[str, int, int]:
+    """How a number, a year or a date is written, its place in an order, and the number or year itself."""
+    if kind == "date":
+        year, month, day = value
+        return write_date(value), year * 10_000 + month * 100 + day, year
+    return f"{value:,}" if kind == "number" else str(value), value, value
+
+
 def read_value(kind: str, text: str) -> tuple[str, int, int] | None:
-    """Read a number, a year or a date that a visitor typed. Return how it is written, its place in an order, and the
-    number or year itself; None where it is none."""
+    """Read a number, a year or a date that a visitor typed. Return it as `write_value` does; None where it is none."""
     if kind == "date":
         found = _DATE.fullmatch(" ".join(text.split()))
         if found is None or found[2] not in MONTHS or not 1 <= int(found[1]) <= 31:
             return None
-        date = int(found[3]), MONTHS.index(found[2]) + 1, int(found[1])
-        return write_date(date), date[0] * 10_000 + date[1] * 100 + date[2], date[0]
+        return write_value(kind, (int(found[3]), MONTHS.index(found[2]) + 1, int(found[1])))
     digits = text.replace(",", "") if kind == "number" else text
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 9):
         return None
-    number = int(digits)
-    return (f"{number:,}" if kind == "number" else str(number)), number, number
+    return write_value(kind, int(digits))
 
 
 def fill_encyclopaedia(database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
@@ -96,9 +101,7 @@ def fill_encyclopaedia(database: sqlite3.Connection, size: int, rng: np.random.G
             if relation.is_link:
                 targets[value] = relation.name
                 continue
-            read = read_value(relation.value, name_of_value(corpus.world, relation.name, value))
-            assert read is not None
-            facts.append((number + 1, LABELS[relation.name], relation.name, *read))
+            facts.append((number + 1, LABELS[relation.name], relation.name, *write_value(relation.value, value)))
         links += [(number + 1, target + 1, relation) for target, relation in targets.items()]
     for number in range(size, len(corpus.articles)):
         links += [(number + 1, target + 1, "") for target in corpus.links[number]]

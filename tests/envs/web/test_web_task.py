@@ -10,7 +10,7 @@ import pytest
 from palaestra.envs.task_env import TaskEnv
 from palaestra.envs.web.browsers.commands import read_command
 
-IDS = ["palaestra/Shop-v0", "palaestra/Forum-v0"]
+IDS = ["palaestra/Shop-v0", "palaestra/Forum-v0", "palaestra/WebAcross-v0"]
 
 
 def make(env_id: str, **kwargs: Any) -> Any:
