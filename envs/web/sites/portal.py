@@ -73,7 +73,7 @@ class Portal(WebSite):
         bar = Markup('<body>\n<nav class="sites" aria-label="Sites">{}</nav>').format(Markup(" ").join(links))
         self._bar = bar.encode()
 
-    def state(self) -> Content:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def state(self) -> Content:
         parts = [site.state() for site in self.sites.values()]
         if any(part is not before for part, (_, before) in zip(parts, self._parts, strict=True)):
             self._parts = tuple(zip(self.sites, parts, strict=True))

@@ -28,7 +28,7 @@ from ....registry import Registry
 from ..browsers.browser import ASSETS
 
 FOLDER = Path(__file__).parent / "templates"
-Content = bytes | tuple[tuple[str, bytes], ...]
+Content = bytes | tuple[tuple[str, Any], ...]
 """The state of a site: its database; or pairs (name, database) of several sites that are one."""
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -141,20 +141,20 @@ class WebSite:
         """Fill the empty tables with contents of this size."""
         raise NotImplementedError(f"{cls.__name__} must implement fill(database, size, rng).")
 
-    def __init__(self, state: bytes):
-        self.database = connect(state)
+    def __init__(self, state: Content):
+        self.database: Any = connect(state)
         self.written, self._state = self.database.total_changes, state
         # The thread of a server and the one that takes snapshots.
         self.lock = threading.Lock()
 
-    def restore(self, state: bytes) -> None:
+    def restore(self, state: Content) -> None:
         """Replace the database by one of `state`."""
         with self.lock:
             self.database.deserialize(state)
             self.written = self.database.total_changes
             self._state = state
 
-    def state(self) -> bytes:
+    def state(self) -> Content:
         """The database as bytes: the same object until something is written."""
         with self.lock:
             if self.database.total_changes != self.written:

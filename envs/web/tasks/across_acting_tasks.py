@@ -54,8 +54,8 @@ class SuspendNamedUser(ClueTemplate):
         ((user, _, _),) = dict(slots["deed"])["users"]
         change = {user: {"state": "Suspended", "licence": LICENCES[0]}}
         rows = change_rows("admin", database["admin"], "users", change)
-        named = {kind: {f"admin {name}": each for name, each in some.items()} for kind, some in rows.items()}
-        return Goal(**named, pages=pages)
+        removed, added = ({f"admin {name}": each for name, each in rows[kind].items()} for kind in ("removed", "added"))
+        return Goal(removed=removed, added=added, pages=pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.read_clues(walk, slots)

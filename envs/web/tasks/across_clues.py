@@ -144,7 +144,7 @@ class ClueTemplate(WebTemplate):
             site, (_, title, _, other, _) = self.carriers[place], slots["places"][place]
             where = f"The {CARRIERS[site].kind} “{{}}” in the {TITLES[site]} has what we need."
             said.append((where.format(title), where.format(other)))
-        return [*said, tuple(self.say(slots, name) for name in (slots["name"], slots["decoy"]))]
+        return [*said, (self.say(slots, slots["name"]), self.say(slots, slots["decoy"]))]
 
     def say(self, slots: Slots, name: str) -> str:
         """What the last clue says."""
