@@ -24,8 +24,8 @@ from ..splits import split_of
 
 if TYPE_CHECKING:
     from .browsers.browser import Browser, Tab
-    from .sites.site import WebSite
-    from .tasks.template import WebTask
+    from .sites.site import Content, WebSite
+    from .tasks.template import WebTask, WebTemplate
 
 # Contents of a site of each size; and draws before a task is given up.
 SEEDS, MOST_DRAWS = 4_096, 400
@@ -54,7 +54,7 @@ class WebState:
     """
 
     task: WebTask
-    database: bytes
+    database: Content
     tab: Tab
     actions: tuple[str, ...] = ()
     reached: frozenset[tuple[str, ...]] = frozenset()
@@ -130,17 +130,17 @@ class WebTaskEnv(Game):
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> WebState:
         from .browsers.browser import BrowserFailure
-        from .sites.site import connect, generate, release
-        from .tasks.template import WebTask, start_of, templates_of
+        from .sites.site import connect, release
+        from .tasks.template import WebTask, start_of
 
-        size, choices = params[self.size_axis], templates_of(self.site, params["intent"])
+        size, choices = params[self.size_axis], self.choose_templates(params)
         for _ in range(MOST_DRAWS):
             seed = int(rng.integers(SEEDS))
             template = choices[int(rng.integers(len(choices)))]
             task = WebTask(self.site, size, seed, template.name, ())
             if self.split != "all" and split_of(task.origin) != self.split:
                 continue
-            database = connect(generate(self.site, size, seed))
+            database = connect(template.generate(size, seed))
             slots = template.draw(rng, database, params)
             release(database)
             if slots is not None:
@@ -161,7 +161,13 @@ class WebTaskEnv(Game):
         self._open = (state, site, browser)
         return state
 
-    def _make(self, content: bytes) -> tuple[WebSite, Browser]:
+    def choose_templates(self, params: dict[str, Any]) -> Sequence[WebTemplate]:
+        """The templates of which one is drawn."""
+        from .tasks.template import templates_of
+
+        return templates_of(self.site, params["intent"])
+
+    def _make(self, content: Content) -> tuple[WebSite, Browser]:
         """A site in this state with a browser; those that are open where there are any."""
         from .sites.site import SITES
 

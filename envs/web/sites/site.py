@@ -28,6 +28,8 @@ from ....registry import Registry
 from ..browsers.browser import ASSETS
 
 FOLDER = Path(__file__).parent / "templates"
+Content = bytes | tuple[tuple[str, Any], ...]
+"""The state of a site: its database; or pairs (name, database) of several sites that are one."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -139,25 +141,30 @@ class WebSite:
         """Fill the empty tables with contents of this size."""
         raise NotImplementedError(f"{cls.__name__} must implement fill(database, size, rng).")
 
-    def __init__(self, state: bytes):
-        self.database = connect(state)
+    def __init__(self, state: Content):
+        self.database: Any = connect(state)
         self.written, self._state = self.database.total_changes, state
         # The thread of a server and the one that takes snapshots.
         self.lock = threading.Lock()
 
-    def restore(self, state: bytes) -> None:
+    def restore(self, state: Content) -> None:
         """Replace the database by one of `state`."""
         with self.lock:
             self.database.deserialize(state)
             self.written = self.database.total_changes
             self._state = state
 
-    def state(self) -> bytes:
+    def state(self) -> Content:
         """The database as bytes: the same object until something is written."""
         with self.lock:
             if self.database.total_changes != self.written:
                 self.written, self._state = self.database.total_changes, self.database.serialize()
         return self._state
+
+    @classmethod
+    def queries(cls, database: Any) -> dict[str, tuple[sqlite3.Connection, str]]:
+        """By the names of `judged`, where the rows are and the query for them."""
+        return {name: (database, sql) for name, sql in cls.judged.items()}
 
     def close(self) -> None:
         """Give the database back; the site answers nothing more."""
@@ -236,9 +243,22 @@ _idle: list[sqlite3.Connection] = []
 MOST_IDLE = 16
 
 
-def connect(content: bytes) -> sqlite3.Connection:
-    """A database in memory with this content, whose rows can be read by column. Connections are kept by `release` for
-    others, as opening one takes longer than most pages."""
+class Databases(dict[str, sqlite3.Connection]):
+    """The databases of several sites by name, where tasks change and judge them all."""
+
+    @property
+    def total_changes(self) -> int:
+        return sum(one.total_changes for one in self.values())
+
+    def serialize(self) -> tuple[tuple[str, bytes], ...]:
+        return tuple((name, one.serialize()) for name, one in self.items())
+
+
+def connect(content: Content) -> Any:
+    """A database in memory with this content, whose rows can be read by column; `Databases` where there are several.
+    Connections are kept by `release` for others, as opening one takes longer than most pages."""
+    if isinstance(content, tuple):
+        return Databases({name: connect(part) for name, part in content})
     try:
         database = _idle.pop()
     except IndexError:
@@ -247,8 +267,12 @@ def connect(content: bytes) -> sqlite3.Connection:
     return database
 
 
-def release(database: sqlite3.Connection) -> None:
-    """Give a connection back that is in no transaction."""
+def release(database: sqlite3.Connection | Databases) -> None:
+    """Give a connection back that is in no transaction, or several."""
+    if isinstance(database, Databases):
+        for one in database.values():
+            release(one)
+        return
     if len(_idle) < MOST_IDLE and not database.in_transaction:
         _idle.append(database)
     else:

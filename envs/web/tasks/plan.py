@@ -11,7 +11,7 @@ from ..browsers.browser import Tab
 from ..browsers.commands import Command
 from ..browsers.in_process import InProcessBrowser
 from ..browsers.observations import WINDOW
-from ..sites.site import SITES
+from ..sites.site import SITES, Content
 from .template import TEMPLATES, WebTask, start_of
 from .walk import NotThere, Walk
 
@@ -22,12 +22,12 @@ def plan_from_start(task: WebTask, lines: int = WINDOW) -> tuple[str, ...]:
     return _plan(task, lines, start_of(task).database, None)
 
 
-def plan_from(task: WebTask, lines: int, database: bytes, tab: Tab) -> tuple[str, ...]:
+def plan_from(task: WebTask, lines: int, database: Content, tab: Tab) -> tuple[str, ...]:
     """The actions that solve a task from a state in which something else was done."""
     return _plan(task, lines, database, tab)
 
 
-def _plan(task: WebTask, lines: int, database: bytes, tab: Tab | None) -> tuple[str, ...]:
+def _plan(task: WebTask, lines: int, database: Content, tab: Tab | None) -> tuple[str, ...]:
     site = SITES[task.site](database)
     browser = InProcessBrowser(site, lines)
     if tab is None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ....registry import Registry
 from ....rewards import verify
-from ..sites.site import SITES, connect, generate, release
+from ..sites.site import SITES, Content, connect, generate, release
 from .walk import Walk
 
 Slots = Mapping[str, Any]
@@ -76,6 +76,10 @@ class WebTemplate:
     name: ClassVar[str]
     intent: ClassVar[str]
 
+    def generate(self, size: int, seed: int) -> Content:
+        """The contents of the site before `prepare`."""
+        return generate(self.site, size, seed)
+
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
         """Draw the slots: numbers, texts and tuples of them; None where these contents have no such task."""
         raise NotImplementedError(f"{type(self).__name__} must implement draw(rng, database, params).")
@@ -116,7 +120,7 @@ class TaskStart:
     """The beginning of a task: the site, its database, the goal, the task in words, `milestones`."""
 
     site: str
-    database: bytes
+    database: Content
     goal: Goal
     instruction: str
     milestones: tuple[tuple[str, ...], ...]
@@ -135,7 +139,7 @@ class TaskStart:
 def start_of(task: WebTask) -> TaskStart:
     """The beginning of a task."""
     template, slots = TEMPLATES[f"{task.site}/{task.template}"], dict(task.slots)
-    content = generate(task.site, task.size, task.seed)
+    content = template.generate(task.size, task.seed)
     database = connect(content)
     try:
         before = database.total_changes
@@ -148,14 +152,15 @@ def start_of(task: WebTask) -> TaskStart:
         release(database)
 
 
-def judged_rows(
-    site: str, database: sqlite3.Connection, names: Collection[str] | None = None
-) -> dict[str, Counter[tuple[Any, ...]]]:
+def judged_rows(site: str, database: Any, names: Collection[str] | None = None) -> dict[str, Counter[tuple[Any, ...]]]:
     """The rows on which tasks are judged, all or those of these names, with how often there are equal ones."""
-    cursor = database.cursor()
-    cursor.row_factory = None
-    judged = SITES[site].judged
-    return {name: Counter(cursor.execute(judged[name])) for name in (judged if names is None else names)}
+    found, queries = {}, SITES[site].queries(database)
+    for name in queries if names is None else names:
+        where, sql = queries[name]
+        cursor = where.cursor()
+        cursor.row_factory = None
+        found[name] = Counter(cursor.execute(sql))
+    return found
 
 
 def differences(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> tuple[Rows, Rows]:
@@ -201,7 +206,7 @@ def milestones(goal: Goal) -> tuple[tuple[str, ...], ...]:
     return (*(("page", path) for path in goal.pages), *changes)
 
 
-def reached_by_rows(start: TaskStart, database: sqlite3.Connection) -> set[tuple[str, ...]]:
+def reached_by_rows(start: TaskStart, database: Any) -> set[tuple[str, ...]]:
     """The milestones that the rows of the database show."""
     names = {*start.goal.removed, *start.goal.added}
     kinds = zip(("removed", "added"), differences(start, judged_rows(start.site, database, names)), strict=True)

@@ -25,7 +25,7 @@ PART = 900
 # Kinds of things by words that several of their names share.
 _COMMON_WORDS = frozenset({"the", "of", "battle", "siege", "bridge", "university", "mount", "hill"})
 _WORD = re.compile(r"\w+")
-_LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]|]+))?\]\]")
+LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]|]+))?\]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Article:
     @property
     def links(self) -> list[str]:
         """Titles of the articles that it links to, in order, none twice."""
-        return list(dict.fromkeys(title for title, _ in _LINK.findall(self.text)))
+        return list(dict.fromkeys(title for title, _ in LINK.findall(self.text)))
 
 
 class Corpus:
@@ -215,7 +215,7 @@ class Corpus:
 def strip_links(text: str, titles: bool = False) -> str:
     """The text as a reader sees it, without the marks of links; with ``titles``, each link as the title of its
     article."""
-    return _LINK.sub(lambda found: found[1] if titles else found[2] or found[1], text)
+    return LINK.sub(lambda found: found[1] if titles else found[2] or found[1], text)
 
 
 def split_words(text: str) -> list[str]:

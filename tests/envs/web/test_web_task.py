@@ -12,7 +12,7 @@ from palaestra.envs.task_env import TaskEnv
 from palaestra.envs.web.browsers.commands import read_command
 from palaestra.errors import InputError
 
-IDS = [f"palaestra/{site}-v0" for site in ("Shop", "Forum", "Booking", "Admin", "Tracker")]
+IDS = [f"palaestra/{site}-v0" for site in ("Shop", "Forum", "Booking", "Admin", "Tracker", "WikiSite", "WebAcross")]
 
 
 def make(env_id: str, **kwargs: Any) -> Any:

@@ -1,0 +1,115 @@
+"""Contents of the encyclopaedia: the articles of a made-up world from `wiki.corpus`, as rows of tables."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+import numpy as np
+
+from ..wiki.corpus import make_corpus, strip_links
+from ..wiki.wiki_relations import BY_KIND
+from ..wiki.world import MONTHS, Value, write_date
+
+# Relations to a number, a year or a date, and what the box beside an article calls them.
+LABELS = {
+    "independence": "Independent since",
+    "country_area": "Area in km²",
+    "region_area": "Area in km²",
+    "population": "Population",
+    "charter": "Town charter",
+    "river_length": "Length in km",
+    "height": "Height in m",
+    "ascent": "First ascent",
+    "university_founded": "Founded",
+    "born": "Born",
+    "died": "Died",
+    "published": "Published",
+    "pages": "Pages",
+    "staged": "First staged",
+    "minutes": "Minutes",
+    "established": "Established",
+    "employees": "Employees",
+    "fought": "Fought",
+    "described": "First described",
+    "opened": "Opened",
+    "bridge_length": "Length in m",
+}
+PLURALS = {
+    "battle": "Battles",
+    "bridge": "Bridges",
+    "city": "Cities",
+    "company": "Companies",
+    "country": "Countries",
+    "disambiguation": "Shared names",
+    "mountain": "Mountains",
+    "novel": "Novels",
+    "person": "People",
+    "play": "Plays",
+    "region": "Regions",
+    "river": "Rivers",
+    "species": "Species",
+    "university": "Universities",
+}
+MEASURES = {
+    kind: tuple((LABELS[one.name], one.value) for one in BY_KIND.get(kind, ()) if one.name in LABELS)
+    for kind in PLURALS
+}
+"""Kind -> the labels of the values of its articles, each with "number", "year" or "date"."""
+NOTES = ("read again", "check the dates", "for the quiz", "ask the librarian", "homework")
+_DATE = re.compile(r"([0-9]{1,2}) ([A-Z][a-z]+) ([0-9]{4})")
+
+
+def write_value(kind: str, value: Value) -> tuple[str, int, int]:
+    """How a number, a year or a date is written, its place in an order, and the number or year itself."""
+    if kind == "date":
+        year, month, day = value
+        return write_date(value), year * 10_000 + month * 100 + day, year
+    return f"{value:,}" if kind == "number" else str(value), value, value
+
+
+def read_value(kind: str, text: str) -> tuple[str, int, int] | None:
+    """Read a number, a year or a date that a visitor typed. Return it as `write_value` does; None where it is none."""
+    if kind == "date":
+        found = _DATE.fullmatch(" ".join(text.split()))
+        if found is None or found[2] not in MONTHS or not 1 <= int(found[1]) <= 31:
+            return None
+        return write_value(kind, (int(found[3]), MONTHS.index(found[2]) + 1, int(found[1])))
+    digits = text.replace(",", "") if kind == "number" else text
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 9):
+        return None
+    return write_value(kind, int(digits))
+
+
+def fill_encyclopaedia(database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
+    """Write the articles of a world with so many things, and what a visitor watches."""
+    seed = int(rng.integers(2**31))
+    corpus = make_corpus(seed, size)
+    database.execute("INSERT INTO source VALUES (?, ?)", (seed, size))
+    articles = [
+        (number, page.title, page.kind, strip_links(page.sentences[0].text, titles=True), page.text)
+        for number, page in enumerate(corpus.articles, start=1)
+    ]
+    database.executemany("INSERT INTO articles VALUES (?, ?, ?, ?, ?)", articles)
+    facts, links = [], []
+    for number, thing in enumerate(corpus.world.things):
+        targets = dict.fromkeys(corpus.links[number], "")
+        for relation in BY_KIND[thing.kind]:
+            if relation.name not in thing.facts:
+                continue
+            value = thing.facts[relation.name]
+            if relation.is_link:
+                targets[value] = relation.name
+                continue
+            facts.append((number + 1, LABELS[relation.name], relation.name, *write_value(relation.value, value)))
+        links += [(number + 1, target + 1, relation) for target, relation in targets.items()]
+    for number in range(size, len(corpus.articles)):
+        links += [(number + 1, target + 1, "") for target in corpus.links[number]]
+    sql = "INSERT INTO facts (article, label, relation, value, place, amount) VALUES (?, ?, ?, ?, ?, ?)"
+    database.executemany(sql, facts)
+    database.executemany("INSERT INTO links VALUES (?, ?, ?)", links)
+    watched = [
+        (article + 1, NOTES[int(rng.integers(len(NOTES)))] if rng.random() < 0.4 else "")
+        for article in rng.permutation(size)[:10].tolist()
+    ]
+    database.executemany("INSERT INTO watched (article, note) VALUES (?, ?)", watched)

@@ -1,0 +1,119 @@
+"""A portal: several sites in one browser, each under a path of its own, such as ``/forum/``, with links between them.
+
+A site knows nothing of the others: the portal takes the path away from what a site is asked, and puts it before the
+addresses in what the site answers. Its state is that of all its sites.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from markupsafe import Markup
+from werkzeug.exceptions import NotFound
+from werkzeug.wrappers import Request
+
+from ..browsers.browser import ASSETS
+from .site import SITES, Content, Databases, WebSite
+
+TITLES = {
+    "admin": "admin panel",
+    "booking": "booking site",
+    "forum": "forum",
+    "shop": "shop",
+    "tracker": "tracker",
+    "wiki": "almanac",
+}
+# Quotation marks within texts are escaped, so that nothing but attributes fits.
+_ADDRESS = re.compile(rb' (href|action|formaction)="/(?!static/)')
+
+
+class Portal(WebSite):
+    """See the module. Which sites there are is part of the state.
+
+    Args:
+        state: pairs (name, database).
+    """
+
+    name = "across"
+    schema = ""
+    judged = {}  # noqa: RUF012
+
+    @classmethod
+    def queries(cls, database: Databases) -> dict[str, Any]:
+        return {
+            f"{site} {name}": query
+            for site, one in database.items()
+            for name, query in SITES[site].queries(one).items()
+        }
+
+    def __init__(self, state: Content):
+        self.sites: dict[str, WebSite] = {}
+        self.restore(state)
+
+    @property
+    def database(self) -> Databases:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return Databases({name: site.database for name, site in self.sites.items()})
+
+    def restore(self, state: Content) -> None:
+        assert isinstance(state, tuple)
+        before, self.sites = self.sites, {}
+        for name, part in state:
+            site = before.pop(name, None)
+            if site is None:
+                site = SITES[name](part)
+            elif site.state() is not part:
+                site.restore(part)
+            self.sites[name] = site
+        for site in before.values():
+            site.close()
+        self._parts = state
+        links = [Markup('<a href="/">Start</a>'), *map(_link, self.sites)]
+        bar = Markup('<body>\n<nav class="sites" aria-label="Sites">{}</nav>').format(Markup(" ").join(links))
+        self._bar = bar.encode()
+
+    def state(self) -> Content:
+        parts = [site.state() for site in self.sites.values()]
+        if any(part is not before for part, (_, before) in zip(parts, self._parts, strict=True)):
+            self._parts = tuple(zip(self.sites, parts, strict=True))
+        return self._parts
+
+    def close(self) -> None:
+        for site in self.sites.values():
+            site.close()
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        path = environ.get("PATH_INFO", "")
+        name, slash, rest = path.removeprefix("/").partition("/")
+        if path.startswith(ASSETS):
+            return next(iter(self.sites.values()))(environ, start_response)
+        if name not in self.sites:
+            request = Request(environ)
+            if path == "/":
+                answer = self.page(request, "home.html", links=[_link(one) for one in self.sites])
+            else:
+                answer = self.page(request, "error.html", 404, error=NotFound())
+            return answer(environ, start_response)
+        if not slash:
+            return self.redirect(f"/{name}/")(environ, start_response)
+        started: list[Any] = []
+        content = b"".join(
+            self.sites[name](
+                {**environ, "PATH_INFO": f"/{rest}"},
+                lambda status, headers, *_: started.append((status, headers)),
+            )
+        )
+        content = _ADDRESS.sub(rb' \1="/' + name.encode() + b"/", content).replace(b"<body>", self._bar, 1)
+        status, headers = started[-1]
+        kept = [(key, value) for key, value in headers if key.lower() not in ("location", "content-length")]
+        kept += [("Location", f"/{name}{value}") for key, value in headers if key.lower() == "location"]
+        start_response(status, [*kept, ("Content-Length", str(len(content)))])
+        return [content]
+
+
+def _link(name: str) -> Markup:
+    return Markup('<a href="/{}/">Go to the {}</a>').format(name, TITLES[name])
+
+
+SITES.add(Portal.name, Portal)

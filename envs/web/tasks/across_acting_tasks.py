@@ -1,0 +1,86 @@
+"""Templates across sites that change something on the site to which clues lead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..sites.admin_content import LICENCES
+from ..sites.portal import TITLES
+from .across_clues import ClueTemplate, Deed
+from .admin_user_tasks import apply_to_users, search_user
+from .template import Goal, Slots, add_template, change_rows
+from .walk import Walk
+
+_CART = Deed("shop/add-to-cart", "product", lambda slots: slots["items"][0][1], {"items": 1})
+_ROOM = Deed("booking/book-room", "room", lambda slots: "the {} at {}".format(*slots["stays"][0][1:3]), {"items": 1})
+_USER = Deed(
+    "admin/move-users", "user", lambda slots: f"the user {slots['users'][0][1]}", {"items": 1, "constraints": 1}
+)
+_WATCH = Deed("wiki/watch-articles", "article", lambda slots: f'"{slots["articles"][0][1]}"', {"items": 1})
+
+
+@add_template
+class BuyNamedProduct(ClueTemplate):
+    """Put a product into the cart that a reply in the forum names."""
+
+    name, intent, carriers, deed = "buy-named-product", "act", ("forum",), _CART
+
+
+@add_template
+class BookNamedRoom(ClueTemplate):
+    """Book a room that the text of an article names."""
+
+    name, intent, carriers, deed = "book-named-room", "act", ("wiki",), _ROOM
+
+
+@add_template
+class MoveNamedUser(ClueTemplate):
+    """Move a user to another team whom a comment on a ticket names."""
+
+    name, intent, carriers, deed = "move-named-user", "act", ("tracker",), _USER
+
+
+@add_template
+class SuspendNamedUser(ClueTemplate):
+    """Suspend a user whom a comment on a ticket names."""
+
+    name, intent, carriers, deed = "suspend-named-user", "act", ("tracker",), _USER
+
+    def ask_deed(self, slots: Slots) -> str:
+        return "Suspend that user, who then has no licence any more."
+
+    def goal(self, database: Any, slots: Slots) -> Goal:
+        pages = super().goal(database, slots).pages
+        ((user, _, _),) = dict(slots["deed"])["users"]
+        change = {user: {"state": "Suspended", "licence": LICENCES[0]}}
+        rows = change_rows("admin", database["admin"], "users", change)
+        removed, added = ({f"admin {name}": each for name, each in rows[kind].items()} for kind in ("removed", "added"))
+        return Goal(removed=removed, added=added, pages=pages)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        self.read_clues(walk, slots)
+        walk.click("link", f"Go to the {TITLES['admin']}")
+        ((_, name, mail),) = dict(slots["deed"])["users"]
+        search_user(walk, mail)
+        apply_to_users(walk, [name], "Suspend")
+
+
+@add_template
+class WatchNamedArticle(ClueTemplate):
+    """Watch an article that a reply in the forum names."""
+
+    name, intent, carriers, deed = "watch-named-article", "act", ("forum",), _WATCH
+
+
+@add_template
+class BuyTicketProduct(ClueTemplate):
+    """Put a product into the cart that a reply names in a thread that a comment on a ticket names."""
+
+    name, intent, carriers, deed = "buy-ticket-product", "act", ("tracker", "forum"), _CART
+
+
+@add_template
+class BookThreadRoom(ClueTemplate):
+    """Book a room that the text of an article names which a reply in the forum names."""
+
+    name, intent, carriers, deed = "book-thread-room", "act", ("forum", "wiki"), _ROOM

@@ -1,0 +1,202 @@
+"""`ClueTemplate`: tasks across sites, in which what is to be done on one site is named on others.
+
+A clue is a sentence on another site: a comment on a ticket, a reply in a thread, a sentence of an article. The first
+clue may name the place of the next one. On tickets and in threads somebody else names something else. The last clue
+names what a template of a single site is about, in whose words it stands as "that product".
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..sites.forum import SUMMARISE_THREADS
+from ..sites.forum_content import NAMES, NOW
+from ..sites.portal import TITLES
+from ..sites.site import Content, generate
+from ..sites.tracker_content import PEOPLE
+from . import forum_reading_tasks, tracker_reading_tasks, wiki_reading_tasks
+from .template import TEMPLATES, Goal, Slots, WebTemplate, pick_several
+from .walk import Walk
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """A site on which clues stand.
+
+    Args:
+        kind: what a clue stands in, in words.
+        path: the beginning of its address.
+        places: a query for the ids and titles of all.
+        authors: who may write there; nobody in particular where empty.
+        open: shows one by its title.
+        write: adds a text by an author to one by its id.
+    """
+
+    kind: str
+    path: str
+    places: str
+    authors: tuple[str, ...]
+    open: Callable[[Walk, str], None]
+    write: Callable[[sqlite3.Connection, int, str, str], Any]
+
+
+def _write_reply(database: sqlite3.Connection, thread: int, author: str, text: str) -> None:
+    sql = """INSERT INTO posts (thread, number, author, day, body)
+             SELECT ?, max(number) + 1, ?, ?, ? FROM posts WHERE thread = ?"""
+    database.execute(sql, (thread, NAMES.index(author) + 1, NOW.isoformat(), text, thread))
+    database.execute(f"{SUMMARISE_THREADS} WHERE id = ?", (thread,))
+
+
+def _write_comment(database: sqlite3.Connection, ticket: int, author: str, text: str) -> None:
+    sql = "INSERT INTO comments (ticket, author, day, body) VALUES (?, ?, ?, ?)"
+    database.execute(sql, (ticket, author, NOW.isoformat(), text))
+
+
+def _write_sentence(database: sqlite3.Connection, article: int, author: str, text: str) -> None:
+    database.execute("UPDATE articles SET body = body || ' ' || ? WHERE id = ?", (text, article))
+
+
+CARRIERS: Mapping[str, Carrier] = {
+    "tracker": Carrier(
+        *("ticket", "/ticket/", "SELECT id, title FROM tickets ORDER BY id", PEOPLE[1:]),
+        *(tracker_reading_tasks.open_ticket, _write_comment),
+    ),
+    "forum": Carrier(
+        *("thread", "/thread/", "SELECT id, title FROM threads ORDER BY id", NAMES[1:]),
+        *(forum_reading_tasks.open_thread, _write_reply),
+    ),
+    "wiki": Carrier(
+        *("article", "/article/", "SELECT id, title FROM articles WHERE kind <> 'disambiguation' ORDER BY id", ()),
+        *(wiki_reading_tasks.open_article, _write_sentence),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Deed:
+    """A template of a single site, of which clues say what it is about.
+
+    Args:
+        template: its name in `TEMPLATES`.
+        noun: what a clue names, in words; the task then speaks of "that" one.
+        name: what a clue names, by the slots, as the task of the template has it; it must stand there once.
+        params: values for the parameters, in place of those of the environment.
+    """
+
+    template: str
+    noun: str
+    name: Callable[[Slots], str]
+    params: Mapping[str, Any]
+
+    @property
+    def site(self) -> str:
+        return self.template.partition("/")[0]
+
+
+class ClueTemplate(WebTemplate):
+    """Base of tasks across sites. A subclass names its ``carriers``, in the order of their clues, and its ``deed``."""
+
+    site = "across"
+    carriers: ClassVar[tuple[str, ...]]
+    deed: ClassVar[Deed]
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        return (*self.carriers, self.deed.site)
+
+    def generate(self, size: int, seed: int) -> Content:
+        return tuple((site, generate(site, size, seed)) for site in sorted(self.sites))
+
+    def draw(self, rng: np.random.Generator, database: Any, params: Mapping[str, Any]) -> Slots | None:
+        template, where = TEMPLATES[self.deed.template], database[self.deed.site]
+        params = {**params, **self.deed.params}
+        slots, other = (template.draw(rng, where, params) for _ in range(2))
+        if slots is None or other is None:
+            return None
+        name, decoy = self.deed.name(slots), self.deed.name(other)
+        if name in decoy or decoy in name or template.ask(slots).count(name) != 1:
+            return None
+        places = []
+        for site in self.carriers:
+            carrier = CARRIERS[site]
+            rows = pick_several(rng, database[site].execute(carrier.places).fetchall(), 2)
+            authors = pick_several(rng, carrier.authors, 2) if carrier.authors else ["", ""]
+            if any(row["title"] in name for row in rows):
+                return None
+            places.append((rows[0]["id"], rows[0]["title"], authors[0], rows[1]["title"], authors[1]))
+        return {
+            "deed": tuple(sorted(slots.items())),
+            "name": name,
+            "decoy": decoy,
+            "places": tuple(places),
+            "first": bool(rng.integers(2)),
+        }
+
+    def _said(self, slots: Slots) -> list[tuple[str, str]]:
+        """For each carrier what its clue says, and what somebody else says."""
+        said = []
+        for place in range(1, len(self.carriers)):
+            site, (_, title, _, other, _) = self.carriers[place], slots["places"][place]
+            where = f"The {CARRIERS[site].kind} “{{}}” in the {TITLES[site]} has what we need."
+            said.append((where.format(title), where.format(other)))
+        return [*said, (self.say(slots, slots["name"]), self.say(slots, slots["decoy"]))]
+
+    def say(self, slots: Slots, name: str) -> str:
+        """What the last clue says."""
+        return f"It has to be {name}."
+
+    def ask(self, slots: Slots) -> str:
+        sentences = []
+        for place, site in enumerate(self.carriers):
+            _, title, author, _, _ = slots["places"][place]
+            carrier, last = CARRIERS[site], place == len(self.carriers) - 1
+            after = self.deed.site if last else self.carriers[place + 1]
+            named = self.deed.noun if last else CARRIERS[after].kind
+            what = f"{'an' if named[0] in 'aeio' else 'a'} {named} of the {TITLES[after]}"
+            where = f'the {carrier.kind} "{title}" of the {TITLES[site]}' if place == 0 else f"that {carrier.kind}"
+            sentences.append(f"In {where}, {author or 'the text'} names {what}.")
+        return " ".join([*sentences, self.ask_deed(slots)])
+
+    def ask_deed(self, slots: Slots) -> str:
+        """What is to be done, without the name that the clues lead to."""
+        text = TEMPLATES[self.deed.template].ask(dict(slots["deed"]))
+        text = text.replace(slots["name"], f"that {self.deed.noun}")
+        return text[0].upper() + text[1:]
+
+    def prepare(self, database: Any, slots: Slots) -> None:
+        for place, (site, said) in enumerate(zip(self.carriers, self._said(slots), strict=True)):
+            number, _, author, _, other = slots["places"][place]
+            texts = [(author, said[0])]
+            if other:
+                texts.insert(0 if slots["first"] else 1, (other, said[1]))
+            for who, text in texts:
+                CARRIERS[site].write(database[site], number, who, text)
+        TEMPLATES[self.deed.template].prepare(database[self.deed.site], dict(slots["deed"]))
+
+    def goal(self, database: Any, slots: Slots) -> Goal:
+        site = self.deed.site
+        goal = TEMPLATES[self.deed.template].goal(database[site], dict(slots["deed"]))
+        removed, added = (
+            {f"{site} {name}": rows for name, rows in some.items()} for some in (goal.removed, goal.added)
+        )
+        pages = [f"/{one}{CARRIERS[one].path}{slots['places'][place][0]}" for place, one in enumerate(self.carriers)]
+        pages += [f"/{site}{page}" for page in goal.pages]
+        return Goal(goal.answer, goal.kind, removed, added, tuple(dict.fromkeys(pages)))
+
+    def read_clues(self, walk: Walk, slots: Slots) -> None:
+        """Go to each clue and see it."""
+        for place, (site, said) in enumerate(zip(self.carriers, self._said(slots), strict=True)):
+            walk.click("link", f"Go to the {TITLES[site]}")
+            CARRIERS[site].open(walk, slots["places"][place][1])
+            while not any(said[0] in line.name for line in walk.browser.page.lines):
+                walk.click("link", "Next page")
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        self.read_clues(walk, slots)
+        walk.click("link", f"Go to the {TITLES[self.deed.site]}")
+        TEMPLATES[self.deed.template].solve(walk, dict(slots["deed"]), goal)

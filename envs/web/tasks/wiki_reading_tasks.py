@@ -1,0 +1,318 @@
+"""Templates of the encyclopaedia that are answered by reading: report a fact, follow links, count, compare."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..sites.encyclopaedia_content import MEASURES, PLURALS
+from ..wiki.wiki_relations import FORWARD
+from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick, pick_several
+from .walk import Walk
+
+_FACTS = """
+    SELECT f.article, f.label, f.relation, f.value, f.place, f.amount, a.title, a.kind FROM facts f
+    JOIN articles a ON a.id = f.article
+"""
+
+
+def select_facts(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
+    """Values of articles under a condition in SQL, in which they are ``f`` and their article ``a``."""
+    return database.execute(f"{_FACTS} WHERE {where} ORDER BY f.id", values).fetchall()
+
+
+def draw_measure(rng: np.random.Generator, kinds: tuple[str, ...] = ("number", "year", "date")) -> tuple[str, str]:
+    """Draw a category with a label of its values, which are of one of these kinds."""
+    return pick(rng, [(one, label) for one, some in MEASURES.items() for label, kind in some if kind in kinds])
+
+
+def answer_with(relation: str) -> tuple[str, str]:
+    """How a question for a relation to a value wants its answer, and how that is judged."""
+    if FORWARD[relation].value == "date":
+        return "the date as the article has it", "text"
+    return f"the {FORWARD[relation].value}", "number"
+
+
+def open_article(walk: Walk, title: str) -> None:
+    """Search for an article by its title, and open it."""
+    walk.fill("Search articles", title)
+    walk.press_enter("searchbox", "Search articles")
+    walk.seek("link", title)
+
+
+def list_category(
+    walk: Walk, kind: str, label: str, low: int | None = None, high: int | None = None, word: str = ""
+) -> None:
+    """Show the articles of a category in the order of a value, within limits and with a word in their title."""
+    walk.click("link", "Open Almanac")
+    walk.click("link", PLURALS[kind])
+    walk.fill("Words in the title", word)
+    walk.select("Sort by", f"{label}, highest or latest first")
+    walk.fill("At least", "" if low is None else str(low))
+    walk.fill("At most", "" if high is None else str(high))
+    walk.click("button", "Apply filters")
+
+
+def describe_limits(label: str, low: int | None, high: int | None) -> str:
+    """Write limits of a value: '"Pages" of at least 90 and at most 200'."""
+    limits = [f"at {word} {limit}" for word, limit in (("least", low), ("most", high)) if limit is not None]
+    return f'"{label}" of {" and ".join(limits)}'
+
+
+@add_template
+class ReportValue(WebTemplate):
+    """Report a number, a year or a date of an article."""
+
+    site, name, intent = "wiki", "report-value", "report"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        row = pick(rng, select_facts(database))
+        return {name: row[name] for name in ("article", "relation", "title", "value")}
+
+    def ask(self, slots: Slots) -> str:
+        question = FORWARD[slots["relation"]].ask.format(slots["title"])
+        return f"{question}? Answer with {answer_with(slots['relation'])[0]}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        kind = answer_with(slots["relation"])[1]
+        return Goal(slots["value"].replace(",", ""), kind, pages=(f"/article/{slots['article']}",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_article(walk, slots["title"])
+
+
+@add_template
+class ReportArticle(WebTemplate):
+    """Report the title of the article that stands in a relation to one, which only its text says."""
+
+    site, name, intent = "wiki", "report-article", "report"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        sql = """SELECT l.source AS article, l.relation, a.title, b.title AS answer FROM links l
+                 JOIN articles a ON a.id = l.source JOIN articles b ON b.id = l.target
+                 WHERE l.relation <> '' ORDER BY l.rowid"""
+        return dict(pick(rng, database.execute(sql).fetchall()))
+
+    def ask(self, slots: Slots) -> str:
+        question = FORWARD[slots["relation"]].ask.format(slots["title"])
+        return f"{question}? Answer with the title of that article, as the link has it."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        return Goal(slots["answer"], pages=(f"/article/{slots['article']}",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_article(walk, slots["title"])
+
+
+@add_template
+class FollowRelations(WebTemplate):
+    """Follow relations from article to article, and report a value of the last."""
+
+    site, name, intent = "wiki", "follow-relations", "follow"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        starts = database.execute("SELECT id, title FROM articles WHERE kind <> 'disambiguation' ORDER BY id")
+        article, start = pick(rng, starts.fetchall())
+        path, relations = [(article, start)], []
+        sql = """SELECT l.target, a.title, l.relation FROM links l JOIN articles a ON a.id = l.target
+                 WHERE l.source = ? AND l.relation <> '' ORDER BY l.rowid"""
+        for _ in range(params["items"] + 1):
+            steps = [row for row in database.execute(sql, (article,)) if (row["target"], row["title"]) not in path]
+            if not steps:
+                return None
+            article, title, relation = pick(rng, steps)
+            path.append((article, title))
+            relations.append(relation)
+        values = select_facts(database, "f.article = ?", article)
+        if not values:
+            return None
+        row = pick(rng, values)
+        return {"path": tuple(path), "relations": (*relations, row["relation"]), "value": row["value"]}
+
+    def ask(self, slots: Slots) -> str:
+        *before, last = slots["relations"]
+        what = slots["path"][0][1]
+        for relation in before:
+            what = FORWARD[relation].noun.format(what)
+        question = FORWARD[last].ask.format(what)
+        return f"{question}? Answer with {answer_with(last)[0]}."
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        kind = answer_with(slots["relations"][-1])[1]
+        pages = tuple(f"/article/{article}" for article, _ in slots["path"])
+        return Goal(slots["value"].replace(",", ""), kind, pages=pages)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        (_, start), *others = slots["path"]
+        open_article(walk, start)
+        for _, title in others:
+            walk.click("link", title)
+
+
+@add_template
+class FollowBacklinks(WebTemplate):
+    """Name the article of a category with the highest value of those that link to one."""
+
+    site, name, intent = "wiki", "follow-backlinks", "follow"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        kind, label = draw_measure(rng, ("number", "year"))
+        sql = """SELECT DISTINCT l.target, b.title FROM links l JOIN articles a ON a.id = l.source
+                 JOIN articles b ON b.id = l.target WHERE a.kind = ? GROUP BY l.target HAVING count(*) > ?
+                 ORDER BY l.target"""
+        targets = database.execute(sql, (kind, min(params["items"], 2))).fetchall()
+        if not targets:
+            return None
+        target, title = pick(rng, targets)
+        where = "a.kind = ? AND f.label = ? AND a.id IN (SELECT source FROM links WHERE target = ?)"
+        rows = select_facts(database, where, kind, label, target)
+        best = best_of(rows, "place")
+        if best is None or len(rows) > 10:
+            return None
+        linking = tuple((row["article"], row["title"]) for row in rows)
+        return {"target": target, "title": title, "kind": kind, "label": label, "from": linking, "best": best["title"]}
+
+    def ask(self, slots: Slots) -> str:
+        return (
+            f'Of the articles in the category {PLURALS[slots["kind"]]} that link to "{slots["title"]}", which has the '
+            f'highest value of "{slots["label"]}"? Answer with its title.'
+        )
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        return Goal(slots["best"], pages=(f"/article/{slots['target']}/links",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_article(walk, slots["title"])
+        walk.click("link", "What links here")
+        walk.select("Category", PLURALS[slots["kind"]])
+        walk.click("button", "Filter")
+        list_category(walk, slots["kind"], slots["label"])
+
+
+@add_template
+class CountCategory(WebTemplate):
+    """Count the articles of a category whose value lies within limits."""
+
+    site, name, intent = "wiki", "count-category", "count"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        kind, label = draw_measure(rng)
+        rows = select_facts(database, "a.kind = ? AND f.label = ?", kind, label)
+        if len(rows) < 3:
+            return None
+        low, high = sorted(row["amount"] for row in pick_several(rng, rows, 2))
+        if params["constraints"] < 2:
+            low, high = (low, None) if rng.random() < 0.5 else (None, high)
+        # A third condition is on the title.
+        word = pick(rng, rows)["title"].split()[0] if params["constraints"] > 2 else ""
+        return {"kind": kind, "label": label, "low": low, "high": high, "word": word}
+
+    def ask(self, slots: Slots) -> str:
+        what = describe_limits(slots["label"], slots["low"], slots["high"])
+        word = f' and "{slots["word"]}" in their title' if slots["word"] else ""
+        return (
+            f"How many articles in the category {PLURALS[slots['kind']]} have a value of {what}{word}? Of dates, the "
+            "year counts. Answer with the number."
+        )
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        low = 0 if slots["low"] is None else slots["low"]
+        high = 10**9 if slots["high"] is None else slots["high"]
+        where = "a.kind = ? AND f.label = ? AND f.amount BETWEEN ? AND ? AND instr(lower(a.title), lower(?))"
+        found = select_facts(database, where, slots["kind"], slots["label"], low, high, slots["word"])
+        return Goal(str(len(found)), "number", pages=(f"/category/{slots['kind']}",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        list_category(walk, slots["kind"], slots["label"], slots["low"], slots["high"], slots["word"])
+
+
+@add_template
+class CountLinks(WebTemplate):
+    """Count the articles, all or of a category, that link to one."""
+
+    site, name, intent = "wiki", "count-links", "count"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        sql = "SELECT l.target, b.title, a.kind FROM links l JOIN articles a ON a.id = l.source"
+        rows = database.execute(f"{sql} JOIN articles b ON b.id = l.target ORDER BY l.rowid").fetchall()
+        target, title, kind = pick(rng, rows)
+        return {"target": target, "title": title, "kind": kind if params["constraints"] > 1 else ""}
+
+    def ask(self, slots: Slots) -> str:
+        kind = f" in the category {PLURALS[slots['kind']]}" if slots["kind"] else ""
+        return f'How many articles{kind} link to "{slots["title"]}"? Answer with the number.'
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        sql = "SELECT count(DISTINCT l.source) FROM links l JOIN articles a ON a.id = l.source WHERE l.target = ?"
+        kind = slots["kind"]
+        sql, values = (f"{sql} AND a.kind = ?", (slots["target"], kind)) if kind else (sql, (slots["target"],))
+        (number,) = database.execute(sql, values).fetchone()
+        return Goal(str(number), "number", pages=(f"/article/{slots['target']}/links",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_article(walk, slots["title"])
+        walk.click("link", "What links here")
+        if slots["kind"]:
+            walk.select("Category", PLURALS[slots["kind"]])
+            walk.click("button", "Filter")
+
+
+@add_template
+class CompareArticles(WebTemplate):
+    """Name the article with the highest value of several, which have to be looked at."""
+
+    site, name, intent = "wiki", "compare-articles", "compare"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        kind, label = draw_measure(rng)
+        rows = select_facts(database, "a.kind = ? AND f.label = ?", kind, label)
+        chosen = pick_several(rng, rows, params["items"] + 1)
+        best = best_of(chosen, "place")
+        if len(chosen) < 2 or best is None:
+            return None
+        articles = tuple((row["article"], row["title"]) for row in chosen)
+        return {"label": label, "articles": articles, "best": best["title"]}
+
+    def ask(self, slots: Slots) -> str:
+        titles = name_all([f'"{title}"' for _, title in slots["articles"]])
+        label = slots["label"]
+        return f'Which of these articles has the highest or latest "{label}": {titles}? Answer with its title.'
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        return Goal(slots["best"], pages=tuple(f"/article/{article}" for article, _ in slots["articles"]))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for _, title in slots["articles"]:
+            open_article(walk, title)
+
+
+@add_template
+class FindHighest(WebTemplate):
+    """Name the article of a category with the highest value within limits."""
+
+    site, name, intent = "wiki", "find-highest", "compare"
+
+    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+        kind, label = draw_measure(rng)
+        rows = select_facts(database, "a.kind = ? AND f.label = ?", kind, label)
+        if len(rows) < 3:
+            return None
+        high = pick(rng, rows)["amount"] if params["constraints"] > 1 else None
+        best = best_of([row for row in rows if high is None or row["amount"] <= high], "place")
+        return None if best is None else {"kind": kind, "label": label, "high": high, "best": best["title"]}
+
+    def ask(self, slots: Slots) -> str:
+        limit = "" if slots["high"] is None else f" with {describe_limits(slots['label'], None, slots['high'])}"
+        return (
+            f"Of the articles in the category {PLURALS[slots['kind']]}{limit}, which has the highest or latest "
+            f'"{slots["label"]}"? Answer with its title.'
+        )
+
+    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+        return Goal(slots["best"], pages=(f"/category/{slots['kind']}",))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        list_category(walk, slots["kind"], slots["label"], high=slots["high"])
