@@ -36,8 +36,8 @@ class AcrossTasks(WebTaskEnv):
         intent (report, act): the kind of task; none is harder than the other.
 
     Observation:
-        Text: the task, and the page as its accessibility tree (``observation="html"``: as simplified HTML), at most 60
-        lines at once. What comes from the page stands in quotation marks.
+        Text: the task, and the page as its accessibility tree (``observation="html"``: as simplified HTML), at most
+        ``lines`` (60) of it at once. What comes from the page stands in quotation marks.
 
     Actions:
         One of ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``,
@@ -58,7 +58,7 @@ class AcrossTasks(WebTaskEnv):
     Args:
         backend: "inprocess" (default: the site is called directly, no browser is started) or "chromium" (the same
             tasks, observations and rewards in a real browser; pictures with ``render_mode="rgb_array"``).
-        observation: "tree" or "html".
+        observation, lines, prompt: see `WebTaskEnv`.
         **kwargs: as for every environment.
     """
 

@@ -28,8 +28,8 @@ class WikiTasks(WebTaskEnv):
         intent (report, follow, count, compare, watch, edit): the kind of task; none is harder than another.
 
     Observation:
-        Text: the task, and the page as its accessibility tree (``observation="html"``: as simplified HTML), at most 60
-        lines at once. What comes from the page stands in quotation marks.
+        Text: the task, and the page as its accessibility tree (``observation="html"``: as simplified HTML), at most
+        ``lines`` (60) of it at once. What comes from the page stands in quotation marks.
 
     Actions:
         One of ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``,
@@ -50,7 +50,7 @@ class WikiTasks(WebTaskEnv):
     Args:
         backend: "inprocess" (default: the site is called directly, no browser is started) or "chromium" (the same
             tasks, observations and rewards in a real browser; pictures with ``render_mode="rgb_array"``).
-        observation: "tree" or "html".
+        observation, lines, prompt: see `WebTaskEnv`.
         **kwargs: as for every environment.
     """
 
