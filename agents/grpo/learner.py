@@ -42,7 +42,7 @@ from .run.models import add_missing_adapters, load_policy, load_teacher
 from .run.observers import Notices, TrainingProgress
 from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .update import Update
-from .warmup import Syllabus, measure_variance, warm_up
+from .warmup import Syllabus, measure_variance, solution_texts, warm_up
 
 
 class Learner:
@@ -109,7 +109,7 @@ class Learner:
         config = dataclasses.replace(config, threads=threads, device=resolve_device(config.device))
         RunFolder.check_free(Path(out))
         learner = cls(config)
-        learner._load(load_policy(config, environments=learner.environments))
+        learner._load(load_policy(config, texts=solution_texts(learner.environments, config.seed)))
         learner.folder = RunFolder.create(Path(out), config)
         return learner
 
@@ -139,7 +139,7 @@ class Learner:
         learner.folder = folder
         newest = newest_checkpoint(folder.path)
         if newest is None:
-            learner._load(load_policy(saved, environments=learner.environments))
+            learner._load(load_policy(saved, texts=solution_texts(learner.environments, saved.seed)))
         else:
             learner._restore(newest)
         if saved.steps < learner.step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
@@ -11,17 +12,13 @@ from ...language.language_agent import load_model
 from ...language.model import LanguageModel
 from ...language.tokenizer import learned_tokenizer
 from ..config import TrainConfig
-from ..rollouts.environments import Environments
-from ..warmup import solution_texts
 
 
-def load_policy(
-    config: TrainConfig, checkpoint: Path | None = None, environments: Environments | None = None
-) -> LanguageModel:
+def load_policy(config: TrainConfig, checkpoint: Path | None = None, texts: Iterable[str] = ()) -> LanguageModel:
     """Load the policy, from a checkpoint of this run or as configured.
 
-    A vocabulary is learned from the texts of ``environments``, those of the run. The tiny model comes without adapters,
-    as its warm-up must reach all of its weights: see `add_missing_adapters`.
+    The tiny model's vocabulary is learned from ``texts``. It comes without adapters, as its warm-up must reach all of
+    its weights: see `add_missing_adapters`.
     """
     if checkpoint is not None:
         language = LanguageModel.load(checkpoint, config.dtype, config.system).to(config.device)
@@ -31,9 +28,7 @@ def load_policy(
             language.model.config.name_or_path = ""
         return language
     if config.model == "tiny":
-        tokenizer = None
-        if config.vocabulary and environments is not None:
-            tokenizer = learned_tokenizer(solution_texts(environments, config.seed), config.vocabulary)
+        tokenizer = learned_tokenizer(texts, config.vocabulary) if config.vocabulary else None
         language = LanguageModel.tiny(config.seed, tokenizer)
         language.model.to(getattr(torch, config.dtype))
     else:
