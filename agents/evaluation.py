@@ -222,9 +222,7 @@ def _make_envs(
             raise InputError(f"env must be an id, an environment or a function that makes one, not {env!r}.")
         if kwargs:
             raise InputError(f"env_kwargs are for an id or an environment; let the function take {sorted(kwargs)}.")
-        made = [env() for _ in range(count)]
-        if history:
-            made = [HistoryWrapper(one, history) for one in made]
+        made: list[gym.Env] = [HistoryWrapper(env(), history) if history else env() for _ in range(count)]
         return made, getattr(made[0].unwrapped, "split", None)
     spec = environment_spec(env) if isinstance(env, str) else _spec_of(env, kwargs)
 

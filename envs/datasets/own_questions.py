@@ -35,7 +35,7 @@ _WHOLE = re.compile(r"\D*([0-9]{1,6})(?:\.0*)?\s*")
 _LATEX = re.compile(r"\\[a-zA-Z]+|\$")
 _log = logging.getLogger(__name__)
 # What has been told once in this process.
-_told: set[tuple[Any, ...]] = set()
+_told: set[Source] = set()
 
 
 class OwnQuestions(DatasetQuestion):

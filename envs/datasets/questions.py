@@ -55,7 +55,7 @@ class DatasetQuestion(Question):
     layout: ClassVar[Layout]
     built_in: ClassVar[str]
     # The axis that selects the rung of the collection; empty where the layout has no rungs.
-    rung_axis: ClassVar[str] = ""
+    rung_axis: str = ""
     supplies = frozenset({"rationale"})
     # Policy of the verifier "math", where it judges the answers.
     policy: str = "strict"

@@ -401,10 +401,11 @@ class Admin(WebSite):
         where, values, _ = filter_users(form)
         users = self.query(f"{USERS} WHERE {where} ORDER BY {USER_SORTS[form['sort']][1]}", *values)
         row = {**form, "columns": ", ".join(columns), "content": write_file(users, columns, form["format"])}
-        row |= {"id": self._next("exports"), "day": TODAY.isoformat()}
+        number = self._next("exports")
+        row |= {"id": number, "day": TODAY.isoformat()}
         self.query(f"INSERT INTO exports ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())
         self._note("File exported", form["name"])
-        return row["id"]
+        return number
 
     @route("/export/<int:export>")
     def export(self, request: Request, export: int) -> Response:

@@ -26,6 +26,7 @@ from typing import Annotated, Any
 import gymnasium as gym
 import numpy as np
 import tyro
+from gymnasium.envs.registration import load_env_creator
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -91,11 +92,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def web_ids() -> list[str]:
     """Ids of environments whose tasks are on sites of our own."""
     entries = {name: str(gym.spec(name).entry_point) for name in ids()}
-    load = gym.envs.registration.load_env_creator
     return [
         name
         for name, entry in entries.items()
-        if ".envs.web." in entry and isinstance(kind := load(entry), type) and issubclass(kind, WebTaskEnv)
+        if ".envs.web." in entry and isinstance(kind := load_env_creator(entry), type) and issubclass(kind, WebTaskEnv)
     ]
 
 
@@ -110,7 +110,7 @@ def measure_rates(env_id: str, seconds: float, first: int, backend: str = "inpro
         contexts: environments that play in turns.
     """
     clock = time.process_time if backend == "inprocess" else time.perf_counter
-    envs = [gym.make(env_id, backend=backend, disable_env_checker=True).unwrapped for _ in range(contexts)]
+    envs: list[Any] = [gym.make(env_id, backend=backend, disable_env_checker=True).unwrapped for _ in range(contexts)]
     rng = np.random.default_rng(first)
     resets = steps = 0
     resetting = stepping = 0.0

@@ -164,11 +164,11 @@ def test_an_unknown_rewriter_is_refused_before_a_model_is_loaded(tmp_path):
 
 
 def test_a_rewriter_must_return_text(start):
-    learner = clpo(start, f"{HERE}:silent")
+    learner = clpo(start, f"{HERE}:numb")
     learner.collector.collect(1)
-    with pytest.raises(InputError, match="must return text, not None"):
+    with pytest.raises(InputError, match="must return text, not 7"):
         learner.collector.collect(2)
 
 
-def silent(request: str) -> None:
-    return None
+def numb(request: str) -> int:
+    return 7

@@ -49,7 +49,8 @@ def processes() -> set[str]:
 def held(backend: str) -> Counter[str]:
     """What this process holds, and how much of it."""
     found = Counter({"processes": len(processes()), "threads": threading.active_count()})
-    found["files"] = sum("playwright" in path.name for path in Path(tempfile.gettempdir()).iterdir())
+    folder = Path(os.environ.get("TMPDIR") or tempfile.gettempdir())
+    found["files"] = sum("playwright" in path.name for path in folder.iterdir())
     for link in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(OSError):
             target = os.readlink(link).partition(":")[0]
@@ -124,7 +125,9 @@ def test_an_exception_in_a_step_leaves_nothing_behind_and_the_episode_goes_on(
     assert_given_back(backend, before)
 
 
-def test_killed_workers_leave_no_process_and_no_file(backend: str):
+def test_killed_workers_leave_no_process_and_no_file(backend: str, request: pytest.FixtureRequest):
+    if backend == "chromium":
+        request.getfixturevalue("own_folder")
     before = held(backend)
     kill_workers(backend)
     assert_given_back(backend, before)
@@ -142,9 +145,21 @@ def kill_workers(backend: str) -> None:
     envs.close(terminate=True)
 
 
-def test_a_killed_chromium_is_replaced_and_nothing_of_it_is_left():
+@pytest.fixture
+def own_folder(monkeypatch: pytest.MonkeyPatch):
+    """A folder for the temporary files of Chromium, which cannot remove them when it is killed. Its path is short, as
+    Chromium puts a socket there."""
     if missing_chromium():
         pytest.skip(missing_chromium())
+    engine().stop()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        yield
+        engine().stop()
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_a_killed_chromium_is_replaced_and_nothing_of_it_is_left():
     env = make(0, "chromium")
     env.reset(seed=0)
     before, lost = held("chromium"), engine()
