@@ -29,6 +29,8 @@ class WarmUp:
         axes: the part of the run's tasks that solutions are shown of, e.g. ``{"digits": 1}``; the target counts there.
         explore: share of the episodes, from 0 to below 1, that show guesses at the tasks outside ``axes``, by a player
             who knows only what solutions are shown of, so that the policy is not certain of what it does not know.
+        prompts: weight of the mean loss of the prompt's tokens beside that of the answer's, 0 or more; a model that is
+            to copy names out of long prompts learns it sooner from the many that recur there.
     """
 
     steps: int | None = None
@@ -37,6 +39,7 @@ class WarmUp:
     lr: float = 3e-3
     axes: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     explore: float = 0.0
+    prompts: float = 0.0
 
     def check(self) -> None:
         """Raise InputError for a value out of range. Not on construction: the command line would wrap the sentence."""
@@ -44,6 +47,8 @@ class WarmUp:
             raise InputError(f"a warm-up needs steps >= 0, batch >= 1, 0 < target <= 1 and a positive lr, not {self}.")
         if not 0 <= self.explore < 1:
             raise InputError(f"warmup.explore must be a share of at least 0 and below 1, not {self.explore}.")
+        if not 0 <= self.prompts < float("inf"):
+            raise InputError(f"warmup.prompts must be a weight of at least 0, such as 0.5, not {self.prompts}.")
 
     def most_steps(self, model: str) -> int:
         """The bound on steps for a model named as in the training configuration."""

@@ -9,7 +9,7 @@ reinforcement learning is measured at the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -182,7 +182,7 @@ def warm_up(
         ]
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * min(1.0, step / RAMP_STEPS)
-        row = {"step": step, **supervised_step(language.model, episodes).means()}
+        row = {"step": step, **supervised_step(language.model, episodes, prompts=settings.prompts).means()}
         torch.nn.utils.clip_grad_norm_(language.model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
@@ -269,14 +269,25 @@ def _play_tasks(player: Player, space: Any, count: int, samples: int) -> list[Gr
     return Independent().play(tasks, player)
 
 
-def supervised_step(model: Any, episodes: Sequence[Trajectory], forward: Forward = _FORWARD) -> Tally:
-    """Accumulate the gradient of the mean negative log-likelihood of the action tokens."""
+def supervised_step(
+    model: Any, episodes: Sequence[Trajectory], forward: Forward = _FORWARD, prompts: float = 0.0
+) -> Tally:
+    """Accumulate the gradient of the mean negative log-likelihood of the action tokens.
+
+    Args:
+        prompts: weight of the mean negative log-likelihood of all other tokens, which is added.
+    """
     batch = collate([Group(-1, (episode,)) for episode in episodes])
-    count = int(batch.action.sum())
+    others = ~batch.action & (batch.position > 0)
+    weight = batch.action / batch.action.sum()
+    if prompts:
+        weight = weight + prompts * others / others.sum()
+        batch = replace(batch, action=batch.action | others)
     tally = Tally()
     for micro in forward.micro_batches(batch, range(batch.episodes)):
         logp = forward.score(model, micro).logp
-        loss = -logp.sum() / count
+        loss = -(weight[micro.scored].to(logp) * logp).sum()
         loss.backward()
-        tally.add("loss", -logp.sum().item(), len(logp))
+        acted = ~others[micro.scored].to(logp.device)
+        tally.add("loss", -logp[acted].sum().item(), int(acted.sum()))
     return tally

@@ -8,10 +8,11 @@ from collections import Counter
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.rollouts.environments import Environments
-from palaestra.agents.grpo.warmup import Syllabus, Variance, demonstrate
+from palaestra.agents.grpo.warmup import Syllabus, Variance, demonstrate, supervised_step
 from palaestra.agents.language.language_agent import LanguageAgent
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
@@ -81,6 +82,34 @@ def test_environments_without_random_answers_are_refused():
 def test_a_share_of_guesses_out_of_range_is_refused(explore):
     with pytest.raises(InputError, match=r"warmup\.explore"):
         TrainConfig(warmup=WarmUp(explore=explore))
+
+
+@pytest.mark.parametrize("prompts", [-0.1, float("inf"), float("nan")])
+def test_a_weight_of_prompts_out_of_range_is_refused(prompts):
+    with pytest.raises(InputError, match=r"warmup\.prompts"):
+        TrainConfig(warmup=WarmUp(prompts=prompts))
+
+
+def test_prompts_of_a_weight_add_the_mean_loss_of_every_other_token(small):
+    """Against the log-probabilities of each row alone, by the model itself; the loss that is told is the answers'."""
+    environments = code()
+    env = environments.take()
+    episodes = [demonstrate(env, small, seed, environments.param_space.at(0.0), 200) for seed in range(3)]
+    answers, others = [], []
+    for turn in (turn for episode in episodes for turn in episode.turns):
+        ids = torch.tensor([*turn.obs_ids, *turn.act_ids])
+        logps = small.model(ids[None]).logits[0, :-1].log_softmax(-1).gather(1, ids[1:, None])[:, 0]
+        answers.append(logps[len(turn.obs_ids) - 1 :])
+        others.append(logps[: len(turn.obs_ids) - 1])
+    assert all(len(episode.turns) == 1 for episode in episodes)
+    expected = -torch.cat(answers).mean() - 0.3 * torch.cat(others).mean()
+    weights = list(small.model.parameters())
+    right = torch.autograd.grad(expected, weights)
+    small.model.zero_grad()
+    told = supervised_step(small.model, episodes, prompts=0.3).means()["loss"]
+    assert told == pytest.approx(-float(torch.cat(answers).detach().mean()), abs=1e-5)
+    assert all(torch.allclose(weight.grad, slope, atol=1e-5) for weight, slope in zip(weights, right, strict=True))
+    small.model.zero_grad()
 
 
 def test_a_certain_policy_and_a_perfect_one_are_reported_with_the_remedy():
