@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 
 import numpy as np
 
 from ..wiki.corpus import make_corpus, strip_links
+from ..wiki.wiki_answers import read_date
 from ..wiki.wiki_relations import BY_KIND
-from ..wiki.world import MONTHS, Value, write_date
+from ..wiki.world import Value, write_date
 
 # Relations to a number, a year or a date, and what the box beside an article calls them.
 LABELS = {
@@ -57,7 +57,6 @@ MEASURES = {
 }
 """Kind -> the labels of the values of its articles, each with "number", "year" or "date"."""
 NOTES = ("read again", "check the dates", "for the quiz", "ask the librarian", "homework")
-_DATE = re.compile(r"([0-9]{1,2}) ([A-Z][a-z]+) ([0-9]{4})")
 
 
 def write_value(kind: str, value: Value) -> tuple[str, int, int]:
@@ -71,10 +70,8 @@ def write_value(kind: str, value: Value) -> tuple[str, int, int]:
 def read_value(kind: str, text: str) -> tuple[str, int, int] | None:
     """Read a number, a year or a date that a visitor typed. Return it as `write_value` does; None where it is none."""
     if kind == "date":
-        found = _DATE.fullmatch(" ".join(text.split()))
-        if found is None or found[2] not in MONTHS or not 1 <= int(found[1]) <= 31:
-            return None
-        return write_value(kind, (int(found[3]), MONTHS.index(found[2]) + 1, int(found[1])))
+        date = read_date(" ".join(text.split()))
+        return None if date is None else write_value(kind, date)
     digits = text.replace(",", "") if kind == "number" else text
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 9):
         return None

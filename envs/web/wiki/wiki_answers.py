@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from functools import lru_cache
 
@@ -9,6 +10,7 @@ from .corpus import Corpus, normalise_title
 from .world import MONTHS, Value
 
 _NOT_WORDS = re.compile(r"[^\w]+")
+_MONTHS = [name[:3].lower() for name in MONTHS]
 _MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
 _DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)?(?: of)?[ -]({_MONTH})\.?,?[ -](\d{{3,4}})", re.IGNORECASE)
 _MONTH_FIRST = re.compile(rf"({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{3,4}})", re.IGNORECASE)
@@ -18,17 +20,22 @@ _MOST = 200
 
 
 def read_date(text: str) -> tuple[int, int, int] | None:
-    """Read a date such as "12 March 1845", "March 12, 1845" or "1845-03-12"; None for anything else."""
+    """Read a date such as "12 March 1845", "March 12, 1845" or "1845-03-12"; None for anything else or no such day."""
     text = text[:_MOST].strip().removeprefix("on ")
     if found := _ISO.fullmatch(text):
-        return int(found[1]), int(found[2]), int(found[3])
-    if found := _DAY_FIRST.fullmatch(text):
+        year, month, day = found.groups()
+    elif found := _DAY_FIRST.fullmatch(text):
         day, month, year = found.groups()
     elif found := _MONTH_FIRST.fullmatch(text):
         month, day, year = found.groups()
     else:
         return None
-    return int(year), [name[:3].lower() for name in MONTHS].index(month[:3].lower()) + 1, int(day)
+    number = int(month) if month.isdecimal() else _MONTHS.index(month[:3].lower()) + 1
+    try:
+        read = datetime.date(int(year), number, int(day))
+    except ValueError:
+        return None
+    return read.year, read.month, read.day
 
 
 def read_number(text: str) -> int | None:

@@ -99,7 +99,8 @@ def test_categories_count_what_lies_within_limits():
         ("number", "many", None),
         ("year", "", None),
         ("date", "2 Marz 1845", None),
-        ("date", "1845-03-02", None),
+        ("date", "1845-03-02", ("2 March 1845", 18450302, 1845)),
+        ("date", "31 February 1845", None),
     ],
 )
 def test_values_are_read_in_one_form(kind: str, text: str, expected: Any):

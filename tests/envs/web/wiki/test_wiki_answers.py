@@ -20,7 +20,10 @@ def test_dates_are_read_in_the_usual_ways(text: str):
     assert read_date(text) == (1845, 3, 12)
 
 
-@pytest.mark.parametrize("text", ["", "1845", "March 1845", "12 Brumaire 1845", "12 March 1845 or 1846", "12/3/1845"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "1845", "1845-13-01", "March 1845", "12 Brumaire 1845", "12 March 1845 or 1846", "12/3/1845", "31 June 1845"],
+)
 def test_what_is_no_date_is_none(text: str):
     assert read_date(text) is None
 
