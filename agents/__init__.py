@@ -9,10 +9,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import endpoint, human, oracle, random_agent  # noqa: F401  (each registers its agent)
-from .agent import AGENTS, Agent, AgentError, CallableAgent, EndEpisode, as_agent, make, register
-from .evaluation import Bin, Estimate, Report, evaluate
+from .agent import AGENTS, Agent, AgentError, EndEpisode, SlotAgent, make, register
+from .callable_agent import CallableAgent
+from .evaluation import Bin, Estimate, PairedComparison, Report, SuiteReport, compare, evaluate, evaluate_all
 from .history import HISTORIES, HistoryWrapper
 from .language.language_agent import LanguageAgent
+from .lookup import as_agent
 from .replay import ReplayRecorder
 
 if TYPE_CHECKING:
@@ -29,11 +31,16 @@ __all__ = [
     "Estimate",
     "HistoryWrapper",
     "LanguageAgent",
+    "PairedComparison",
     "ReplayRecorder",
     "Report",
+    "SlotAgent",
+    "SuiteReport",
     "as_agent",
+    "compare",
     "engines",
     "evaluate",
+    "evaluate_all",
     "grpo",
     "language",
     "make",

@@ -2,8 +2,8 @@
 
 An agent receives one observation per slot and returns one action per slot. A slot is one stream of episodes, so an
 agent with memory keeps it per slot and forgets it in ``reset``. Any callable ``observation -> action`` is an agent too,
-through `as_agent`. The player (`palaestra.evaluate`, the learner) owns the environments; an agent that must see them
-(the oracle, the random one) receives them through `Agent.bind`.
+through `lookup.as_agent`. A `SlotAgent` acts in each slot by itself. The player (`palaestra.evaluate`, the learner)
+owns the environments; an agent that must see them (the oracle, the random one) receives them through `Agent.bind`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import inspect
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
 
-from ..errors import InputError
 from ..registry import Registry
 
 AGENTS: Registry[Callable[..., Agent]] = Registry("agent", group="palaestra.agents")
@@ -82,56 +82,85 @@ class Agent:
         """Receive the environment of each slot, once, before any play. Most agents ignore it."""
 
 
-class CallableAgent(Agent):
-    """Plays any function of one observation.
+class SlotAgent(Agent):
+    """An agent that acts in each slot by itself, so that a slow reply in one holds up no other.
 
-    Args:
-        function: ``observation -> action``, called once for each slot that is not idle. The calls of an ``async def``
-            function wait side by side, on an event loop that lasts as long as the agent.
+    Subclasses define `respond`; `act` is made of it.
+
+    Attributes:
+        threads: in how many threads `respond` may run at once, if it is a plain function; 1: in the caller's own.
     """
 
-    def __init__(self, function: Callable[[Any], Any]):
-        self.function = function
-        self.name = getattr(function, "__qualname__", type(function).__name__)
-        self._loop: asyncio.AbstractEventLoop | None = None
+    threads: int = 1
+    _loop: EventLoop | None = None
+
+    def respond(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Any:
+        """Return the action for one observation, or a coroutine that does (an ``async def`` will do)."""
+        raise NotImplementedError(f"{type(self).__name__} must define respond(slot, observation, info)")
+
+    def start(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Any:
+        """Call `respond`: its action, or for a coroutine the `concurrent.futures.Future` of its action."""
+        return self.wait_for(self.respond(slot, observation, info))
+
+    def wait_for(self, reply: Any) -> Any:
+        """The future of a coroutine on this agent's event loop; anything else as it is."""
+        if not inspect.isawaitable(reply):
+            return reply
+        if self._loop is None:
+            self._loop = EventLoop(self.name)
+            weakref.finalize(self, self._loop.close)
+        return self._loop.start(reply)
 
     def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> list[Any]:
-        actions: list[Any] = []
-        for slot, (observation, info) in enumerate(zip(observations, infos)):
-            if info.get("idle"):
-                actions.append(None)
-                continue
-            try:
-                actions.append(self.function(observation))
-            except Exception as error:
-                raise AgentError(f"{type(error).__name__}: {error}", slot) from error
-        if waiting := [slot for slot, action in enumerate(actions) if inspect.isawaitable(action)]:
-            for slot, result in zip(waiting, self._wait([actions[slot] for slot in waiting]), strict=True):
-                if isinstance(result, BaseException):
-                    raise AgentError(f"{type(result).__name__}: {result}", slot) from result
-                actions[slot] = result
-        for slot, (action, info) in enumerate(zip(actions, infos)):
-            if not info.get("idle") and (action is None or inspect.isgenerator(action) or inspect.isasyncgen(action)):
-                what = "None" if action is None else "a generator"
-                raise AgentError(f"it returned {what} in place of an action", slot)
+        actions: list[Any] = [None] * len(observations)
+        failed: AgentError | None = None
+        for slot, (observation, info) in enumerate(zip(observations, infos, strict=True)):
+            if not info.get("idle") and failed is None:
+                try:
+                    actions[slot] = self.start(slot, observation, info)
+                except Exception as error:
+                    failed = as_agent_error(error, slot)
+        for slot, action in enumerate(actions):
+            if isinstance(action, Future):
+                try:
+                    actions[slot] = action.result()
+                except Exception as error:
+                    failed = failed or as_agent_error(error, slot)
+        if failed is not None:
+            raise failed from failed.__cause__
         return actions
 
-    def _wait(self, calls: list[Any]) -> list[Any]:
-        """Results of coroutines, or their exceptions; in a thread, as this one may have a running loop."""
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            threading.Thread(target=_run, args=(self._loop,), name=f"loop of {self.name}", daemon=True).start()
-            weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
 
-        async def gather() -> list[Any]:
-            return await asyncio.gather(*calls, return_exceptions=True)
+class EventLoop:
+    """An event loop in a thread of its own, as the caller's may have a running one (a notebook has)."""
 
-        return asyncio.run_coroutine_threadsafe(gather(), self._loop).result()
+    def __init__(self, name: str):
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=_run, args=(self._loop,), name=f"loop of {name}", daemon=True).start()
+
+    def start(self, call: Any) -> Future[Any]:
+        async def wait() -> Any:
+            return await call
+
+        return asyncio.run_coroutine_threadsafe(wait(), self._loop)
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
     loop.run_forever()
     loop.close()
+
+
+def as_agent_error(error: Exception, slot: int) -> AgentError:
+    """The exception of an agent as an `AgentError` that names the slot; one itself stays as it is."""
+    if isinstance(error, AgentError):
+        error.slot = slot if error.slot is None else error.slot
+        return error
+    found = AgentError(f"{type(error).__name__}: {error}", slot)
+    found.__cause__ = error
+    return found
 
 
 def make(name: str, **kwargs: Any) -> Agent:
@@ -141,23 +170,3 @@ def make(name: str, **kwargs: Any) -> Agent:
         InputError: no agent has that name, or it does not take these arguments.
     """
     return AGENTS.make(name, **kwargs)
-
-
-def as_agent(agent: Any) -> Agent:
-    """Convert to an `Agent`: one itself, an instance of an `Agent` class, a registered name, or a wrapped callable.
-
-    Raises:
-        InputError: it is none of these.
-    """
-    if isinstance(agent, Agent):
-        return agent
-    if isinstance(agent, str):
-        return make(agent)
-    if isinstance(agent, type) and issubclass(agent, Agent):
-        return agent()
-    if callable(agent):
-        return CallableAgent(agent)
-    raise InputError(
-        f"an agent is an Agent, a registered name or a callable observation -> action, not {agent!r} "
-        f"of type {type(agent).__name__}."
-    )

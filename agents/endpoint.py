@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ..rewards.judges.endpoint import EndpointJudge
-from .agent import Agent, EndEpisode, register
+from .agent import EndEpisode, SlotAgent, register
 
 
 @register("endpoint")
-class EndpointAgent(Agent):
+class EndpointAgent(SlotAgent):
     """Plays text environments through an OpenAI-compatible chat endpoint: a hosted one, vLLM, llama.cpp.
 
     An episode whose request failed in every attempt ends there as invalid; the log has the reason.
@@ -20,8 +19,9 @@ class EndpointAgent(Agent):
         model: the endpoint's name of the model; None takes the environment variable ``PALAESTRA_JUDGE_MODEL``.
         base_url: such as "http://localhost:8000/v1"; None takes ``OPENAI_BASE_URL``, or else the SDK's default.
         instruction: system message of every conversation; "" for none.
-        temperature, seed, max_tokens, timeout, retries, concurrency: see `EndpointJudge`; the key comes from the
-            environment variable ``OPENAI_API_KEY``.
+        temperature, seed, max_tokens, timeout, retries: see `EndpointJudge`; the key comes from the environment
+            variable ``OPENAI_API_KEY``.
+        concurrency: requests in flight at once, if the evaluation does not say (``--concurrency``).
     """
 
     name = "endpoint"
@@ -48,6 +48,7 @@ class EndpointAgent(Agent):
             retries=retries,
             concurrency=concurrency,
         )
+        self.threads = concurrency
         self._opening = [{"role": "system", "content": instruction}] if instruction else []
         self._messages: dict[int, list[dict[str, str]]] = {}
 
@@ -55,18 +56,11 @@ class EndpointAgent(Agent):
         for slot in indices:
             self._messages.pop(slot, None)
 
-    def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> list[str | EndEpisode | None]:
-        """Request an action for every slot that is not idle, as many at once as may be in flight."""
-        playing = [slot for slot, info in enumerate(infos) if not info.get("idle")]
-        for slot in playing:
-            if infos[slot].get("fresh"):
-                self._messages.pop(slot, None)
-            messages = self._messages.setdefault(slot, list(self._opening))
-            messages.append({"role": "user", "content": str(observations[slot])})
-        actions: list[str | EndEpisode | None] = [None] * len(observations)
-        with ThreadPoolExecutor(self._endpoint.concurrency) as pool:
-            replies = pool.map(lambda slot: self._endpoint.chat(self._messages[slot]), playing)
-            for slot, reply in zip(playing, replies, strict=True):
-                actions[slot] = EndEpisode(valid=False) if reply is None else reply
-                self._messages[slot].append({"role": "assistant", "content": reply or ""})
-        return actions
+    def respond(self, slot: int, observation: Any, info: Mapping[str, Any]) -> str | EndEpisode:
+        if info.get("fresh"):
+            self._messages.pop(slot, None)
+        messages = self._messages.setdefault(slot, list(self._opening))
+        messages.append({"role": "user", "content": str(observation)})
+        reply = self._endpoint.chat(messages)
+        messages.append({"role": "assistant", "content": reply or ""})
+        return EndEpisode(valid=False) if reply is None else reply

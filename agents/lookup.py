@@ -1,14 +1,16 @@
 """Agents by the text that names one on a command line: a registered name, the address of a chat endpoint, a folder,
-``module:attribute``, a hub id."""
+``module:attribute``, a hub id; and by anything else that acts, such as a function."""
 
 from __future__ import annotations
 
 import importlib
 import os
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError, MissingExtra, unknown_name
-from .agent import AGENTS, Agent, as_agent, make
+from .agent import AGENTS, Agent, make
+from .callable_agent import CallableAgent
 
 
 def find_agent(text: str) -> Agent:
@@ -59,3 +61,23 @@ def _load_model(source: str) -> Agent:
             raise MissingExtra("a language model", "train") from error
         raise
     return LanguageAgent.load(source)
+
+
+def as_agent(agent: Any) -> Agent:
+    """Convert to an `Agent`: one itself, an instance of an `Agent` class, a registered name, or a wrapped callable.
+
+    Raises:
+        InputError: it is none of these.
+    """
+    if isinstance(agent, Agent):
+        return agent
+    if isinstance(agent, str):
+        return make(agent)
+    if isinstance(agent, type) and issubclass(agent, Agent):
+        return agent()
+    if callable(agent):
+        return CallableAgent(agent)
+    raise InputError(
+        f"an agent is an Agent, a registered name or a callable observation -> action, not {agent!r} "
+        f"of type {type(agent).__name__}."
+    )

@@ -18,6 +18,7 @@ from ..errors import InputError, MissingExtra, unknown_name
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train", "train a language model on an environment, under a teacher, with GRPO or a relative"),
     "eval": ("eval", "play an agent on an environment and report success with confidence intervals"),
+    "compare": ("compare", "compare two evaluations on the same tasks"),
     "play": ("play", "play an environment yourself, in the terminal"),
     "bench": ("bench", "measure a part of the package: the learner, teachers, verifiers, environments, sandboxes"),
     "list": ("list", "list what is registered: environments, agents, teachers, recipes, rewards, verifiers"),

@@ -211,8 +211,9 @@ class Design:
         """Describe the environment, and record episodes of the players."""
         import gymnasium
 
-        from ..agents.episodes import EpisodePlan, play_episodes
         from ..agents.evaluation import environment_spec
+        from ..agents.evaluation.episodes import EpisodePlan
+        from ..agents.evaluation.playing import play_episodes
         from .axes import parse_axes
 
         config = self.config
@@ -228,7 +229,7 @@ class Design:
             player = find_agent(name)
             player.bind([env])
             plan = EpisodePlan(env, config.env, config.episodes, config.seed, None, axes)
-            records = play_episodes(player, [env], plan, keep_turns=True, on_episode=None)
+            records = play_episodes(player, [env], plan, keep_turns=True)
             episodes += [record.episode for record in records if record.episode is not None and record.valid]
         if not episodes:
             raise InputError(f"no episode of {', '.join(config.players)} is valid; name other --players.")

@@ -7,10 +7,13 @@ examples:
   palaestra eval palaestra/Countdown-v0 --agent my_module:my_function --json scores.json
   palaestra eval palaestra/Countdown-v0 --agent "endpoint(model='m', base_url='http://localhost:8000/v1')"
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --out trajectories.jsonl
+  palaestra eval palaestra/Wordle-v0 --agent my_module:ask --concurrency 16 --out played.jsonl --resume --retries 2
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --episodes 50 --samples 8
   palaestra eval palaestra/Sokoban-v0 --agent oracle --episodes 5 --replay replays
   palaestra eval runs/first --checkpoint best --greedy
   palaestra eval palaestra/Shop-v0 --agent runs/shop --history "notes(keep=2)"
+  palaestra eval --suite core --agent my_module:ask --concurrency 16 --out played --json scores.json
+  palaestra eval palaestra/Sudoku-v0 palaestra/Zebra-v0 --agent runs/first
   palaestra eval palaestra/GSM8K-v0 --agent Qwen/Qwen2.5-0.5B-Instruct --env-option source=my.jsonl --max-new-tokens 512
 """
 
@@ -18,7 +21,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -28,7 +31,15 @@ import tyro
 
 from ..agents import AGENTS, Agent, LanguageAgent
 from ..agents.atomic import write_atomically
-from ..agents.evaluation import environment_spec, evaluate
+from ..agents.evaluation import (
+    EvaluationStopped,
+    Report,
+    SuiteReport,
+    environment_spec,
+    evaluate,
+    evaluate_all,
+    suite_names,
+)
 from ..agents.grpo.config import TrainConfig
 from ..agents.grpo.run.blend import environment_of
 from ..agents.language.language_agent import read_run_settings
@@ -40,9 +51,11 @@ from .options import parse_options
 
 @dataclass(frozen=True)
 class EvalOptions:
-    env: tyro.conf.Positional[str]
-    """Environment id; "module:id" imports the module first. The folder of a run stands for what it was trained on:
-    environment, axes and options, with the run as the agent."""
+    env: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Environment id, or several; "module:id" imports the module first. The folder of a run stands for what it was
+    trained on: environment, axes and options, with the run as the agent."""
+    suite: str | None = None
+    """In place of environments a suite: fixed held-out tasks of many; see palaestra list suites. --out is a folder."""
     agent: str | None = None
     """A registered agent, with arguments if any, as in "endpoint(model='m')"; module:attribute (an agent or any
     callable observation -> action), the folder of a run or of a model, or a hub id; by default random."""
@@ -77,23 +90,31 @@ class EvalOptions:
     """How often each task is played; above 1 the table has pass@k, and its intervals are over tasks."""
     num_envs: int = 32
     """Environments played side by side; does not change the result."""
+    concurrency: int | None = None
+    """Replies waited for at once, such as those of an endpoint; a plain function is then called in so many threads. By
+    default as many as --num-envs, and a plain function is called once at a time."""
     json: Path | None = None
-    """Write the report here as JSON."""
+    """Write the report here as JSON, for palaestra compare too."""
     out: Path | None = None
-    """Write the trajectories here, one JSON object a line."""
+    """Write the trajectories here, one JSON object a line. Until the end the file is called OUT.partial, and each
+    episode is in it as soon as it has ended."""
+    resume: bool = False
+    """Go on with the episodes of OUT.partial, or of OUT."""
+    retries: int = 0
+    """How often an episode is played again in which the agent raised or the machinery failed."""
     replay: Path | None = None
     """Write each episode into this folder as a page to step through, which needs no network."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    from rich.console import Console
-
     config = tyro.cli(EvalOptions, args=argv, prog="palaestra eval", description=__doc__)
     if config.json is not None and config.json.is_dir():
         raise InputError(f"--json must be a file, but {str(config.json)!r} is a folder.")
+    if config.suite is not None or len(config.env) != 1:
+        return _evaluate_several(config)
     texts = [text for group in config.axis for text in group]
-    env_id, agent, axes, options, history = config.env, config.agent, None, {}, None
+    env_id, agent, axes, options, history = config.env[0], config.agent, None, {}, None
     if Path(env_id).is_dir():
         own = read_run_settings(env_id)
         if "env" not in own:
@@ -104,25 +125,72 @@ def main(argv: Sequence[str] | None = None) -> int:
         axes = options.pop("axes", None)
     options = options | parse_options((text for group in config.env_option for text in group), "an environment")
     axes = _parse_axes(env_id, options, texts) if texts else axes
-    report = evaluate(
-        _find_agent(agent or "random", config),
-        env_id,
-        episodes=config.episodes,
-        seed=config.seed,
-        split=config.split,
-        difficulties=config.difficulty or None,
-        axes=axes or None,
-        env_kwargs=options,
-        num_envs=config.num_envs,
-        out=config.out,
-        progress=True,
-        bins=config.bins,
-        samples=config.samples,
-        history=config.history or history,
-        replay=config.replay,
+    report = _stoppable(
+        lambda: evaluate(
+            _find_agent(agent or "random", config),
+            env_id,
+            episodes=config.episodes,
+            seed=config.seed,
+            split=config.split,
+            difficulties=config.difficulty or None,
+            axes=axes or None,
+            env_kwargs=options,
+            out=config.out,
+            bins=config.bins,
+            **_shared(config) | {"history": config.history or history},
+        )
     )
+    return _show(report, config)
+
+
+def _shared(config: EvalOptions) -> dict[str, Any]:
+    """The settings that hold for one environment and for several."""
+    names = ("num_envs", "samples", "history", "replay", "concurrency", "resume", "retries")
+    return {name: getattr(config, name) for name in names} | {"progress": True}
+
+
+def _evaluate_several(config: EvalOptions) -> int:
+    """Evaluate on a suite or on several environments."""
+    if config.suite is not None and config.env:
+        raise InputError(f"--suite {config.suite} has its own environments; leave {config.env[0]} out.")
+    if config.suite is None and not config.env:
+        raise InputError(f"give an environment id, or --suite with one of {', '.join(suite_names())}.")
+    own = {"episodes": 100, "seed": 0, "split": "test", "difficulty": (), "axis": (), "env_option": ()}
+    given = [name for name, default in own.items() if getattr(config, name) != default]
+    single = given if config.suite is not None else [name for name in given if name in ("axis", "env_option")]
+    if single:
+        whose = "the suite" if config.suite is not None else "a single environment"
+        raise InputError(f"--{single[0].replace('_', '-')} belongs to {whose}; leave it out.")
+    settings = _shared(config)
+    if config.suite is None:
+        settings |= {"episodes": config.episodes, "seed": config.seed, "split": config.split}
+        settings |= {"difficulties": config.difficulty or None, "bins": config.bins}
+    envs = config.suite if config.suite is not None else config.env
+    agent = _find_agent(config.agent or "random", config)
+    return _show(_stoppable(lambda: evaluate_all(agent, envs, out=config.out, **settings)), config)
+
+
+def _stoppable(play: Callable[[], Report | SuiteReport]) -> Report | SuiteReport | None:
+    """The report; or None after Ctrl-C, when what was played has been printed."""
+    from rich.console import Console
+
+    try:
+        return play()
+    except EvaluationStopped as stopped:
+        if stopped.report is not None:
+            Console().print(stopped.report.table())
+        kept = f"; {stopped.log} holds what was played, go on with --resume" if stopped.log else ""
+        Console(stderr=True).print(f"stopped before the end{kept}", highlight=False, soft_wrap=True)
+        return None
+
+
+def _show(report: Report | SuiteReport | None, config: EvalOptions) -> int:
+    from rich.console import Console
+
+    if report is None:
+        return 130
     if config.json is not None:
-        write_atomically(config.json, json.dumps(report.to_json(), indent=2) + "\n")
+        write_atomically(config.json, json.dumps(report.to_json(results=True), indent=2) + "\n")
     Console().print(report.table())
     return 0
 

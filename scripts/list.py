@@ -28,6 +28,7 @@ import tyro
 
 from ..agents.agent import AGENTS
 from ..agents.atomic import write_atomically
+from ..agents.evaluation import find_suite, suite_names
 from ..agents.history import HISTORIES
 from ..envs.registration import ids
 from ..errors import InputError, MissingExtra, unknown_name
@@ -47,8 +48,8 @@ BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
 @dataclass(frozen=True)
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Which tables: envs, agents, histories, teachers, requests, recipes, rewards, verifiers, all of these by default;
-    or components or measures. After recipes, components or measures, names of what to show."""
+    """Which tables: envs, agents, histories, suites, teachers, requests, recipes, rewards, verifiers, all of these by
+    default; or components or measures. After recipes, components or measures, names of what to show."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -195,10 +196,27 @@ def histories() -> list[Row]:
     return [{"name": name, "summary": text} for name, _, text in _entries(HISTORIES)]
 
 
+def suites() -> list[Row]:
+    """Every suite of evaluation: name, version, environments, episodes, what it is, and the hash of its tasks."""
+    found = [find_suite(name) for name in suite_names()]
+    return [
+        {
+            "name": suite.name,
+            "version": str(suite.version),
+            "environments": str(len(suite.entries)),
+            "episodes": str(suite.episodes),
+            "content hash": suite.content_hash,
+            "summary": suite.summary,
+        }
+        for suite in found
+    ]
+
+
 TABLES: dict[str, Callable[[], list[Row]]] = {
     "envs": envs,
     "agents": agents,
     "histories": histories,
+    "suites": suites,
     "teachers": teachers,
     "requests": requests,
     "recipes": recipes,

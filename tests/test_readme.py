@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shlex
@@ -26,10 +27,20 @@ BLOCKS = [
 PYTHON = [pytest.param(block, id=name) for name, language, block in BLOCKS if language == "python"]
 SHELL = [pytest.param(block, id=name) for name, language, block in BLOCKS[1:] if language == "bash"]
 
+ENDPOINT = "http://localhost:8000/v1"  # in its place the tests have a server of their own
+
 # A line that says how many minutes it takes is run with these; of an option given twice the last one counts.
 SMALL = ["--steps", "2", "--prompts", "2", "--samples", "2", "--warmup.steps", "2", "--eval-every", "0"]
 SMALL += ["--eval-episodes", "4", "--final-episodes", "4"]
 SMALL_BENCH = ["--settings", "level", "--teachers", "random", "--episodes", "10", "--jobs", "1"]
+
+
+_server_file = ROOT / "tests" / "rewards" / "judges" / "chat_server.py"
+_spec = importlib.util.spec_from_file_location("chat_server", _server_file)
+assert _spec is not None
+assert _spec.loader is not None
+chat = sys.modules.setdefault("chat_server", importlib.util.module_from_spec(_spec))
+_spec.loader.exec_module(chat)
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -60,6 +71,14 @@ def test_the_commands_of_the_readmes_run(
     block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.chdir(tmp_path)
+    if ENDPOINT in block:
+        with chat.serving(lambda request, number: {"content": "stare"}) as server:
+            run_block(block.replace(ENDPOINT, server.url), tmp_path, capsys)
+    else:
+        run_block(block, tmp_path, capsys)
+
+
+def run_block(block: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in commands(block):
         # To load PyTorch takes longer than such a short training: once for all of them.
         if words[:2] == ["palaestra", "train"]:

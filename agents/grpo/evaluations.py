@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..episodes import EpisodePlan
-from ..evaluation_report import Report
+from ..evaluation import Report
+from ..evaluation.episodes import EpisodePlan
 from ..language.model import LanguageModel
 from .collection import EVALUATION, derive_seed, token_limits
 from .config import TrainConfig

@@ -17,7 +17,7 @@ import torch
 
 from ... import teachers
 from ...errors import InputError
-from ..evaluation_report import Report
+from ..evaluation import Report
 from ..language.decoder import context_limit
 from ..language.model import LanguageModel, resolve_device
 from ..lookup import find_agent

@@ -78,7 +78,7 @@ class TestEval:
 
     def test_json_holds_what_evaluate_returns(self, tmp_path):
         assert self.run("--agent", "random", "--seed", "5", "--json", str(tmp_path / "r.json")) == 0
-        expected = palaestra.evaluate("random", ARITHMETIC, episodes=6, seed=5).to_json()
+        expected = palaestra.evaluate("random", ARITHMETIC, episodes=6, seed=5).to_json(results=True)
         assert json.loads((tmp_path / "r.json").read_text()) == expected
 
     def test_an_agent_may_be_any_callable_in_a_module(self, tmp_path, monkeypatch, capsys):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...evaluation_report import share_interval, wilson_interval
+from ...evaluation import share_interval, wilson_interval
 from ..config import Collapse
 from .folder import RunFolder
 from .health import StepSigns

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....teachers import Proposal
-from ...evaluation_report import Report
+from ...evaluation import Report
+from ...evaluation.pass_at_k import pass_at_ks, powers_of_two
 from ..batch.trajectory import Group, Trajectory
-from .pass_at_k import pass_at_ks, powers_of_two
 
 if TYPE_CHECKING:
     from ..rollouts.starts import RolloutTask

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...episodes import EpisodePlan, EpisodeRecord
-from ...evaluation import make_report
-from ...evaluation_report import Report
+from ...evaluation import Report, make_report
+from ...evaluation.episodes import EpisodePlan, EpisodeRecord
 from ..batch.trajectory import Trajectory
 from ..rollouts.player import Player
 from ..rollouts.starts import RolloutTask, Start
@@ -40,7 +39,7 @@ def evaluate_policy(player: Player, plan: EpisodePlan, split: str, greedy: bool 
     played = player.play(starts, at_once=AT_ONCE)
     for record, episode in zip(records, played, strict=True):
         _complete(record, episode.trajectory)
-    return make_report([records], plan.env_id, "greedy policy" if greedy else "policy", split, plan.seed)
+    return make_report(records, plan.env_id, "greedy policy" if greedy else "policy", split, plan.seed)
 
 
 def _complete(record: EpisodeRecord, trajectory: Trajectory) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from palaestra.agents.evaluation import wilson_interval
-from palaestra.agents.evaluation_report import Report, mean_interval, share_interval
+from palaestra.agents.evaluation import Report, mean_interval, share_interval, wilson_interval
+from palaestra.agents.evaluation.pass_at_k import pass_at_ks
 from palaestra.agents.grpo.batch.trajectory import Group, Trajectory, Turn
 from palaestra.agents.grpo.run.logs import evaluation_row, phase_rates, step_summary
-from palaestra.agents.grpo.run.pass_at_k import pass_at_ks
 
 
 def played(success: bool, tokens: int = 1, **changes) -> Trajectory:

@@ -8,7 +8,7 @@ import palaestra
 import pytest
 from palaestra.agents import LanguageAgent
 from palaestra.agents.engines.scripted import ScriptedSampler
-from palaestra.agents.episodes import EpisodePlan
+from palaestra.agents.evaluation.episodes import EpisodePlan
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.rollouts.environments import Environments

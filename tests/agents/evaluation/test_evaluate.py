@@ -62,6 +62,19 @@ class Climb(gym.Env):
         return self.seed, float(success), done, False, info
 
 
+class Brittle(Climb):
+    """Raises in the first step of every second seed, or of ``every`` one."""
+
+    def __init__(self, every: int = 2):
+        super().__init__()
+        self.every = every
+
+    def step(self, action):
+        if self.seed % self.every == 0:
+            raise OSError("the disk is gone")
+        return super().step(action)
+
+
 class Counter(gym.Env):
     """Counts three steps in one array that it hands out again and again."""
 
@@ -228,26 +241,34 @@ class TestTheAgentsSide:
 
         assert evaluate(Single(), CLIMB, episodes=3).episodes == 3
 
-    def test_what_a_callable_raises_names_the_episode(self):
+    def test_an_exception_of_a_function_fails_its_episode_and_no_other(self, tmp_path):
         seeds = []
 
         def act(seed):
             seeds.append(seed)
             if len(set(seeds)) == 3:
                 raise ValueError("lost the thread")
-            return "up"
+            return "cheat"
 
-        with pytest.raises(
-            AgentError, match=r"act' failed in episode 2 \(seed \d+, step 0\): ValueError: lost the thread"
-        ):
-            evaluate(act, CLIMB, episodes=5)
+        report = evaluate(act, CLIMB, episodes=5, out=tmp_path / "t.jsonl")
+        assert (report.success.mean, report.episodes, report.errored, report.invalid) == (0.8, 5, 1, 0)
+        assert "1 episodes in which the agent raised, counted as failed" in str(report)
+        assert "ValueError: lost the thread" in str(report)
+        rows = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+        assert [row["error"] for row in rows] == [None, None, "ValueError: lost the thread", None, None]
+
+    def test_an_agent_that_does_nothing_but_raise_is_an_error_that_names_the_first_episode(self):
+        calls = []
+        with pytest.raises(AgentError, match=r"failed in episode 0 \(seed \d+, step 0\): ZeroDivisionError"):
+            evaluate(lambda seed: calls.append(seed) or 1 / 0, CLIMB, episodes=100)
+        assert len(calls) == 5
 
     def test_what_a_batched_agent_raises_names_the_episodes_in_play(self):
         class Broken(Agent):
             def act(self, observations, infos):
                 raise ValueError("no")
 
-        with pytest.raises(AgentError, match="one of episodes 0, 1, 2: ValueError: no"):
+        with pytest.raises(AgentError, match=r"failed in episode 0 .*: ValueError: no"):
             evaluate(Broken(), CLIMB, episodes=9, num_envs=3)
 
     def test_too_few_actions_are_refused(self):
@@ -258,9 +279,19 @@ class TestTheAgentsSide:
         with pytest.raises(AgentError, match="returned 1 actions for 3 slots"):
             evaluate(Short(), CLIMB, episodes=9, num_envs=3)
 
-    def test_what_the_environment_raises_carries_the_episode(self):
-        with pytest.raises(AssertionError) as caught:
+    def test_an_exception_of_the_environment_is_the_agents_where_the_action_is_none(self):
+        with pytest.raises(AgentError, match=r"episode 0 .*AssertionError: 'left'"):
             evaluate(lambda observation: "left", "CartPole-v1", episodes=1)
+
+    def test_an_exception_of_the_environment_makes_the_episode_invalid(self):
+        report = evaluate(lambda seed: "cheat", lambda: Brittle(), episodes=9, difficulties=[0.0], num_envs=2)
+        assert (report.errored, report.success.mean) == (0, 1.0)
+        assert 0 < report.invalid < 9
+        assert "OSError: the disk is gone (step)" in str(report)
+
+    def test_an_environment_that_does_nothing_but_raise_is_an_error_that_names_the_episode(self):
+        with pytest.raises(OSError, match="gone") as caught:
+            evaluate(lambda seed: "cheat", lambda: Brittle(every=1), episodes=3, difficulties=[0.0])
         assert "step() of episode 0" in caught.value.__notes__[0]
 
 

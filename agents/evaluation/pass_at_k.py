@@ -8,10 +8,11 @@ only sharpens the policy.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
-from ....errors import InputError
-from ...evaluation_report import PassAtK, share_interval
+from ...errors import InputError
+from .intervals import share_interval
+from .report import PassAtK
 
 
 def pass_at_k(samples: int, successes: int, k: int) -> float:
@@ -36,20 +37,25 @@ def pass_at_k(samples: int, successes: int, k: int) -> float:
     return (every - math.comb(samples - successes, k)) / every
 
 
-def pass_at_ks(counts: Sequence[tuple[int, int]], ks: Sequence[int] | None = None) -> tuple[PassAtK, ...]:
+def pass_at_ks(
+    counts: Sequence[tuple[int, int]], ks: Sequence[int] | None = None, tasks: Sequence[Hashable] | None = None
+) -> tuple[PassAtK, ...]:
     """pass@k for each k, averaged over tasks, with `share_interval` over tasks.
 
     Args:
         counts: (samples, successes) of each task; their numbers of samples may differ. A task with fewer than k samples
             is left out at this k, and counted.
         ks: by default `powers_of_two` up to the largest number of samples.
+        tasks: what identifies the task of each pair, where several pairs may be of one; None: all different.
     """
     if ks is None:
         ks = powers_of_two(max((samples for samples, _ in counts), default=0))
     found = []
     for k in ks:
-        values = [pass_at_k(samples, successes, k) for samples, successes in counts if samples >= k]
-        found.append(PassAtK(k, share_interval(values), len(counts) - len(values)))
+        kept = [place for place, (samples, _) in enumerate(counts) if samples >= k]
+        values = [pass_at_k(*counts[place], k) for place in kept]
+        clusters = None if tasks is None else [tasks[place] for place in kept]
+        found.append(PassAtK(k, share_interval(values, clusters=clusters), len(counts) - len(values)))
     return tuple(found)
 
 

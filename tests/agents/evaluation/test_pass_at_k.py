@@ -10,8 +10,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from palaestra import evaluate
-from palaestra.agents.evaluation_report import share_interval
-from palaestra.agents.grpo.run.pass_at_k import pass_at_k, pass_at_ks, powers_of_two
+from palaestra.agents.evaluation import share_interval
+from palaestra.agents.evaluation.pass_at_k import pass_at_k, pass_at_ks, powers_of_two
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
 
@@ -183,7 +183,7 @@ class TestEvaluation:
     def test_the_command_line_plays_samples(self, tmp_path, capsys):
         argv = ["eval", DOOR, "--episodes", "3", "--samples", "4", "--json", str(tmp_path / "r.json")]
         assert main(argv) == 0
-        assert json.loads((tmp_path / "r.json").read_text()) == evaluate("random", DOOR, 3, samples=4).to_json()
+        assert json.loads((tmp_path / "r.json").read_text()) == evaluate("random", DOOR, 3, samples=4).to_json(True)
         assert "pass@4" in capsys.readouterr().out
 
     def test_no_sample_at_all_is_refused(self):

@@ -6,7 +6,7 @@ import json
 import math
 
 import pytest
-from palaestra.agents.evaluation_report import Bin, Estimate, Report, mean_interval, wilson_interval
+from palaestra.agents.evaluation import Bin, Estimate, Report, mean_interval, wilson_interval
 from palaestra.errors import InputError
 
 

@@ -1,0 +1,109 @@
+"""Any function as an agent: plain or ``async def``, of the observation or of the conversation, or a generator."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .agent import AgentError, EndEpisode, SlotAgent
+
+
+class CallableAgent(SlotAgent):
+    """Plays a function, called once for each observation; those of an ``async def`` wait side by side.
+
+    Args:
+        function: ``observation -> action``. A first parameter that is called ``messages`` receives the conversation
+            in place of the observation: ``[{"role": "user", "content": observation}, {"role": "assistant", "content":
+            action}, ...]``, a list of the function's own. A parameter called ``info`` receives the ``info`` as well. A
+            generator function (plain or async) is called once an episode, yields actions, and receives what comes next
+            from ``yield``.
+        threads: how many calls of a plain function run at once, each in a thread of its own; the function has to be
+            safe for that. 1 calls it in the caller's thread.
+
+    Raises:
+        AgentError: from `respond` (or the future that it leads to): the function returned None or a generator object,
+            or its generator ended before the episode did.
+    """
+
+    def __init__(self, function: Callable[..., Any], threads: int = 1):
+        self.function, self.threads = function, threads
+        self.name = getattr(function, "__qualname__", type(function).__name__)
+        names = _parameters(function)
+        self._wants_messages = names[:1] == ["messages"]
+        self._wants_info = "info" in names[1:]
+        plain = _unwrapped(function)
+        self._is_generator = inspect.isgeneratorfunction(plain)
+        self._is_async_generator = inspect.isasyncgenfunction(plain)
+        self._messages: dict[int, list[dict[str, Any]]] = {}
+        self._generators: dict[int, Any] = {}
+
+    def reset(self, indices: Sequence[int]) -> None:
+        for slot in indices:
+            self._messages.pop(slot, None)
+            if self._is_generator and (generator := self._generators.get(slot)) is not None:
+                generator.close()
+            self._generators.pop(slot, None)
+
+    def respond(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Any:
+        seen = self._conversation(slot, observation, info) if self._wants_messages else observation
+        if self._is_generator:
+            return self._checked(slot, self._next(slot, seen, info))
+        if self._is_async_generator:
+            return self._await(slot, self._next_of_async(slot, seen, info))
+        reply = self._call(seen, info)
+        return self._await(slot, reply) if inspect.isawaitable(reply) else self._checked(slot, reply)
+
+    def _call(self, seen: Any, info: Mapping[str, Any]) -> Any:
+        return self.function(seen, info=dict(info)) if self._wants_info else self.function(seen)
+
+    def _conversation(self, slot: int, observation: Any, info: Mapping[str, Any]) -> list[dict[str, Any]]:
+        if info.get("fresh"):
+            self._messages.pop(slot, None)
+        messages = self._messages.setdefault(slot, [])
+        messages.append({"role": "user", "content": observation})
+        return [dict(message) for message in messages]
+
+    def _next(self, slot: int, seen: Any, info: Mapping[str, Any]) -> Any:
+        try:
+            if (generator := self._generators.get(slot)) is not None:
+                return generator.send(seen)
+            self._generators[slot] = self._call(seen, info)
+            return next(self._generators[slot])
+        except StopIteration:
+            raise AgentError("its generator ended before the episode did", slot) from None
+
+    async def _next_of_async(self, slot: int, seen: Any, info: Mapping[str, Any]) -> Any:
+        try:
+            if (generator := self._generators.get(slot)) is not None:
+                return await generator.asend(seen)
+            self._generators[slot] = self._call(seen, info)
+            return await anext(self._generators[slot])
+        except StopAsyncIteration:
+            raise AgentError("its generator ended before the episode did", slot) from None
+
+    async def _await(self, slot: int, reply: Any) -> Any:
+        return self._checked(slot, await reply)
+
+    def _checked(self, slot: int, action: Any) -> Any:
+        if action is None or inspect.isgenerator(action) or inspect.isasyncgen(action):
+            what = "None" if action is None else "a generator"
+            raise AgentError(f"it returned {what} in place of an action", slot)
+        if self._wants_messages and not isinstance(action, EndEpisode):
+            self._messages[slot].append({"role": "assistant", "content": action})
+        return action
+
+
+def _unwrapped(function: Callable[..., Any]) -> Any:
+    """The function behind partial applications and the ``__call__`` of an object."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # some built-in functions have none
+        return []

@@ -1,0 +1,38 @@
+"""Evaluation: plays an agent on environments, keeps every finished episode, and says what the numbers are worth.
+
+`evaluate` plays the episodes of a plan and returns a `Report`, `evaluate_all` does so for a suite; `compare` sets two
+agents on the same tasks against each other. Rooms: episodes (the plan and one record an episode) · playing (agents and
+environments side by side) · episode_log (the file of finished episodes, and going on from it) · intervals
+(statistics) · report, suite_report and comparison (results) · suites (fixed lists of tasks).
+"""
+
+from __future__ import annotations
+
+from .comparison import PairedComparison, compare
+from .environment_spec import environment_spec
+from .evaluate import EvaluationStopped, evaluate, evaluate_all, make_report
+from .intervals import Estimate, mean_interval, share_interval, wilson_interval
+from .report import Bin, PassAtK, Report
+from .suite_report import SuiteReport
+from .suites import Suite, find_suite, suite_names
+
+__all__ = [
+    "Bin",
+    "Estimate",
+    "EvaluationStopped",
+    "PairedComparison",
+    "PassAtK",
+    "Report",
+    "Suite",
+    "SuiteReport",
+    "compare",
+    "environment_spec",
+    "evaluate",
+    "evaluate_all",
+    "find_suite",
+    "make_report",
+    "mean_interval",
+    "share_interval",
+    "suite_names",
+    "wilson_interval",
+]

@@ -1,0 +1,235 @@
+"""Comparison of two agents on the same tasks: paired, so that how hard the tasks are does not blur the difference."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InputError
+from .intervals import Z95, Estimate, mean_interval
+from .report import Report
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Results = dict[tuple[str, str], tuple[list[float], list[float]]]
+"""(environment, task id) -> successes and rewards of its episodes."""
+
+
+@dataclass(frozen=True)
+class PairedComparison:
+    """Two agents on the tasks that both have played.
+
+    Attributes:
+        agents: their names, or those of the files if the names are equal.
+        env: the environment; None stands for all of several.
+        tasks: number of tasks that both have played; each counts once, with the mean of its episodes.
+        left_out: tasks that only one of them has played.
+        success: share of successes of each.
+        difference: success of the second minus that of the first, with its paired interval.
+        reward: difference of the rewards, likewise.
+        only: tasks that the first solved more often than the second, and the other way round.
+    """
+
+    agents: tuple[str, str]
+    env: str | None
+    tasks: int
+    left_out: int
+    success: tuple[float, float]
+    difference: Estimate
+    reward: Estimate
+    only: tuple[int, int]
+    by_env: tuple[PairedComparison, ...] = ()
+
+    @property
+    def better(self) -> str | None:
+        """The agent whose success is higher by more than chance explains (95 %); None if neither."""
+        if self.difference.low > 0:
+            return self.agents[1]
+        return self.agents[0] if self.difference.high < 0 else None
+
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "agents": list(self.agents),
+            "env": self.env,
+            "tasks": self.tasks,
+            "left_out": self.left_out,
+            "success": list(self.success),
+            "difference": self.difference.mean,
+            "difference_ci": [self.difference.low, self.difference.high],
+            "reward_difference": self.reward.mean,
+            "reward_difference_ci": [None if math.isnan(v) else v for v in (self.reward.low, self.reward.high)],
+            "solved_by_one_alone": list(self.only),
+            "better": self.better,
+        }
+        if self.by_env:
+            found["by_env"] = [row.to_json() for row in self.by_env]
+        return found
+
+    def table(self) -> Table:
+        from rich.table import Table
+
+        first, second = self.agents
+        verdict = f"{self.better} solves more" if self.better else "neither is better beyond chance"
+        left_out = f"; {self.left_out} tasks of only one are left out" if self.left_out else ""
+        table = Table(
+            title=f"{second} against {first}, on the same tasks",
+            caption=f"{verdict} (95 % confidence, paired by task){left_out}",
+        )
+        for heading in ("environment", "tasks", first, second, "difference", f"only {first}", f"only {second}"):
+            table.add_column(heading, justify="left" if heading == "environment" else "right", overflow="fold")
+        for row in self.by_env:
+            table.add_row(*row._cells())
+        if self.by_env:
+            table.add_section()
+        table.add_row(*self._cells(), style="bold")
+        return table
+
+    def _cells(self) -> list[str]:
+        low, middle, high = (100 * value for value in (self.difference.low, self.difference.mean, self.difference.high))
+        shares = [f"{100 * share:.0f} %" for share in self.success]
+        difference = f"{middle:+.1f} [{low:+.1f}, {high:+.1f}]"
+        return [self.env or "all", str(self.tasks), *shares, difference, *(str(count) for count in self.only)]
+
+
+def compare(first: Report | str | Path, second: Report | str | Path) -> PairedComparison:
+    """Compare two evaluations task by task.
+
+    Args:
+        first, second: reports, files of ``palaestra eval --json``, or of trajectories (``--out``).
+
+    Raises:
+        InputError: a file is none of these, or no task was played by both.
+    """
+    (name_a, a), (name_b, b) = _read(first), _read(second)
+    if name_a == name_b:
+        name_a, name_b = (
+            f"{name} ({source if isinstance(source, str | Path) else position})"
+            for name, source, position in ((name_a, first, "first"), (name_b, second, "second"))
+        )
+    names = (name_a, name_b)
+    common, left_out = sorted(a.keys() & b.keys()), sorted(a.keys() ^ b.keys())
+    if not common:
+        raise InputError(
+            f"no task was played by both: {_describe(a)} against {_describe(b)}; evaluate both with the same "
+            "environment, split, seed and difficulties."
+        )
+    envs = list(dict.fromkeys(env for env, _ in common))
+    rows = tuple(
+        _paired(names, env, [key for key in common if key[0] == env], a, b, sum(key[0] == env for key in left_out))
+        for env in envs
+    )
+    if len(rows) == 1:
+        return rows[0]
+    whole = _paired(names, None, common, a, b, len(left_out))
+    return PairedComparison(**{**whole.__dict__, "by_env": rows})
+
+
+def _paired(
+    names: tuple[str, str],
+    env: str | None,
+    tasks: Sequence[tuple[str, str]],
+    a: Results,
+    b: Results,
+    left_out: int,
+) -> PairedComparison:
+    wins = [(_mean(a[task][0]), _mean(b[task][0])) for task in tasks]
+    rewards = [_mean(b[task][1]) - _mean(a[task][1]) for task in tasks]
+    return PairedComparison(
+        agents=names,
+        env=env,
+        tasks=len(tasks),
+        left_out=left_out,
+        success=(_mean([x for x, _ in wins]), _mean([y for _, y in wins])),
+        difference=paired_difference([y - x for x, y in wins]),
+        reward=mean_interval(rewards),
+        only=(sum(x > y for x, y in wins), sum(y > x for x, y in wins)),
+    )
+
+
+def paired_difference(differences: Sequence[float], z: float = Z95) -> Estimate:
+    """The mean of differences in [-1, 1], with Bonett and Price's interval for paired proportions.
+
+    Their adjusted Wald interval (2012, Journal of Educational and Behavioral Statistics 37, eq. 7) adds one made-up
+    pair in which only the first succeeded and one in which only the second did. Written with sums of d and d² it also
+    takes shares of several episodes a task.
+    """
+    count = len(differences) + 2
+    shift = math.fsum(differences) / count
+    squares = (math.fsum(value * value for value in differences) + 2) / count
+    half = z * math.sqrt(max(squares - shift * shift, 0.0) / count)
+    mean = _mean(differences)
+    return Estimate(mean, max(-1.0, min(shift - half, mean)), min(1.0, max(shift + half, mean)), len(differences))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _describe(results: Results) -> str:
+    envs = sorted({env for env, _ in results})
+    return f"{len(results)} tasks of {', '.join(envs[:3])}{', …' if len(envs) > 3 else ''}"
+
+
+def _read(source: Report | str | Path) -> tuple[str, Results]:
+    """The agent's name and the results by environment and task."""
+    if isinstance(source, Report):
+        return _collect([_rows_of_report(source.to_json(results=True), "the report")], "the report")
+    path = Path(source)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from None
+    try:
+        whole = json.loads(text)
+    except ValueError:
+        whole = None  # several lines of JSON
+    if whole is None or (isinstance(whole, dict) and "turns" in whole):
+        return _collect([_rows_of_trajectories(text, path)], path)
+    try:
+        reports = whole.get("reports", [whole])
+        return _collect([_rows_of_report(report, path) for report in reports], path)
+    except (AttributeError, TypeError, KeyError) as error:
+        raise InputError(f"{path} is no report of palaestra eval --json: {error!r}.") from None
+
+
+def _rows_of_report(report: Mapping[str, Any], path: Path | str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    if "results" not in report:
+        raise InputError(f"{path} has no results of single episodes; write it again with palaestra eval --json.")
+    return ((str(report["agent"]), str(report["env"]), row) for row in report["results"])
+
+
+def _rows_of_trajectories(text: str, path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            row = json.loads(line)
+            found = {
+                "episode": row["episode"],
+                "task_id": row["task_id"],
+                "success": row["is_success"],
+                "reward": row["return"],
+                "valid": row["reward_valid"],
+            }
+            yield str(row["agent"]), str(row["env"]), found
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"line {number} of {path} is no episode of palaestra eval --out: {error}.") from None
+
+
+def _collect(sources: Sequence[Iterator[tuple[str, str, Mapping[str, Any]]]], path: Path | str) -> tuple[str, Results]:
+    results: Results = defaultdict(lambda: ([], []))
+    name = ""
+    for rows in sources:
+        for agent, env, row in rows:
+            name = name or agent
+            if row["valid"] and row["success"] is not None:
+                wins, rewards = results[env, str(row["task_id"] or row["episode"])]
+                wins.append(float(row["success"]))
+                rewards.append(float(row["reward"]))
+    if not results:
+        raise InputError(f"{path} holds no valid episode of an environment that reports success.")
+    return name, dict(results)

@@ -1,0 +1,94 @@
+"""Environments to evaluate on, from what a user gives: an id, an environment, or a function that makes one."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+from gymnasium.envs.registration import EnvSpec
+
+from ...errors import InputError, unknown_name
+from ..history import HistoryWrapper
+
+
+def environment_spec(env_id: str) -> EnvSpec:
+    """Return the Gymnasium spec of an id, or of ``"module:id"`` after importing the module.
+
+    Raises:
+        InputError: there is no such id; the message suggests the closest ones.
+    """
+    module, _, name = env_id.rpartition(":")
+    if module:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise InputError(f"the module {module!r} of environment {env_id!r} cannot be imported: {error}.") from error
+    try:
+        return gym.spec(name)
+    except gym.error.Error:
+        # Near ids of any package, the namespace left out on either side; failing those, ours alone, as Gymnasium's own
+        # would fill a page.
+        spellings = {spelling: other for other in gym.registry for spelling in (other, other.rpartition("/")[2])}
+        near = [
+            *difflib.get_close_matches(name, spellings, n=3, cutoff=0.6),
+            *difflib.get_close_matches(name.rpartition("/")[2], spellings, n=3, cutoff=0.6),
+        ]
+        ours = [other for other in gym.registry if other.startswith("palaestra/")]
+        raise unknown_name("environment", name, {spellings[spelling] for spelling in near} or ours) from None
+
+
+def name_of(env: gym.Env[Any, Any]) -> str:
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+
+
+def _spec_of(env: gym.Env[Any, Any], kwargs: dict[str, Any]) -> EnvSpec:
+    """The spec of an environment that was made already, with its wrappers; its split becomes one of ``kwargs``."""
+    spec = env.spec
+    missing = [wrapper.name for wrapper in spec.additional_wrappers if wrapper.kwargs is None] if spec else []
+    if spec is None or missing:
+        why = f"the wrapper {missing[0]} does not record its arguments" if missing else "it has no spec"
+        raise InputError(
+            f"copies of {type(env.unwrapped).__name__} cannot be made, as {why}; give a function that makes the "
+            "environment, such as lambda: MyWrapper(gymnasium.make('me/Env-v0'))."
+        )
+    if "split" in spec.kwargs:
+        kwargs.setdefault("split", spec.kwargs["split"])
+    return spec
+
+
+def make_envs(
+    env: str | gym.Env[Any, Any] | Callable[[], gym.Env[Any, Any]],
+    count: int,
+    split: str,
+    kwargs: dict[str, Any],
+    history: str | None = None,
+    pictures: bool = False,
+) -> tuple[list[gym.Env], str | None]:
+    """Make ``count`` environments; the split they draw from is None when the environment has no splits."""
+    if not isinstance(env, str | gym.Env):
+        if not callable(env):
+            raise InputError(f"env must be an id, an environment or a function that makes one, not {env!r}.")
+        if kwargs:
+            raise InputError(f"env_kwargs are for an id or an environment; let the function take {sorted(kwargs)}.")
+        made: list[gym.Env] = [HistoryWrapper(env(), history) if history else env() for _ in range(count)]
+        return made, getattr(made[0].unwrapped, "split", None)
+    spec = environment_spec(env) if isinstance(env, str) else _spec_of(env, kwargs)
+
+    def make(**more: Any) -> gym.Env:
+        # The checker is for those who write environments; here it would cost time at every step.
+        one = gym.make(spec, disable_env_checker=True, **{**kwargs, **more})
+        return HistoryWrapper(one, history) if history else one
+
+    first = make()
+    if pictures and "render_mode" not in kwargs and "rgb_array" in first.metadata.get("render_modes", []):
+        kwargs["render_mode"] = "rgb_array"
+        first.close()
+        first = make()
+    if getattr(first.unwrapped, "param_space", None) is None:
+        return [first, *(make() for _ in range(count - 1))], None
+    first.close()
+    split = kwargs.pop("split", split)
+    return [make(split=split) for _ in range(count)], split

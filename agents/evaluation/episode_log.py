@@ -1,0 +1,150 @@
+"""The file of an evaluation's episodes: each is appended when it has ended, and a stopped evaluation goes on from it.
+
+While episodes are played they go to ``OUT.partial``, in the order in which they end; at the end they are put in the
+order of the plan and become ``OUT``. So ``OUT`` is always a whole evaluation, and no kill loses an episode.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ..atomic import write_atomically
+from .episodes import EpisodePlan, EpisodeRecord
+
+
+class EpisodeLog:
+    """One JSON object a line: the settings of the evaluation and an episode (`EpisodeRecord.to_json`).
+
+    Args:
+        path: the file at the end.
+        settings: environment, agent, split and so on; the same as before where an evaluation goes on.
+        resume: go on with the episodes of ``path``.partial, or of ``path`` itself.
+
+    Attributes:
+        records: the episodes that were read, without their turns, and those that were appended.
+
+    Raises:
+        InputError: a stopped evaluation is there and ``resume`` is False; a line is not of this form, or its settings
+            differ.
+    """
+
+    def __init__(self, path: str | Path, settings: Mapping[str, Any], resume: bool = False):
+        self.path = Path(path)
+        self.partial = self.path.with_name(self.path.name + ".partial")
+        self._settings = json.loads(json.dumps(settings, default=to_plain_data))
+        self.records: dict[tuple[int, int], EpisodeRecord] = {}
+        self._lines: dict[tuple[int, int], tuple[int, int]] = {}  # where a line begins, and its length in bytes
+        self._sound = False
+        if self.partial.exists() and not resume:
+            raise InputError(
+                f"{self.partial} holds the episodes of an evaluation that was stopped; go on with it (resume=True, "
+                "--resume), or remove it."
+            )
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if resume and not self.partial.exists() and self.path.exists():
+            shutil.copyfile(self.path, self.partial)
+        self._end = self._read() if resume and self.partial.exists() else 0
+        self._stream = None
+
+    def _read(self) -> int:
+        """Read the lines, and return where the last whole one ends."""
+        end = 0
+        with self.partial.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                if not line.endswith(b"\n"):
+                    break  # the kill came while it was written
+                try:
+                    row = json.loads(line)
+                    record = EpisodeRecord.from_json(row)
+                    found = {name: row[name] for name in self._settings}
+                except (ValueError, KeyError, TypeError) as error:
+                    raise InputError(
+                        f"line {number} of {self.partial} is no episode of an evaluation: {error}."
+                    ) from None
+                if differing := [name for name in found if found[name] != self._settings[name]]:
+                    name = differing[0]
+                    raise InputError(
+                        f"{self.partial} was begun with {name} {found[name]!r}, not {self._settings[name]!r}; go on "
+                        "with the same settings, or give another file."
+                    )
+                self._keep(record, end, len(line))
+                end += len(line)
+        return end
+
+    def _keep(self, record: EpisodeRecord, start: int, length: int) -> None:
+        self.records[record.index, record.sample] = record
+        self._lines[record.index, record.sample] = start, length
+        self._sound = self._sound or record.error is None
+
+    def check_plan(self, plan: EpisodePlan) -> None:
+        """Raise InputError unless the episodes that were read are those of ``plan``."""
+        for (index, sample), record in self.records.items():
+            planned, _ = plan.begin(index, sample)
+            for name in ("seed", "requested"):
+                if getattr(planned, name) != getattr(record, name):
+                    asked = "difficulty" if name == "requested" else "seed"
+                    raise InputError(
+                        f"episode {index} of {self.partial} has {asked} {getattr(record, name)}, not "
+                        f"{getattr(planned, name)}; go on with the same seed, number of episodes and difficulties."
+                    )
+
+    def forget(self, key: tuple[int, int]) -> None:
+        """Leave an episode out, as it is played again."""
+        del self.records[key], self._lines[key]
+
+    def append(self, record: EpisodeRecord) -> None:
+        """Write a finished episode.
+
+        Raises:
+            InputError: the file cannot be written; what it holds stays.
+        """
+        line = (json.dumps({**self._settings, **record.to_json()}, default=to_plain_data) + "\n").encode()
+        try:
+            if self._stream is None:
+                self._stream = self.partial.open("r+b" if self.partial.exists() else "w+b")
+                self._stream.truncate(self._end)
+                self._stream.seek(self._end)
+            self._stream.write(line)
+            self._stream.flush()
+        except OSError as error:
+            raise InputError(
+                f"{self.partial} cannot be written: {error}. The episodes in it are kept; go on with --resume."
+            ) from error
+        self._keep(record, self._end, len(line))
+        self._end += len(line)
+
+    def finish(self) -> None:
+        """Put all episodes in order and give the file its name."""
+        self.close()
+        write_atomically(self.path, self._ordered())
+        self.partial.unlink(missing_ok=True)
+
+    def _ordered(self) -> Iterator[str]:
+        if not self._lines:
+            return
+        with self.partial.open("rb") as stream:
+            for start, length in (self._lines[key] for key in sorted(self._lines)):
+                stream.seek(start)
+                yield stream.read(length).decode()
+
+    def close(self) -> None:
+        """Close the file; one in which every episode failed is removed, as there is nothing to go on from."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+            if not self._sound:
+                self.partial.unlink(missing_ok=True)
+
+
+def to_plain_data(value: Any) -> Any:
+    """Convert values without a JSON form: arrays and numpy scalars to lists and numbers, anything else to its repr."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return repr(value)

@@ -1,0 +1,171 @@
+"""The plan of an evaluation and the record of one episode.
+
+A plan gives the seed, the difficulty and the reset options of each episode, so that none depends on another. A record
+holds an episode's results, and is written as one line of JSON and read back from it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ...errors import InputError
+from ...rewards import Episode, Recording, Step
+
+
+@dataclass
+class EpisodeRecord:
+    """State and results of one episode, while it is played and after.
+
+    Attributes:
+        index, sample: position in the plan, and which of several plays of that task.
+        seed, requested: of the plan; ``requested`` is a difficulty.
+        refused: actions that the environment answered with an ``action_error``: unreadable, illegal.
+        error: what an exception of the agent or of the environment said; None for an episode that came to its end.
+        failed: True where that exception was the agent's. An exception of the environment makes the episode invalid.
+    """
+
+    index: int
+    seed: int
+    requested: float | None
+    sample: int = 0
+    difficulty: float | None = None
+    task_id: str | None = None
+    params: Mapping[str, Any] | None = None
+    reward: float = 0.0
+    length: int = 0
+    success: bool | None = None
+    progress: float | None = None
+    truncated: bool = False
+    valid: bool = True
+    refused: int = 0
+    error: str | None = None
+    failed: bool = False
+    turns: list[dict[str, Any]] = field(default_factory=list)
+    final_observation: Any = None
+    episode: Episode | None = None
+
+    @property
+    def task(self) -> Any:
+        """What identifies the task: its id, or its place in the plan where the environment gives none."""
+        return self.task_id or self.index
+
+    def finish(self, recording: Recording, keep_turns: bool) -> None:
+        """Enter the results of the recorded episode.
+
+        Args:
+            keep_turns: enter the turns, the last observation, and the episode as rewards judge it, too.
+        """
+        self.reward, self.length = recording.reward, len(recording.steps)
+        self.success, self.progress = recording.success, recording.progress
+        self.truncated, self.valid = recording.truncated, recording.valid
+        self.refused = sum(step.action_error is not None for step in recording.steps)
+        if keep_turns:
+            self.turns = [_turn(step) for step in recording.steps]
+            self.final_observation = copy.deepcopy(recording.observation)
+            self.episode = recording.episode()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "episode": self.index,
+            "sample": self.sample,
+            "seed": self.seed,
+            "requested": self.requested,
+            "task_id": self.task_id,
+            "params": self.params,
+            "difficulty": self.difficulty,
+            "turns": self.turns,
+            "final_observation": self.final_observation,
+            "return": self.reward,
+            "length": self.length,
+            "is_success": self.success,
+            "progress": self.progress,
+            "truncated": self.truncated,
+            "reward_valid": self.valid,
+            "refused": self.refused,
+            "error": self.error,
+            "agent_failed": self.failed,
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> EpisodeRecord:
+        """Read what `to_json` made, without the turns.
+
+        Raises:
+            KeyError: a value is missing.
+        """
+        return cls(
+            index=row["episode"],
+            sample=row["sample"],
+            seed=row["seed"],
+            requested=row["requested"],
+            task_id=row["task_id"],
+            params=row["params"],
+            difficulty=row["difficulty"],
+            reward=row["return"],
+            length=row["length"],
+            success=row["is_success"],
+            progress=row["progress"],
+            truncated=row["truncated"],
+            valid=row["reward_valid"],
+            refused=row["refused"],
+            error=row["error"],
+            failed=row["agent_failed"],
+        )
+
+
+def _turn(step: Step) -> dict[str, Any]:
+    return {
+        "observation": step.observation,
+        "action": step.action,
+        "reward": step.reward,
+        "reward_terms": dict(step.terms),
+        "action_error": step.action_error,
+    }
+
+
+class EpisodePlan:
+    """The episodes to play: seed, requested difficulty and reset options of each."""
+
+    def __init__(
+        self,
+        env: gym.Env,
+        env_id: str,
+        episodes: int,
+        seed: int,
+        difficulties: Sequence[float] | None,
+        axes: Mapping[str, Any] | None,
+    ):
+        self.env_id = env_id
+        self.episodes = episodes
+        self.seed = seed
+        self.difficulties = difficulties
+        self.space = getattr(env.unwrapped, "param_space", None)
+        if self.space is None and (difficulties is not None or axes):
+            raise InputError(f"{env_id!r} has no difficulty and no axes; leave difficulties and axes out.")
+        self.restricted = self.space.restrict(**axes) if self.space is not None and axes else None
+
+    def begin(self, index: int, sample: int = 0) -> tuple[EpisodeRecord, dict[str, Any] | None]:
+        """Make the record of episode ``index`` and the options to reset its environment with."""
+        seed = int(np.random.SeedSequence([self.seed, index]).generate_state(1)[0])
+        if self.space is None:
+            return EpisodeRecord(index, seed, None, sample), None
+        if self.difficulties is not None:
+            difficulty = float(self.difficulties[index % len(self.difficulties)])
+        else:
+            difficulty = index / (self.episodes - 1) if self.episodes > 1 else 0.5
+        if self.restricted is not None:
+            return EpisodeRecord(index, seed, difficulty, sample), {"params": self.restricted.at(difficulty)}
+        return EpisodeRecord(index, seed, difficulty, sample), {"difficulty": difficulty}
+
+    def record_task(self, record: EpisodeRecord, info: Mapping[str, Any]) -> None:
+        """Record id, parameters and difficulty of the task from the ``info`` of the reset."""
+        record.task_id, record.params = info.get("task_id"), info.get("params")
+        record.difficulty = info.get("difficulty")
+        if self.restricted is not None and record.params is not None:
+            record.difficulty = self.restricted.difficulty(record.params)

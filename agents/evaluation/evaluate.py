@@ -1,0 +1,403 @@
+"""`evaluate`: plays an agent on an environment and reports means with 95 % confidence intervals.
+
+Episode i has a seed of its own, derived from (seed, i), and a difficulty of its own, so that the result depends neither
+on the number of environments that run at once nor on the order in which episodes end. Episodes whose machinery
+failed (``reward_valid`` False, an exception of the environment) are counted and left out, never averaged in as zeros;
+an exception of the agent is a failed episode, and is counted too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+
+from ...errors import InputError, shorten
+from ..agent import Agent
+from ..lookup import as_agent
+from ..replay import ReplayRecorder
+from .environment_spec import make_envs, name_of
+from .episode_log import EpisodeLog
+from .episodes import EpisodePlan, EpisodeRecord
+from .intervals import Estimate, effective_count, mean_interval, share_interval, solved_to, wilson_interval
+from .playing import play_episodes
+from .report import Bin, PassAtK, Report
+from .suite_report import SuiteReport
+from .suites import find_suite
+
+OnEpisode = Callable[[int, int], None]
+
+
+class EvaluationStopped(KeyboardInterrupt):
+    """Ctrl-C during an evaluation.
+
+    Attributes:
+        report: of the episodes that had ended; None before the first.
+        log: the file that holds them and can be gone on from; None where no file was asked for.
+    """
+
+    def __init__(self, report: Report | None, log: Path | None):
+        super().__init__("the evaluation was stopped")
+        self.report, self.log = report, log
+
+
+Environment = str | gym.Env[Any, Any] | Callable[[], gym.Env[Any, Any]]
+
+
+def evaluate(
+    agent: Agent | str | Callable[..., Any],
+    env: Environment,
+    episodes: int = 100,
+    seed: int = 0,
+    split: str = "test",
+    difficulties: Sequence[float] | None = None,
+    axes: Mapping[str, Any] | None = None,
+    num_envs: int = 32,
+    env_kwargs: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    progress: bool | OnEpisode = False,
+    bins: int = 5,
+    samples: int = 1,
+    history: str | None = None,
+    replay: str | Path | None = None,
+    concurrency: int | None = None,
+    resume: bool = False,
+    retries: int = 0,
+) -> Report:
+    """Play ``episodes`` episodes and report success, reward, progress and length with 95 % confidence intervals.
+
+    Args:
+        agent: an `Agent`, a registered name, or any function: of the observation or of the whole conversation, plain
+            or ``async def``, or a generator (`CallableAgent`).
+        env: a Gymnasium id; an environment, with its wrappers, of which copies are made; or a function that makes one
+            each time it is called. What has no ``param_space`` is played as it is: no split, no difficulty. Several,
+            and suites, are for `evaluate_all`.
+        episodes: how many to play, at least 1.
+        seed: non-negative root of the episode seeds.
+        split: which tasks: "train", "test" or "all". An environment made with a split, and those of a function, keep
+            their own.
+        difficulties: used in turn, episode i gets ``difficulties[i % len]``, and each has its own row in the
+            report; None takes that with which the environment was made, or else spreads the episodes evenly over
+            [0, 1] and sorts them into ``bins`` equal bins by the difficulty they really had.
+        axes: restricts the axes of the tasks, name -> one value, (low, high), or a sequence of choices. Difficulty then
+            runs from 0 to 1 inside what is left.
+        num_envs: environments played side by side, at most; it does not change the result of an agent that acts on each
+            slot alone.
+        env_kwargs: passed to ``gymnasium.make``; not for a function.
+        out: a file for the trajectories, one JSON object a line in the order of the episodes. Until all are played it
+            is called ``out``.partial, and each episode is in it as soon as it has ended.
+        progress: True draws a bar on standard error when the evaluation takes over two seconds; a callable receives
+            ``(episodes done, episodes succeeded)`` after each episode.
+        bins: number of difficulty bins, at least 1.
+        samples: how often each of the ``episodes`` tasks is played, at least 1. Above 1 the report has pass@k (Chen et
+            al. 2021, arXiv 2107.03374). The first sample is what ``samples=1`` plays; for the others the agent receives
+            other episode seeds.
+        history: what the agent sees of a long episode, such as "notes(keep=2)", see `HistoryWrapper`; None: all of it.
+        replay: a folder for the episodes as pages, one each, with pictures where the environment makes any; see
+            `ReplayRecorder`.
+        concurrency: replies that are waited for at once, at most: environments played side by side, and the threads
+            that a plain function is called in, which has to be safe for that. None: ``num_envs``, and a plain function
+            is called in this thread, once at a time.
+        resume: go on with the episodes of ``out``.partial, or of ``out`` itself; only the others are played.
+        retries: how often an episode is played again in which the agent raised or the machinery failed; with ``resume``
+            also those of the earlier evaluation.
+
+    Raises:
+        InputError: an unknown environment, agent or axis, or a value out of range, or an ``out`` that does not fit;
+            nothing was written.
+        AgentError: the agent did nothing but fail; the message names the first episode.
+        EvaluationStopped: Ctrl-C; it has the report of what was played.
+    """
+    if isinstance(env, Sequence) and not isinstance(env, str):
+        raise InputError(f"env must be one environment, not {shorten(repr(env))}; give several to evaluate_all.")
+    _check(episodes, seed, difficulties, num_envs, bins, samples, concurrency, retries, out, replay, resume)
+    player = as_agent(agent)
+    if concurrency is not None:
+        num_envs = concurrency
+    width = min(num_envs, episodes * samples, player.max_slots or num_envs)
+    kwargs = dict(env_kwargs or {})
+    envs, used_split = make_envs(env, width, split, dict(kwargs), history, replay is not None)
+    env_id = env if isinstance(env, str) else name_of(envs[0])
+    fixed = getattr(envs[0].unwrapped, "difficulty", None)
+    if difficulties is None and axes is None and fixed is not None:
+        difficulties = [float(fixed)]
+    rows = None if difficulties is not None else bins
+    log: EpisodeLog | None = None
+    records: dict[tuple[int, int], EpisodeRecord] = {}
+
+    def report() -> Report:
+        done = [records[key] for key in sorted(records)]
+        return make_report(done, env_id, player.name, used_split, seed, rows, samples)
+
+    try:
+        plan = EpisodePlan(envs[0], env_id, episodes, seed, difficulties, axes)
+        if out is not None:
+            settings = {"env": env_id, "agent": player.name, "split": used_split, "axes": axes, "env_options": kwargs}
+            log = EpisodeLog(out, settings | {"history": history}, resume)
+            log.check_plan(plan)
+            for key, record in list(log.records.items()):
+                if retries and (record.error is not None or not record.valid):
+                    log.forget(key)
+                elif key[0] < episodes and key[1] < samples:
+                    records[key] = record
+        jobs = [(i, sample) for sample in range(samples) for i in range(episodes) if (i, sample) not in records]
+        if replay is not None:
+            # Slots begin the episodes in the order of the jobs; those that are played again come after all.
+            numbers = itertools.chain(
+                (sample * episodes + i for i, sample in jobs), itertools.count(episodes * samples)
+            )
+            envs = [ReplayRecorder(env, replay, player.name, numbers) for env in envs]
+        player.bind(envs)
+        with _progress_bar(episodes * samples) if progress is True else nullcontext(progress or None) as on_episode:
+
+            def on_record(record: EpisodeRecord) -> None:
+                records[record.index, record.sample] = record
+                if log is not None:
+                    log.append(record)
+                    record.turns, record.final_observation, record.episode = [], None, None
+                if on_episode:
+                    on_episode(len(records), sum(bool(other.success) for other in records.values()))
+
+            play_episodes(player, envs, plan, out is not None, jobs, on_record, retries, not records, concurrency)
+        if log is not None:
+            log.finish()
+    except KeyboardInterrupt as stop:
+        raise EvaluationStopped(report() if records else None, log.partial if log else None) from stop
+    finally:
+        if log is not None:
+            log.close()
+        for env in envs:
+            env.close()
+    return report()
+
+
+def evaluate_all(
+    agent: Agent | str | Callable[..., Any],
+    envs: str | Sequence[Environment],
+    out: str | Path | None = None,
+    **settings: Any,
+) -> SuiteReport:
+    """Evaluate an agent on a suite, or on several environments.
+
+    Args:
+        agent: as for `evaluate`.
+        envs: the name of a suite, such as "palaestra/core", or a list of what `evaluate` takes.
+        out: a folder for the trajectories, a file for each environment; with ``resume`` only what is missing is played.
+        settings: further arguments of `evaluate`. Those that belong to a suite (episodes, seed, split, difficulties,
+            axes, env_kwargs) cannot be given with one.
+
+    Raises:
+        InputError: there is no such suite, a setting belongs to the suite, or as from `evaluate`.
+    """
+    suite = find_suite(envs) if isinstance(envs, str) else None
+    if suite is not None:
+        fixed = {"episodes", "seed", "split", "difficulties", "axes", "env_kwargs"} & settings.keys()
+        if fixed:
+            raise InputError(f"{', '.join(sorted(fixed))} belong to the suite {suite.name}; leave them out.")
+        tasks = [(entry.env, entry.settings | {"seed": suite.seed, "split": suite.split}) for entry in suite.entries]
+    else:
+        tasks = [(env, {}) for env in envs]
+    if not tasks:
+        raise InputError("envs is empty; give at least one environment, or the name of a suite.")
+    if out is not None and Path(out).is_file():
+        raise InputError(f"out must be a folder for the files of several environments, but {str(out)!r} is a file.")
+    player = as_agent(agent)
+    reports = []
+    for number, (env, own) in enumerate(tasks):
+        name = env.rpartition("/")[2] if isinstance(env, str) else f"environment-{number}"
+        file = None if out is None else Path(out) / f"{name}.jsonl"
+        reports.append(evaluate(player, env, out=file, **{**settings, **own}))
+    if suite is None:
+        return SuiteReport("", tuple(reports))
+    return SuiteReport(f"{suite.name} {suite.version}", tuple(reports), suite.content_hash, suite.baselines)
+
+
+def _check(
+    episodes: int,
+    seed: int,
+    difficulties: Sequence[float] | None,
+    num_envs: int,
+    bins: int,
+    samples: int,
+    concurrency: int | None,
+    retries: int,
+    out: str | Path | None,
+    replay: str | Path | None,
+    resume: bool,
+) -> None:
+    for name, value, least in (
+        ("episodes", episodes, 1),
+        ("num_envs", num_envs, 1),
+        ("bins", bins, 1),
+        ("samples", samples, 1),
+        ("seed", seed, 0),
+        ("concurrency", 1 if concurrency is None else concurrency, 1),
+        ("retries", retries, 0),
+    ):
+        if value < least:
+            raise InputError(f"{name} must be at least {least}, not {value}.")
+    for difficulty in difficulties or ():
+        if not 0 <= difficulty <= 1:
+            raise InputError(f"a difficulty must be between 0 and 1, not {difficulty}.")
+    if difficulties is not None and len(difficulties) == 0:
+        raise InputError(
+            "difficulties is empty; give at least one number between 0 and 1, or None to spread them evenly."
+        )
+    if out is not None and Path(out).is_dir():
+        raise InputError(f"out must be a file for the trajectories, but {str(out)!r} is a folder.")
+    if out is None and resume:
+        raise InputError("resume goes on with the episodes of a file; name it by out.")
+    if replay is not None and Path(replay).is_file():
+        raise InputError(f"replay must be a folder for the pages, but {str(replay)!r} is a file.")
+
+
+def make_report(
+    records: Sequence[EpisodeRecord],
+    env_id: str,
+    agent: str,
+    split: str | None,
+    seed: int,
+    bins: int | None = 5,
+    samples: int = 1,
+) -> Report:
+    """Make the report of finished episodes.
+
+    Args:
+        records: of all episodes, sorted by place in the plan and sample.
+        bins: number of difficulty bins; None makes a row of each difficulty that was requested.
+        samples: how often each task of the plan was played.
+    """
+    valid = [record for record in records if record.valid]
+    plays: dict[int, list[EpisodeRecord]] = {}  # by place in the plan, one for each sample
+    for record in valid:
+        plays.setdefault(record.index, []).append(record)
+    groups: dict[tuple[float, float], list[list[EpisodeRecord]]] = {}
+    for group in plays.values():
+        requested, difficulty = group[0].requested, group[0].difficulty
+        if bins is None and requested is not None:
+            groups.setdefault((requested, requested), []).append(group)
+        elif bins is not None and difficulty is not None:
+            # The small number keeps a difficulty such as 1/49 (1/49 · 49 < 1 in floats) in the bin that begins there.
+            position = min(int(difficulty * bins + 1e-9), bins - 1)
+            groups.setdefault((position / bins, (position + 1) / bins), []).append(group)
+    every = list(plays.values())
+    judged = [record for record in valid if record.success is not None and record.difficulty is not None]
+    curve = None
+    if len(judged) >= 10 and len({record.difficulty for record in judged}) >= 3:
+        found = solved_to(
+            [record.difficulty or 0.0 for record in judged],
+            [float(record.success or 0.0) for record in judged],
+            [record.task for record in judged],
+        )
+        curve = None if math.isnan(found.mean) else found
+    return Report(
+        env=env_id,
+        agent=agent,
+        split=split,
+        seed=seed,
+        episodes=len(valid),
+        invalid=len(records) - len(valid),
+        truncated=sum(record.truncated for record in valid) / len(valid) if valid else 0.0,
+        success=_success(every, samples),
+        reward=_mean(every, "reward"),
+        progress=_mean(every, "progress", 0.0, 1.0),
+        length=_mean(every, "length", 0.0),
+        by_difficulty=tuple(
+            Bin(low, high, _success(group, samples), _mean(group, "reward"), _count_tasks(group))
+            for (low, high), group in sorted(groups.items())
+        ),
+        samples=samples,
+        pass_at_k=_pass_at_k(every, samples) if samples > 1 else (),
+        tasks=_count_tasks(every),
+        errored=sum(record.failed for record in valid),
+        refused=sum(record.refused > 0 for record in valid),
+        first_error=next((record.error for record in records if record.error), None),
+        solved_to=curve,
+        results=tuple(_result(record) for record in records),
+    )
+
+
+Plays = Sequence[Sequence[EpisodeRecord]]
+"""The valid episodes of each place in the plan, one for each sample."""
+
+
+def _count_tasks(plays: Plays) -> int:
+    return len({group[0].task for group in plays})
+
+
+def _means(plays: Plays, name: str) -> tuple[list[float], list[Any]]:
+    """Mean of one field at each place of the plan where it is known, and the task that is played there."""
+    values, tasks = [], []
+    for group in plays:
+        known = [float(value) for record in group if (value := getattr(record, name)) is not None]
+        if known:
+            values.append(math.fsum(known) / len(known))
+            tasks.append(group[0].task)
+    return values, tasks
+
+
+def _mean(plays: Plays, name: str, low: float = -math.inf, high: float = math.inf) -> Estimate:
+    values, tasks = _means(plays, name)
+    return mean_interval(values, low, high, clusters=tasks)
+
+
+def _success(plays: Plays, samples: int) -> Estimate:
+    shares, tasks = _means(plays, "success")
+    if samples > 1:
+        return share_interval(shares, clusters=tasks)
+    return wilson_interval(round(sum(shares)), len(shares), effective=effective_count(shares, tasks))
+
+
+def _pass_at_k(plays: Plays, samples: int) -> tuple[PassAtK, ...]:
+    from ..evaluation.pass_at_k import pass_at_ks, powers_of_two
+
+    known = [[record for record in group if record.success is not None] for group in plays]
+    known = [group for group in known if group]
+    counts = [(len(group), sum(bool(record.success) for record in group)) for group in known]
+    return pass_at_ks(counts, powers_of_two(samples), [group[0].task for group in known])
+
+
+def _result(record: EpisodeRecord) -> dict[str, Any]:
+    return {
+        "episode": record.index,
+        "sample": record.sample,
+        "task_id": record.task_id,
+        "difficulty": record.difficulty,
+        "success": record.success,
+        "reward": record.reward,
+        "valid": record.valid,
+    }
+
+
+@contextmanager
+def _progress_bar(episodes: int) -> Iterator[OnEpisode]:
+    """A bar on standard error that appears once two seconds have passed."""
+    import time
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task("evaluating", total=episodes)
+    begun = time.monotonic()
+    shown = False
+
+    def on_episode(done: int, succeeded: int) -> None:
+        nonlocal shown
+        bar.update(task, completed=done, description=f"success {100 * succeeded / done:.0f} %")
+        if not shown and time.monotonic() - begun > 2:
+            bar.start()
+            shown = True
+
+    try:
+        yield on_episode
+    finally:
+        if shown:
+            bar.stop()

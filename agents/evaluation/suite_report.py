@@ -1,0 +1,133 @@
+"""The result of several environments together: one table, and one number that no single environment decides."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...teachers.benchmarks.statistics import interquartile_mean
+from .intervals import Estimate
+from .report import Report
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class SuiteReport:
+    """One agent on several environments.
+
+    Attributes:
+        name: of the suite, with its version; "" for a list of environments.
+        reports: one for each environment, in order.
+        content_hash: of the suite's tasks; None for a list.
+        baselines: agent -> environment -> mean success.
+    """
+
+    name: str
+    reports: tuple[Report, ...]
+    content_hash: str | None = None
+    baselines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def agent(self) -> str:
+        return self.reports[0].agent
+
+    @property
+    def success(self) -> Estimate:
+        """The interquartile mean of the environments' success, with the interval of stratified bootstrap samples.
+
+        The mean of the middle half of the environments (Agarwal et al. 2021, arXiv 2108.13264, section 4.3), so that
+        neither the few that everybody solves nor the few that nobody solves decide; the tasks of each environment are
+        drawn anew among themselves, with a fixed seed.
+        """
+        rng = np.random.default_rng(0)
+        means, drawn = [], []
+        for report in self.reports:
+            tasks: dict[Any, list[float]] = {}
+            for row in report.results:
+                if row["valid"] and row["success"] is not None:
+                    tasks.setdefault(row["task_id"] or row["episode"], []).append(float(row["success"]))
+            if tasks:
+                sums, counts = np.array([[sum(wins), len(wins)] for wins in tasks.values()]).T
+                means.append(sums.sum() / counts.sum())
+                chosen = rng.integers(len(tasks), size=(RESAMPLES, len(tasks)))
+                drawn.append(sums[chosen].sum(1) / counts[chosen].sum(1))
+        if not means:
+            return Estimate(math.nan, math.nan, math.nan, 0)
+        low, high = np.quantile(interquartile_mean(np.stack(drawn, axis=1)), (0.025, 0.975))
+        return Estimate(float(interquartile_mean(means)), float(low), float(high), len(means))
+
+    def to_json(self, results: bool = False) -> dict[str, Any]:
+        """A JSON-able dictionary; ``results`` as in `Report.to_json`."""
+        success = self.success
+        bounds = [None if math.isnan(value) else value for value in (success.mean, success.low, success.high)]
+        return {
+            "suite": self.name,
+            "content_hash": self.content_hash,
+            "agent": self.agent,
+            "success": bounds[0],
+            "ci": bounds[1:],
+            "reports": [report.to_json(results) for report in self.reports],
+        }
+
+    def table(self) -> Table:
+        """A rich table: a row for each environment, and the aggregate."""
+        from rich.table import Table
+
+        notes = ["all: interquartile mean of the environments; in brackets: 95 % confidence, over tasks"]
+        for what, count in (
+            ("episodes with an action that was unreadable or not allowed", sum(r.refused for r in self.reports)),
+            ("episodes in which the agent raised, counted as failed", sum(r.errored for r in self.reports)),
+            ("invalid episodes left out", sum(r.invalid for r in self.reports)),
+        ):
+            if count:
+                notes.append(f"{count} {what}")
+        first_error = next((report.first_error for report in self.reports if report.first_error), None)
+        if first_error:
+            notes.append(f"the first error: {first_error[:200]}")
+        title = f"{self.agent} on {self.name}" if self.name else self.agent
+        table = Table(title=title, caption="\n".join(notes))
+        table.add_column("environment")
+        for heading in ("tasks", "success", "reward", "solved to", "cut", *self.baselines):
+            table.add_column(heading, justify="right")
+        for report in self.reports:
+            solved = f"{report.solved_to.mean:.2f}" if report.solved_to is not None else "–"
+            table.add_row(
+                report.env.removeprefix("palaestra/"),
+                str(report.tasks),
+                report.success.text(percent=True),
+                f"{report.reward.mean:.2f}",
+                solved,
+                f"{100 * report.truncated:.0f} %",
+                *(_share(scores.get(report.env)) for scores in self.baselines.values()),
+            )
+        table.add_section()
+        others = [list(scores.values()) for scores in self.baselines.values()]
+        table.add_row(
+            "all",
+            str(sum(report.tasks for report in self.reports)),
+            self.success.text(percent=True),
+            *[""] * 3,
+            *(_share(float(interquartile_mean(scores))) for scores in others),
+            style="bold",
+        )
+        return table
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        stream = io.StringIO()
+        Console(file=stream, width=110, no_color=True).print(self.table())
+        return "\n".join(line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n"))
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f} %"

@@ -1,0 +1,49 @@
+"""``palaestra compare``: two evaluations, task by task, with the difference and its confidence interval.
+
+examples:
+  palaestra eval palaestra/Countdown-v0 --agent runs/first --json first.json
+  palaestra eval palaestra/Countdown-v0 --agent runs/second --json second.json
+  palaestra compare first.json second.json
+  palaestra compare first.jsonl second.jsonl --json difference.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from ..agents.atomic import write_atomically
+from ..agents.evaluation import compare
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    first: tyro.conf.Positional[Path]
+    """A file of palaestra eval --json, or of --out."""
+    second: tyro.conf.Positional[Path]
+    """Another, of the same environment, split, seed and difficulties: only tasks that are in both count."""
+    json: Path | None = None
+    """Write the comparison here as JSON."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    from rich.console import Console
+
+    options = tyro.cli(CompareOptions, args=argv, prog="palaestra compare", description=__doc__)
+    found = compare(options.first, options.second)
+    if options.json is not None:
+        write_atomically(options.json, json.dumps(found.to_json(), indent=2) + "\n")
+    Console().print(found.table())
+    return 0
+
+
+if __name__ == "__main__":
+    from .cli import run_guarded
+
+    sys.exit(run_guarded(main, sys.argv[1:]))
