@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from ..rewards.design.program_values import RUNNERS
-from . import code, datasets, gameable, games, grids, induction, ladders, math, mixture, puzzles, sql, transforms, web
+from . import (
+    code,
+    datasets,
+    gameable,
+    games,
+    grids,
+    induction,
+    ladders,
+    math,
+    memory,
+    mixture,
+    puzzles,
+    sql,
+    transforms,
+    web,
+)
 from .datasets.own_questions import from_dataset
 from .game import Game, Transition
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
@@ -34,6 +49,7 @@ __all__ = [
     "induction",
     "ladders",
     "math",
+    "memory",
     "mixture",
     "puzzles",
     "register",

@@ -101,8 +101,10 @@ hard_violation | bool | | a hard limit ended the episode | a control task with h
 sql_reference | data | | the gold query, and its databases or its dialect
 objective | float | | value that a search maximises
 dense_reward | float | reward | a dense reward of the environment, added under its sign
-memory_length | int | tokens | length of what the agent keeps in memory | an agent that keeps a memory of what it reads
-source_length | int | tokens | length of what it has read | an agent that keeps a memory of what it reads
+memory_length | int | characters | length of what the agent keeps in memory
+source_length | int | characters | length of what it has read
+memory_calls | [K] lists of bool | | for each step, which of its commands on the memory worked
+memory_stores | [K] lists of bool | | for each step, which of the texts written stand in the store of their facts
 target_tokens | int | tokens | length that the prompt asks for
 """
 

@@ -124,6 +124,10 @@ DOORS = (
     f"palaestra/DoorKeyText-v0 --axis size=5 {UNTRAINED} --recipe luffy --prompts 1 --samples 2 --max-new-tokens 3 "
     "--max-episode-tokens 30"
 )
+MEMORY = (
+    f"palaestra/MemoryStores-v0 --axis texts=2 facts=1 updates=0 filler=0 people=2 questions=2 {SHOWN} "
+    "--max-new-tokens 60 --max-episode-tokens 120 --context 1536"
+)
 SUMS = f"palaestra/Arithmetic-v0 --axis digits=1 terms=2 {SHOWN} --max-new-tokens 40"
 TAGGED = f"{SUMS} --env-option answer_format=tag"
 TURNS = f"palaestra/GuessNumber-v0 --axis bits=4 {SHOWN} --max-new-tokens 6 --max-episode-tokens 120"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from palaestra.rewards import REWARDS
 
-from .one_step import DOORS, GUESS, PROGRAMS, QUERIES, REPHRASED, SUMS, TAGGED  # isort: skip
+from .one_step import DOORS, GUESS, MEMORY, PROGRAMS, QUERIES, REPHRASED, SUMS, TAGGED  # isort: skip
 
 PLAIN = f"{GUESS} --scale none"
 """The size of advantages shows, which the division by their spread takes from rewards that agree with success."""
@@ -39,6 +39,8 @@ SHAPING: dict[str, tuple[str, str]] = {
     "progress-penalties": (f"{DOORS} --returns turn_return", "progress-penalties"),
     "reasoning-sql": (QUERIES, "reasoning-sql"),
     "repetition": (SUMS, "repetition(n=1)"),
+    "compression": (MEMORY, "compression"),
+    "mem-alpha": (MEMORY, "mem-alpha"),
     "multi-agent-evolve": (f"{PLAIN} --measures judge_score({SAYS_YES})", "multi-agent-evolve"),
     "reward-model": (SUMS, "reward-model(model='{reward.safetensors}')"),
     "saturate": (PLAIN, "saturate(child=count-bonus)"),
@@ -75,6 +77,7 @@ PAYS: dict[str, set[str]] = {
             "clip-delta",
             "count-bonus",
             "gate",
+            "mem-alpha",
             "min-form",
             "normalize",
             "oni",

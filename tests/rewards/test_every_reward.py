@@ -149,6 +149,8 @@ def some_extras(rng: np.random.Generator, steps: Sequence[Step]) -> dict[str, An
         "milestones": [int(rng.integers(0, 6)), 5],
         "memory_length": memory,
         "source_length": memory + 1000.0,
+        "memory_calls": [[bool(rng.random() < 0.5)] for _ in steps],
+        "memory_stores": [[bool(rng.random() < 0.5)] * int(rng.integers(0, 3)) for _ in steps],
         "objective": float(rng.uniform(0, 3)),
         "pair": "p",
         "positive_logps": (-rng.exponential(1, 3)).tolist(),

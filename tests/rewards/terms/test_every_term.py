@@ -39,6 +39,7 @@ BOUNDS: list[tuple[str, dict[str, Any], tuple[float, float]]] = [
     ("comas", {}, (0, 1)),
     ("comas", {"role": "scorer"}, (-1, 0)),
     ("compression", {}, (-0.05, 0.05)),
+    ("mem-alpha", {}, (-0.05, 2.15)),
     ("consistency", {}, (0, 2)),
     ("cosine-length", {}, (-10, 2)),
     ("exploration", {"alpha": 0.5}, (0, 1)),

@@ -1,0 +1,75 @@
+"""Rewards for keeping a memory of what was read: what it answers, how short it is, and how it was written."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from ...checks import check_number
+from ...errors import InputError
+from ..episode import Episode
+from ..reward import Reward, register
+from ..verdict import Verdict
+from .length_limits import compression
+from .scores import read_score
+
+
+@register("mem-alpha")
+class MemAlpha(Reward):
+    """The whole reward of an agent that reads texts into a memory: terms "answers", "tools", "compression", "content".
+
+    "answers" is the share of questions that the memory answers, which the environment reports as its progress at the
+    end; "tools" the share of a step's commands that worked, as a mean over the steps with any; "compression" is
+    beta * max(1 - memory / source, -1); "content" is gamma times the share of a step's texts that were written to the
+    store of their facts, as a mean over the steps with any. Tools and content are those of steps in `Verdict.steps`,
+    the other two belong to the whole episode.
+
+    Args:
+        tools, compression, content: weights, at least 0 (the paper: 1, 0.05 and 0.1).
+
+    Raises:
+        InputError: a negative weight; when called, an extra of another form.
+    """
+
+    paper = "Mem-α, arXiv 2509.25911 (section 3.2)"
+    complete = True
+    needs = frozenset({"memory_length", "source_length", "memory_calls", "memory_stores"})
+
+    def __init__(self, tools: float = 1.0, compression: float = 0.05, content: float = 0.1):
+        self.tools = check_number("tools", tools, low=0.0)
+        self.compression = check_number("compression", compression, low=0.0)
+        self.content = check_number("content", content, low=0.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return -self.compression, 1.0 + self.tools + self.compression + self.content
+
+    def __call__(self, episode: Episode) -> Verdict:
+        if not episode.valid or not episode.steps:
+            return self.verdict(episode, None)
+        memory = read_score(episode.extra("memory_length"), "memory_length", low=0.0)
+        source = read_score(episode.extra("source_length"), "source_length", low=0.0)
+        worked, placed = (_mean_of_shares(episode, name) for name in ("memory_calls", "memory_stores"))
+        if memory is None or source is None or worked is None or placed is None:
+            return self.verdict(episode, None)
+        steps = {
+            "tools": tuple(self.tools * share for share in worked),
+            "content": tuple(self.content * share for share in placed),
+        }
+        terms = {
+            "answers": 0.0 if episode.truncated else float(episode.progress),
+            "compression": self.compression * compression(memory, source),
+            **{name: sum(values) for name, values in steps.items()},
+        }
+        return dataclasses.replace(self.verdict(episode, sum(terms.values())), terms=terms, steps=steps)
+
+
+def _mean_of_shares(episode: Episode, name: str) -> list[float] | None:
+    """For each step its share of True, over the number of steps that have any; they add up to the mean share."""
+    lists = episode.extra(name)
+    if lists is None:
+        return None
+    if not isinstance(lists, Sequence) or len(lists) != len(episode.steps):
+        raise InputError(f"{name!r} must be one list of bools for each of {len(episode.steps)} steps, not {lists!r}.")
+    counted = sum(bool(values) for values in lists)
+    return [sum(map(bool, values)) / len(values) / counted if values else 0.0 for values in lists]
