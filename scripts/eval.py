@@ -125,6 +125,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         axes = options.pop("axes", None)
     options = options | parse_options((text for group in config.env_option for text in group), "an environment")
     axes = _parse_axes(env_id, options, texts) if texts else axes
+    shared = _shared(config)
+    shared["history"] = config.history or history
     report = _stoppable(
         lambda: evaluate(
             _find_agent(agent or "random", config),
@@ -137,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             env_kwargs=options,
             out=config.out,
             bins=config.bins,
-            **_shared(config) | {"history": config.history or history},
+            **shared,
         )
     )
     return _show(report, config)

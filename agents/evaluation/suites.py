@@ -20,6 +20,8 @@ from ...errors import InputError, unknown_name
 from .environment_spec import environment_spec
 from .episodes import EpisodePlan
 
+_FOLDER = files("palaestra.agents.evaluation") / "suites_data"
+
 
 @dataclass(frozen=True)
 class SuiteEntry:
@@ -65,8 +67,7 @@ class Suite:
 
 def suite_names() -> list[str]:
     """The names of all suites, sorted."""
-    folder = files(__package__) / "suites_data"
-    names = (path.name for path in folder.iterdir())
+    names = (path.name for path in _FOLDER.iterdir())
     return sorted(f"palaestra/{name.removesuffix('.json')}" for name in names if name.endswith(".json"))
 
 
@@ -79,7 +80,7 @@ def find_suite(name: str) -> Suite:
     full = name if "/" in name else f"palaestra/{name}"
     if full not in suite_names():
         raise unknown_name("suite", name, suite_names())
-    data = json.loads((files(__package__) / "suites_data" / f"{full.partition('/')[2]}.json").read_text("utf-8"))
+    data = json.loads((_FOLDER / f"{full.partition('/')[2]}.json").read_text("utf-8"))
     entries = tuple(_entry(row, data["episodes"]) for row in data["environments"])
     return Suite(
         name=full,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -105,7 +107,7 @@ def test_a_reply_without_a_command_loses_the_text():
 
 
 def test_questions_are_shown_with_their_answers_at_the_end():
-    env = gym.make("palaestra/MemoryStores-v0", texts=2, questions=2)
+    env: Any = gym.make("palaestra/MemoryStores-v0", texts=2, questions=2)
     env.reset(seed=1)
     env.step(env.unwrapped.oracle())
     _, reward, terminated, _, info = env.step("nothing")
