@@ -75,12 +75,18 @@ class EvalOptions:
     """Of a run: newest (the default), best (of its evaluations), or a step."""
     greedy: bool = False
     """A model takes its likeliest tokens, in place of sampling at the temperature of its training."""
+    temperature: float | None = None
+    """A model's sampling temperature; by default as a run was trained, or 1."""
+    system: str | None = None
+    """A model's system prompt; by default as a run was trained, or none."""
     max_new_tokens: int | None = None
-    """A model's longest action in tokens; by default as a run was trained, or 64."""
+    """A model's longest action in tokens; by default as a run was trained, or 64, and 1024 for a model of more than 50
+    million weights."""
     max_episode_tokens: int | None = None
     """A model's most action tokens in an episode; by default as a run was trained, or without limit."""
     context: int | None = None
-    """A model's longest conversation in tokens; by default as a run was trained, or 1024."""
+    """A model's longest conversation in tokens; by default as a run was trained, or 1024, and 4096 for a model of more
+    than 50 million weights."""
     history: str | None = None
     """What the agent sees of a long episode, such as "pages(keep=2)"; see palaestra list histories. By default as a run
     was trained, or all of it."""
@@ -199,9 +205,11 @@ def _show(report: Report | SuiteReport | None, config: EvalOptions) -> int:
 
 def _find_agent(text: str, config: EvalOptions) -> Agent:
     """Find the agent, with the settings of a model if any are given."""
-    names = ("checkpoint", "max_new_tokens", "max_episode_tokens", "context")
+    names = ("checkpoint", "temperature", "system", "max_new_tokens", "max_episode_tokens", "context")
     settings = {name: value for name in names if (value := getattr(config, name)) is not None}
     if config.greedy:
+        if config.temperature:
+            raise InputError(f"--greedy takes the likeliest tokens; leave --temperature {config.temperature} out.")
         settings["temperature"] = 0.0
     if not settings:
         return find_agent(text)

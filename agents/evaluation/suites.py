@@ -20,7 +20,7 @@ from ...errors import InputError, unknown_name
 from .environment_spec import environment_spec
 from .episodes import EpisodePlan
 
-_FOLDER = files("palaestra.agents.evaluation") / "suites_data"
+_FOLDER = files(__package__ or __name__) / "suites_data"
 
 
 @dataclass(frozen=True)

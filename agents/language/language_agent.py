@@ -27,6 +27,10 @@ class _Conversation:
     stopped: bool = True
 
 
+LARGE = 50_000_000
+"""Weights beyond which a model is no toy, and has room for thoughts by default."""
+
+
 @register("language")
 class LanguageAgent(Agent):
     """Plays text environments by sampling from a language model, with the token budgets of training.
@@ -39,13 +43,16 @@ class LanguageAgent(Agent):
         model: a `LanguageModel`, a model folder, a run folder, or a hub id. A run brings the settings it was trained
             with, which take the place of the defaults below.
         temperature: 1 samples from the model as it is, 0 takes the most likely token.
-        max_new_tokens: longest action in tokens.
+        max_new_tokens: longest action in tokens; by default 64, and for a model of more than 50 million weights half of
+            the context, but at most 1,024.
         max_episode_tokens: most action tokens in an episode; None sets no limit.
-        context: longest conversation in tokens.
+        context: longest conversation in tokens; by default 1,024, for a larger model 4,096, as far as it has positions.
         fp32_head: compute logits in single precision where weights are half precision.
-        slots: rows that decode at once; more observations than that are refilled as rows finish.
+        slots: rows that decode at once; more observations than that are refilled as rows finish. By default 128, for a
+            larger model 32.
         seed: of the sampling noise.
         checkpoint: of a run: "newest", "best" (of its evaluations), or a step.
+        system: the system prompt, in place of the one that a run was trained with; not for a `LanguageModel`.
     """
 
     def __init__(
@@ -54,15 +61,18 @@ class LanguageAgent(Agent):
         temperature: float | None = None,
         max_new_tokens: int | None = None,
         context: int | None = None,
-        slots: int = 128,
+        slots: int | None = None,
         seed: int = 0,
         max_episode_tokens: int | None = None,
         fp32_head: bool | None = None,
         checkpoint: str = "newest",
+        system: str | None = None,
     ):
         own: dict[str, Any] = {}
         if isinstance(model, str | Path):
-            own, model = read_run_settings(model), load_run_model(model, checkpoint).to("auto")
+            own, model = read_run_settings(model), load_run_model(model, checkpoint, system).to("auto")
+        elif system is not None:
+            raise InputError("a LanguageModel has its system prompt; give the system prompt where it is loaded.")
         self.language = model
         self.name = "language"
         from .decoder import context_limit  # loads torch
@@ -71,9 +81,12 @@ class LanguageAgent(Agent):
             return own.get(name, default) if value is None else value
 
         self._temperature = choose("temperature", temperature, 1.0)
-        self._max_new_tokens = choose("max_new_tokens", max_new_tokens, 64)
+        large = model.parameters > LARGE
+        self._context = min(choose("context", context, 4096 if large else 1024), context_limit(model.model))
+        longest = min(self._context // 2, 1024) if large else 64
+        self._max_new_tokens = choose("max_new_tokens", max_new_tokens, longest)
         self._max_episode_tokens = choose("max_episode_tokens", max_episode_tokens, math.inf)
-        self._context = min(choose("context", context, 1024), context_limit(model.model))
+        slots = (32 if large else 128) if slots is None else slots
         self._engine: Sampler = model.engine(slots, self._context, choose("fp32_head", fp32_head, False))
         self._engine.seed(seed)
         self._conversations: dict[int, _Conversation] = {}
@@ -153,10 +166,14 @@ def read_run_settings(source: str | Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def load_run_model(source: str | Path, checkpoint: str = "newest") -> LanguageModel:
-    """Load the policy of a run with the run's own precision and system prompt; any other source with the defaults."""
+def load_run_model(source: str | Path, checkpoint: str = "newest", system: str | None = None) -> LanguageModel:
+    """Load the policy of a run with the run's own precision and system prompt; any other source with the defaults.
+
+    Args:
+        system: a system prompt in place of the run's.
+    """
     own = read_run_settings(source)
-    return load_model(source, own.get("dtype", "float32"), own.get("system"), checkpoint)
+    return load_model(source, own.get("dtype", "float32"), own.get("system") if system is None else system, checkpoint)
 
 
 def find_weights(source: str | Path, checkpoint: str = "newest") -> str | Path:

@@ -122,7 +122,10 @@ class TestEval:
         assert "'CartPole-v1' has no axes" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", [["--checkpoint", "best"], ["--greedy"], ["--context", "99"]])
+@pytest.mark.parametrize(
+    "option",
+    [["--checkpoint", "best"], ["--greedy"], ["--context", "99"], ["--temperature", "0.5"], ["--system", "Be short."]],
+)
 def test_settings_of_a_model_are_refused_for_another_agent(capsys, option):
     assert main(["eval", ARITHMETIC, "--agent", "random", *option]) == 2
     assert "'random' is no model" in capsys.readouterr().err

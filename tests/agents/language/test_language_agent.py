@@ -41,3 +41,20 @@ def test_a_checkpoint_is_of_runs_alone(small, tmp_path):
     small.save(tmp_path)
     with pytest.raises(InputError, match="no run, so that it has no checkpoint 'best'"):
         LanguageAgent(tmp_path, checkpoint="best")
+
+
+def test_a_system_prompt_and_a_temperature_are_given_to_a_model_folder(small, tmp_path):
+    small.save(tmp_path)
+    plain = LanguageAgent(tmp_path, max_new_tokens=2, context=60)
+    assert isinstance(act(plain, "x" * 30), str)
+    # The prompt takes its place in the conversation: with it the same text leaves no room.
+    assert act(LanguageAgent(tmp_path, max_new_tokens=2, context=60, system="s" * 40), "x" * 30) == EndEpisode(False)
+    with pytest.raises(InputError, match="a LanguageModel has its system prompt"):
+        LanguageAgent(small, system="Be short.")
+
+
+def test_a_large_model_has_room_for_thoughts_by_default(small, monkeypatch):
+    monkeypatch.setattr("palaestra.agents.language.language_agent.LARGE", 10)
+    agent = LanguageAgent(small)
+    limit = min(4096, small.model.config.max_position_embeddings)
+    assert (agent._context, agent._max_new_tokens, agent.max_slots) == (limit, min(limit // 2, 1024), 32)
