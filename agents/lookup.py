@@ -15,8 +15,9 @@ from .callable_agent import CallableAgent
 
 def find_agent(text: str) -> Agent:
     """Find the agent that a command line names: registered, with arguments if any, ``endpoint(model='m')``; the address
-    of a chat endpoint, ``http://localhost:8000/v1``; in a folder (a run's or a model's); ``module:attribute``; or a hub
-    id.
+    of a chat endpoint, ``http://localhost:8000/v1``, or ``openai:MODEL``, a model of the endpoint that the environment
+    variable ``OPENAI_BASE_URL`` names; in a folder (a run's or a model's) or with a hub id, perhaps after ``hf:``; or
+    ``module:attribute``.
 
     Raises:
         InputError: it is none of these.
@@ -26,6 +27,10 @@ def find_agent(text: str) -> Agent:
         return make(text)
     if text.startswith(("http://", "https://")):
         return make("endpoint", base_url=text)
+    if text.startswith("openai:"):
+        return make("endpoint", model=text.removeprefix("openai:"))
+    if text.startswith("hf:"):
+        return _load_model(text.removeprefix("hf:"))
     if text.endswith(")"):
         from .grpo.recipes.recipe import Component
 

@@ -5,7 +5,7 @@ examples:
   palaestra eval palaestra/Arithmetic-v0 --agent oracle --axis digits=1:2 terms=3
   palaestra eval palaestra/GuessNumber-v0 --agent human --episodes 3
   palaestra eval palaestra/Countdown-v0 --agent my_module:my_function --json scores.json
-  palaestra eval palaestra/Countdown-v0 --agent "endpoint(model='m', base_url='http://localhost:8000/v1')"
+  palaestra eval palaestra/Countdown-v0 --agent openai:MODEL --base-url http://localhost:8000/v1 --concurrency 16
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --out trajectories.jsonl
   palaestra eval palaestra/Wordle-v0 --agent my_module:ask --concurrency 16 --out played.jsonl --resume --retries 2
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --episodes 50 --samples 8
@@ -57,8 +57,12 @@ class EvalOptions:
     suite: str | None = None
     """In place of environments a suite: fixed held-out tasks of many; see palaestra list suites. --out is a folder."""
     agent: str | None = None
-    """A registered agent, with arguments if any, as in "endpoint(model='m')"; module:attribute (an agent or any
-    callable observation -> action), the folder of a run or of a model, or a hub id; by default random."""
+    """A registered agent, with arguments if any, as in "endpoint(model='m', retries=8)"; openai:MODEL, a model of an
+    OpenAI-compatible endpoint; module:attribute (an agent or any function of the observation or of messages); the
+    folder of a run or of a model, or a hub id, or either as hf:NAME. By default random."""
+    base_url: str | None = None
+    """The endpoint of openai:MODEL; by default the environment variable OPENAI_BASE_URL, and then OpenAI's own. The key
+    is that of OPENAI_API_KEY."""
     episodes: int = 100
     """How many to play."""
     seed: int = 0
@@ -207,6 +211,11 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
     """Find the agent, with the settings of a model if any are given."""
     names = ("checkpoint", "temperature", "system", "max_new_tokens", "max_episode_tokens", "context")
     settings = {name: value for name in names if (value := getattr(config, name)) is not None}
+    if config.base_url is not None and not text.startswith("openai:"):
+        raise InputError(f"--base-url is the endpoint of --agent openai:MODEL, not of {text!r}; leave it out.")
+    if text.startswith("openai:"):
+        return _find_endpoint(text.removeprefix("openai:"), config)
+    text = text.removeprefix("hf:")
     if config.greedy:
         if config.temperature:
             raise InputError(f"--greedy takes the likeliest tokens; leave --temperature {config.temperature} out.")
@@ -219,6 +228,17 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
             "out, or give the folder of a run or of a model."
         )
     return LanguageAgent.load(text, **settings)
+
+
+def _find_endpoint(model: str, config: EvalOptions) -> Agent:
+    for name in ("checkpoint", "max_episode_tokens", "context"):
+        if getattr(config, name) is not None:
+            raise InputError(f"an endpoint takes no --{name.replace('_', '-')}; leave it out.")
+    given = {"temperature": config.temperature, "instruction": config.system, "max_tokens": config.max_new_tokens}
+    settings = {name: value for name, value in given.items() if value is not None}
+    if config.greedy:
+        settings["temperature"] = 0.0
+    return AGENTS.make("endpoint", model=model, base_url=config.base_url, seed=config.seed, **settings)
 
 
 def _parse_axes(env_id: str, options: Mapping[str, Any], texts: Sequence[str]) -> dict[str, object]:

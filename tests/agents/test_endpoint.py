@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import threading
 from pathlib import Path
 
 import palaestra
@@ -9,6 +10,7 @@ import pytest
 from palaestra.agents import EndEpisode
 from palaestra.agents.lookup import find_agent
 from palaestra.errors import InputError
+from palaestra.scripts.cli import main
 
 _spec = importlib.util.spec_from_file_location(
     "chat_server", Path(__file__).parents[1] / "rewards" / "judges" / "chat_server.py"
@@ -49,3 +51,61 @@ def test_an_address_is_an_endpoint_whose_model_the_environment_names(monkeypatch
         monkeypatch.delenv("PALAESTRA_JUDGE_MODEL")
         with pytest.raises(InputError, match="needs a model"):
             find_agent(server.url)
+
+
+def test_the_command_line_sets_what_an_endpoint_is_asked(capsys):
+    with chat.serving(lambda request, number: {"content": "1"}) as server:
+        words = [
+            "eval",
+            "palaestra/Arithmetic-v0",
+            "--agent",
+            "openai:mine",
+            "--base-url",
+            server.url,
+            "--episodes",
+            "3",
+        ]
+        words += [
+            "--episodes",
+            "3",
+            "--system",
+            "Be short.",
+            "--temperature",
+            "0.5",
+            "--max-new-tokens",
+            "77",
+            "--concurrency",
+            "3",
+        ]
+        assert main(words) == 0
+        asked = server.requests
+    assert "endpoint on palaestra/Arithmetic-v0" in capsys.readouterr().out
+    assert [request["model"] for request in asked] == ["mine"] * 3
+    assert all(request["temperature"] == 0.5 for request in asked)
+    assert all(77 in (request.get("max_tokens"), request.get("max_completion_tokens")) for request in asked)
+    assert all(request["messages"][0] == {"role": "system", "content": "Be short."} for request in asked)
+
+
+def test_replies_are_waited_for_side_by_side():
+    arrived = threading.Barrier(4, timeout=20)
+
+    def wait(request, number):
+        arrived.wait()
+        return {"content": "1"}
+
+    with chat.serving(wait) as server:
+        agent = find_agent(f"endpoint(model='m', base_url={server.url!r})")
+        report = palaestra.evaluate(agent, "palaestra/Arithmetic-v0", episodes=4, concurrency=4)
+    assert report.invalid == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--agent", "random", "--base-url", "http://x/v1"], "--base-url is the endpoint of --agent openai:MODEL"),
+        (["--agent", "openai:m", "--context", "9"], "an endpoint takes no --context"),
+    ],
+)
+def test_what_an_endpoint_does_not_take_is_one_sentence(words, sentence, capsys):
+    assert main(["eval", "palaestra/Arithmetic-v0", *words]) == 2
+    assert sentence in capsys.readouterr().err
