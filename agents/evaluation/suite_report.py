@@ -28,13 +28,13 @@ class SuiteReport:
         name: of the suite, with its version; "" for a list of environments.
         reports: one for each environment, in order.
         content_hash: of the suite's tasks; None for a list.
-        baselines: agent -> environment -> mean success.
+        baselines: agent -> environment -> mean success; None where it could play no episode.
     """
 
     name: str
     reports: tuple[Report, ...]
     content_hash: str | None = None
-    baselines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    baselines: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
     @property
     def agent(self) -> str:
@@ -87,35 +87,39 @@ class SuiteReport:
             ("episodes with an action that was unreadable or not allowed", sum(r.refused for r in self.reports)),
             ("episodes in which the agent raised, counted as failed", sum(r.errored for r in self.reports)),
             ("invalid episodes left out", sum(r.invalid for r in self.reports)),
+            ("episodes cut by a limit", sum(round(r.truncated * r.episodes) for r in self.reports)),
         ):
             if count:
                 notes.append(f"{count} {what}")
+        if unplayed := sum(not report.episodes for report in self.reports):
+            notes.append(f"{unplayed} environments without a valid episode, left out of all")
         first_error = next((report.first_error for report in self.reports if report.first_error), None)
         if first_error:
             notes.append(f"the first error: {first_error[:200]}")
         title = f"{self.agent} on {self.name}" if self.name else self.agent
         table = Table(title=title, caption="\n".join(notes))
-        table.add_column("environment")
-        for heading in ("tasks", "success", "reward", "solved to", "cut", *self.baselines):
-            table.add_column(heading, justify="right")
+        # The oracle solves everything, and needs no column.
+        baselines = {name: scores for name, scores in self.baselines.items() if name != "oracle"}
+        table.add_column("environment", no_wrap=True)
+        for heading in ("tasks", "success", "reward", "solved to", *baselines):
+            table.add_column(heading, justify="right", no_wrap=True)
         for report in self.reports:
             solved = f"{report.solved_to.mean:.2f}" if report.solved_to is not None else "–"
             table.add_row(
-                report.env.removeprefix("palaestra/"),
+                report.env.removeprefix("palaestra/").removesuffix("-v0"),
                 str(report.tasks),
                 report.success.text(percent=True),
                 f"{report.reward.mean:.2f}",
                 solved,
-                f"{100 * report.truncated:.0f} %",
-                *(_share(scores.get(report.env)) for scores in self.baselines.values()),
+                *(_share(scores.get(report.env)) for scores in baselines.values()),
             )
         table.add_section()
-        others = [list(scores.values()) for scores in self.baselines.values()]
+        others = [[share or 0.0 for share in scores.values()] for scores in baselines.values()]
         table.add_row(
             "all",
             str(sum(report.tasks for report in self.reports)),
             self.success.text(percent=True),
-            *[""] * 3,
+            *[""] * 2,
             *(_share(float(interquartile_mean(scores))) for scores in others),
             style="bold",
         )

@@ -48,7 +48,8 @@ class Suite:
         name: such as "palaestra/core".
         version: counts changes of the tasks, from 1.
         content_hash: see `content_hash`.
-        baselines: agent -> environment -> mean success, for the table; measured with this version.
+        baselines: agent -> environment -> mean success, for the table; None where it could play no episode. Measured
+            with this version.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Suite:
     split: str
     entries: tuple[SuiteEntry, ...]
     content_hash: str
-    baselines: Mapping[str, Mapping[str, float]]
+    baselines: Mapping[str, Mapping[str, float | None]]
 
     @property
     def episodes(self) -> int:

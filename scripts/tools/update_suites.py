@@ -32,7 +32,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             data |= {"content_hash": found, "baselines": {}}
         for column, agent in agents.items():
             report = evaluate_all(find_agent(agent), name, progress=True)
-            data["baselines"][column] = {one.env: round(one.success.mean, 4) for one in report.reports}
+            shares = {one.env: one.to_json()["success"] for one in report.reports}
+            data["baselines"][column] = {
+                env: None if share is None else round(share, 4) for env, share in shares.items()
+            }
             print(f"{name}, {column}: {report.success.text(percent=True)}", flush=True)
         write_atomically(path, json.dumps(data, indent=1) + "\n")
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from palaestra.agents import evaluate_all
+from palaestra.agents import EndEpisode, evaluate_all
 from palaestra.agents.evaluation import evaluate, find_suite, suite_names
 from palaestra.agents.evaluation.suites import content_hash
 from palaestra.errors import InputError
@@ -37,7 +37,7 @@ def test_baselines_are_of_every_environment_and_the_oracle_solves_all(name):
     assert {"random", "oracle"} <= suite.baselines.keys()
     assert all(list(scores) == ids for scores in suite.baselines.values())
     assert set(suite.baselines["oracle"].values()) == {1.0}
-    assert sum(suite.baselines["random"].values()) < 0.2 * len(ids)
+    assert sum(share or 0.0 for share in suite.baselines["random"].values()) < 0.2 * len(ids)
 
 
 def test_the_stored_baseline_of_chance_is_what_a_run_gives():
@@ -80,7 +80,7 @@ def test_the_command_line_plays_and_compares_suites(tmp_path, capsys):
     assert main(["compare", str(tmp_path / "random.json"), str(tmp_path / "oracle.json")]) == 0
     assert "oracle solves more" in capsys.readouterr().out
     assert main(["eval", *PAIR, "--agent", "oracle", "--episodes", "4"]) == 0
-    assert "GuessNumber-v0" in capsys.readouterr().out
+    assert "GuessNumber" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,20 @@ def test_what_does_not_go_together_is_one_sentence(argv, sentence, capsys):
     out, err = capsys.readouterr()
     assert sentence in err
     assert (out, err.count("\n")) == ("", 1)
+
+
+def test_the_table_of_a_suite_fits_a_narrow_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["eval", "--suite", "games", "--agent", "random"]) == 0
+    out = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert all(name in out for name in ("TwentyQuestions", "0 % [0, 9]", "random", "tiny"))
+
+
+def test_environments_in_which_nothing_could_be_played_are_said():
+    report = evaluate_all(lambda observation: EndEpisode(valid=False), PAIR, episodes=2)
+    assert "2 environments without a valid episode, left out of all" in " ".join(str(report).split())
+    assert report.to_json()["success"] is None
 
 
 def test_settings_of_a_suite_cannot_be_changed():
