@@ -25,6 +25,7 @@ from ...errors import InputError, MissingExtra
 from ...rewards import Recording
 from ..agent import Agent, AgentError, EndEpisode, SlotAgent
 from ..stepping import threads_for
+from ..usage import TokenUsage
 from .episodes import EpisodePlan, EpisodeRecord
 
 OnRecord = Callable[[EpisodeRecord], None]
@@ -101,6 +102,7 @@ class _Play:
         self.sound = False  # some episode ended without an exception
         self._keep_turns, self._on_record, self._give_up = keep_turns, on_record, give_up
         self._retries, self._attempts = retries, {}
+        self._spent: dict[tuple[int, int], TokenUsage | None] = {}  # by episodes that are played again
 
     @property
     def playing(self) -> list[_Slot]:
@@ -111,6 +113,7 @@ class _Play:
         while self.todo:
             index, sample = self.todo.popleft()
             slot.record, options = self.plan.begin(index, sample)
+            slot.record.usage = self._spent.pop((index, sample), None)
             slot.recording = None
             try:
                 slot.observation, info = slot.env.reset(seed=slot.record.seed, options=options)
@@ -129,12 +132,18 @@ class _Play:
 
     def before(self, slot: _Slot, action: Any) -> Callable[[], Any] | None:
         """The step to take for an action; None if the agent ends the episode instead."""
+        assert slot.record is not None
+        slot.record.note(self.agent.trace(slot.number))
         if isinstance(action, EndEpisode):
             assert slot.recording is not None
             slot.recording.truncated, slot.recording.valid = True, slot.recording.valid and action.valid
             if self.plan.space is not None:
                 slot.recording.success, slot.recording.progress = False, slot.recording.progress or 0.0
-            self.end(slot)
+            failure = None
+            if not action.valid and action.reason is not None:
+                slot.record.error = action.reason
+                failure = self._failure(slot, action.reason)
+            self.end(slot, failure)
             return None
         # A copy, as some environments write into one array again and again.
         seen = copy.deepcopy(slot.observation) if self._keep_turns else None
@@ -156,11 +165,17 @@ class _Play:
         record = slot.record
         assert record is not None
         what = str(error) if isinstance(error, AgentError) else f"{type(error).__name__}: {error}"
-        place = f"episode {record.index} (seed {record.seed}, step {record.length})"
-        failure = AgentError(f"agent {self.agent.name!r} failed in {place}: {what}", slot.number)
+        failure = self._failure(slot, what)
         failure.__cause__ = error.__cause__ if isinstance(error, AgentError) else error
         record.failed, record.error = True, what
+        record.note(self.agent.trace(slot.number))
         self.end(slot, failure)
+
+    def _failure(self, slot: _Slot, what: str) -> AgentError:
+        record = slot.record
+        assert record is not None
+        place = f"episode {record.index} (seed {record.seed}, step {record.length})"
+        return AgentError(f"agent {self.agent.name!r} failed in {place}: {what}", slot.number)
 
     def fail_environment(self, slot: _Slot, error: Exception, call: str) -> None:
         """End an episode in which the environment raised."""
@@ -183,6 +198,7 @@ class _Play:
         if (failure is not None or not record.valid) and again < self._retries:
             self._attempts[record.index, record.sample] += 1
             self.todo.append((record.index, record.sample))
+            self._spent[record.index, record.sample] = record.usage
             return
         self.records.append(record)
         self.sound = self.sound or failure is None

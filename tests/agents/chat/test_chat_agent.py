@@ -13,7 +13,7 @@ from palaestra.errors import InputError
 from palaestra.scripts.cli import main
 
 _spec = importlib.util.spec_from_file_location(
-    "chat_server", Path(__file__).parents[1] / "rewards" / "judges" / "chat_server.py"
+    "chat_server", Path(__file__).parents[2] / "rewards" / "judges" / "chat_server.py"
 )
 assert _spec is not None
 assert _spec.loader is not None
@@ -41,7 +41,11 @@ def test_an_endpoint_plays_whole_conversations_of_many_slots():
 def test_a_request_that_fails_ends_the_episode_as_invalid():
     with chat.serving(lambda request, number: {"status": 500, "body": "{}"}) as server:
         agent = find_agent(f"endpoint(model='m', base_url={server.url!r}, retries=0)")
-        assert agent.act(["hello", "there"], [{}, {"idle": True}]) == [EndEpisode(valid=False), None]
+        ended, idle = agent.act(["hello", "there"], [{}, {"idle": True}])
+    assert isinstance(ended, EndEpisode)
+    assert not ended.valid
+    assert "500" in ended.reason
+    assert idle is None
 
 
 def test_an_address_is_an_endpoint_whose_model_the_environment_names(monkeypatch):
@@ -79,7 +83,7 @@ def test_the_command_line_sets_what_an_endpoint_is_asked(capsys):
         ]
         assert main(words) == 0
         asked = server.requests
-    assert "endpoint on palaestra/Arithmetic-v0" in capsys.readouterr().out
+    assert "openai:mine on palaestra/Arithmetic-v0" in capsys.readouterr().out
     assert [request["model"] for request in asked] == ["mine"] * 3
     assert all(request["temperature"] == 0.5 for request in asked)
     assert all(77 in (request.get("max_tokens"), request.get("max_completion_tokens")) for request in asked)
@@ -102,7 +106,7 @@ def test_replies_are_waited_for_side_by_side():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--agent", "random", "--base-url", "http://x/v1"], "--base-url is the endpoint of --agent openai:MODEL"),
+        (["--agent", "random", "--base-url", "http://x/v1"], "--base-url is for an endpoint, --agent openai:MODEL"),
         (["--agent", "openai:m", "--context", "9"], "an endpoint takes no --context"),
     ],
 )
