@@ -123,7 +123,7 @@ class NativeCalls(ToolForm):
 
 
 _ACTION = re.compile(r"^[ \t*]*Action[ \t*]*:[ \t*`]*(\w+)[ \t*`]*(.*)$", re.IGNORECASE | re.MULTILINE)
-_INPUT = re.compile(r"\s*\**Action Input[ \t*]*:[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
+_INPUT = re.compile(r"\s*\**Action Input[ \t*]*:[ \t*]*(.*)", re.IGNORECASE | re.DOTALL)
 _FINAL = re.compile(r"^[ \t*]*Final Answer[ \t*]*:[ \t*]*(.*)", re.IGNORECASE | re.DOTALL | re.MULTILINE)
 _OBSERVATION = re.compile(r"^[ \t*]*Observation[ \t*]*:", re.IGNORECASE | re.MULTILINE)
 _FENCE = re.compile(r"```\w*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)

@@ -12,8 +12,8 @@ from typing import Any
 
 Reply = dict[str, Any]
 Script = Callable[[dict[str, Any], int], Reply]
-"""(request, number of the request from 0) to {"status", "body" or "content", "headers", "cut", "drip", "hang"}; besides the
-content also "message" (further fields of the message, such as tool_calls), "finish" and "usage"."""
+"""(request, number of the request from 0) to {"status", "body" or "content", "headers", "cut", "drip", "hang"}; besides
+the content also "message" (further fields of the message, such as tool_calls), "finish" and "usage"."""
 
 
 class ChatServer(ThreadingHTTPServer):
