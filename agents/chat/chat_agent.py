@@ -208,7 +208,7 @@ class ChatAgent(SlotAgent):
 
 
 def _check_prices(prices: Sequence[float]) -> tuple[float, float]:
-    if isinstance(prices, str) or len(prices) != 2:
+    if not isinstance(prices, list | tuple) or len(prices) != 2:
         raise InputError(f"prices must be two numbers, of a million tokens read and written, not {prices!r}.")
     return check_number("prices", prices[0], 0.0), check_number("prices", prices[1], 0.0)
 
