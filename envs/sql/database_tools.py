@@ -198,9 +198,6 @@ class QueryCommand(QueryRunner):
     form = "a command"
     purpose = usage
 
-    def write(self, arguments: Mapping[str, Any]) -> str:
-        return fenced(f"query {arguments['query']}", "")
-
     def parse(self, action: str) -> Arguments | None:
         found = _QUERY.fullmatch(command_in(action))
         return super().parse(action) if found is None else {"query": found[1] or found[2] or ""}
