@@ -93,13 +93,18 @@ class Agent:
 class SlotAgent(Agent):
     """An agent that acts in each slot by itself, so that a slow reply in one holds up no other.
 
-    Subclasses define `respond`; `act` is made of it.
+    Subclasses define `respond`, or `start` where replies are worked on together, with `advance`; `act` is made of
+    these.
 
     Attributes:
-        threads: in how many threads `respond` may run at once, if it is a plain function; 1: in the caller's own.
+        threads: in how many threads `respond` may run at once, if it is a plain function; 1: in the caller's own,
+            unless the caller wants more; None: in the caller's own in any case.
+        in_order: whether replies depend on the order in which they are asked for, as those of a sampler with one source
+            of noise do. Where steps run in threads and end in any order, all slots are then asked together.
     """
 
-    threads: int = 1
+    threads: int | None = 1
+    in_order: bool = False
     _loop: EventLoop | None = None
 
     def respond(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Any:
@@ -109,6 +114,11 @@ class SlotAgent(Agent):
     def start(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Any:
         """Call `respond`: its action, or for a coroutine the `concurrent.futures.Future` of its action."""
         return self.wait_for(self.respond(slot, observation, info))
+
+    def advance(self) -> bool:
+        """Work in this thread on replies that were begun by `start`, until at least one has arrived; False where there
+        is nothing to work on."""
+        return False
 
     def closing(self) -> Callable[[], Awaitable[None]] | None:
         """What is to be called on the event loop when the agent is no more, such as the closing of connections; it must
@@ -133,6 +143,8 @@ class SlotAgent(Agent):
                     actions[slot] = self.start(slot, observation, info)
                 except Exception as error:
                     failed = as_agent_error(error, slot)
+        while any(isinstance(action, Future) and not action.done() for action in actions) and self.advance():
+            pass
         for slot, action in enumerate(actions):
             if isinstance(action, Future):
                 try:

@@ -65,6 +65,8 @@ class ChatAgent(SlotAgent):
         MissingExtra: without the extra [judge].
     """
 
+    threads = None
+
     def __init__(
         self,
         model: str | None = None,

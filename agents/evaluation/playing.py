@@ -1,9 +1,10 @@
 """Plays episodes of a plan with an agent, in several slots at once.
 
 A slot is an environment with the episode in it; it begins the next episode as soon as its last one has ended. A
-`SlotAgent` is asked for each slot by itself, and no slot waits for another; any other agent is asked for all slots
-together. Steps of environments that run programs go to threads. All else happens in the caller's thread: what an agent
-or an environment opened there (a database, a browser) stays there.
+`SlotAgent` is asked for each slot by itself, and no slot waits for another; so is a language model in this process,
+whose rows are refilled as replies end. Any other agent is asked for all slots together. Steps of environments that run
+programs go to threads. All else happens in the caller's thread: what an agent or an environment opened there (a
+database, a browser) stays there.
 
 An exception of the agent ends its episode as failed, one of the environment as invalid, and the others go on.
 """
@@ -24,7 +25,7 @@ import numpy as np
 from ...errors import InputError, MissingExtra
 from ...rewards import Recording
 from ..agent import Agent, AgentError, EndEpisode, SlotAgent
-from ..stepping import threads_for
+from ..stepping import needs_threads, threads_for
 from ..usage import TokenUsage
 from .episodes import EpisodePlan, EpisodeRecord
 
@@ -62,8 +63,9 @@ def play_episodes(
     """
     todo = [(index, 0) for index in range(plan.episodes)] if jobs is None else list(jobs)
     play = _Play(agent, envs, plan, keep_turns, deque(todo), on_record, retries, give_up)
-    if isinstance(agent, SlotAgent):
-        _play_apart(play, agent, agent.threads if threads is None else threads)
+    if isinstance(agent, SlotAgent) and not (agent.in_order and needs_threads(envs[0])):
+        at_once = 1 if agent.threads is None else agent.threads if threads is None else threads
+        _play_apart(play, agent, at_once)
     else:
         _play_together(play)
     if give_up and play.first_failure is not None and not play.sound:
@@ -343,6 +345,8 @@ def _play_apart(play: _Play, agent: SlotAgent, threads: int) -> None:
         for slot in play.slots:
             go_on(slot)
         while waiting:
+            while arrived.empty() and agent.advance():
+                pass
             slot, action, future = arrived.get()
             waiting.discard(future)
             if action is not asked:
