@@ -8,9 +8,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import endpoint, human, oracle, random_agent  # noqa: F401  (each registers its agent)
+from . import human, oracle, random_agent  # noqa: F401  (each registers its agent)
 from .agent import AGENTS, Agent, AgentError, EndEpisode, SlotAgent, make, register
 from .callable_agent import CallableAgent
+from .chat.chat_agent import ChatAgent
 from .evaluation import Bin, Estimate, PairedComparison, Report, SuiteReport, compare, evaluate, evaluate_all
 from .history import HISTORIES, HistoryWrapper
 from .language.language_agent import LanguageAgent
@@ -27,6 +28,7 @@ __all__ = [
     "AgentError",
     "Bin",
     "CallableAgent",
+    "ChatAgent",
     "EndEpisode",
     "Estimate",
     "HistoryWrapper",

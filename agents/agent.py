@@ -12,7 +12,7 @@ import asyncio
 import inspect
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 import gymnasium as gym
 
 from ..registry import Registry
+from .usage import ActionTrace
 
 AGENTS: Registry[Callable[..., Agent]] = Registry("agent", group="palaestra.agents")
 register = AGENTS.register
@@ -43,9 +44,11 @@ class EndEpisode:
 
     Attributes:
         valid: False if nothing could be played, so that the episode says nothing about the agent.
+        reason: why it cannot, in one sentence; shown as the episode's error.
     """
 
     valid: bool = True
+    reason: str | None = None
 
 
 class Agent:
@@ -78,6 +81,11 @@ class Agent:
     def reset(self, indices: Sequence[int]) -> None:
         """Slots ``indices`` begin new episodes at the next `act`; forget what was remembered for them."""
 
+    def trace(self, slot: int) -> ActionTrace | None:
+        """How the newest action of a slot came about, asked for once after each action; None where there is nothing to
+        tell."""
+        return None
+
     def bind(self, envs: Sequence[gym.Env]) -> None:
         """Receive the environment of each slot, once, before any play. Most agents ignore it."""
 
@@ -85,13 +93,18 @@ class Agent:
 class SlotAgent(Agent):
     """An agent that acts in each slot by itself, so that a slow reply in one holds up no other.
 
-    Subclasses define `respond`; `act` is made of it.
+    Subclasses define `respond`, or `start` where replies are worked on together, with `advance`; `act` is made of
+    these.
 
     Attributes:
-        threads: in how many threads `respond` may run at once, if it is a plain function; 1: in the caller's own.
+        threads: in how many threads `respond` may run at once, if it is a plain function; 1: in the caller's own,
+            unless the caller wants more; None: in the caller's own in any case.
+        in_order: whether replies depend on the order in which they are asked for, as those of a sampler with one source
+            of noise do. Where steps run in threads and end in any order, all slots are then asked together.
     """
 
-    threads: int = 1
+    threads: int | None = 1
+    in_order: bool = False
     _loop: EventLoop | None = None
 
     def respond(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Any:
@@ -102,12 +115,22 @@ class SlotAgent(Agent):
         """Call `respond`: its action, or for a coroutine the `concurrent.futures.Future` of its action."""
         return self.wait_for(self.respond(slot, observation, info))
 
+    def advance(self) -> bool:
+        """Work in this thread on replies that were begun by `start`, until at least one has arrived; False where there
+        is nothing to work on."""
+        return False
+
+    def closing(self) -> Callable[[], Awaitable[None]] | None:
+        """What is to be called on the event loop when the agent is no more, such as the closing of connections; it must
+        not refer to the agent."""
+        return None
+
     def wait_for(self, reply: Any) -> Any:
         """The future of a coroutine on this agent's event loop; anything else as it is."""
         if not inspect.isawaitable(reply):
             return reply
         if self._loop is None:
-            self._loop = EventLoop(self.name)
+            self._loop = EventLoop(self.name, self.closing())
             weakref.finalize(self, self._loop.close)
         return self._loop.start(reply)
 
@@ -120,6 +143,8 @@ class SlotAgent(Agent):
                     actions[slot] = self.start(slot, observation, info)
                 except Exception as error:
                     failed = as_agent_error(error, slot)
+        while any(isinstance(action, Future) and not action.done() for action in actions) and self.advance():
+            pass
         for slot, action in enumerate(actions):
             if isinstance(action, Future):
                 try:
@@ -134,9 +159,10 @@ class SlotAgent(Agent):
 class EventLoop:
     """An event loop in a thread of its own, as the caller's may have a running one (a notebook has)."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, closing: Callable[[], Awaitable[None]] | None = None):
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=_run, args=(self._loop,), name=f"loop of {name}", daemon=True).start()
+        self._thread = threading.Thread(target=_run, args=(self._loop, closing), name=f"loop of {name}", daemon=True)
+        self._thread.start()
 
     def start(self, call: Any) -> Future[Any]:
         async def wait() -> Any:
@@ -145,12 +171,24 @@ class EventLoop:
         return asyncio.run_coroutine_threadsafe(wait(), self._loop)
 
     def close(self) -> None:
+        """End the loop, and with it what it still waits for."""
         self._loop.call_soon_threadsafe(self._loop.stop)
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=5.0)
 
 
-def _run(loop: asyncio.AbstractEventLoop) -> None:
+def _run(loop: asyncio.AbstractEventLoop, closing: Callable[[], Awaitable[None]] | None) -> None:
     loop.run_forever()
+    loop.run_until_complete(_end(asyncio.all_tasks(loop), closing))
     loop.close()
+
+
+async def _end(tasks: Collection[asyncio.Task[Any]], closing: Callable[[], Awaitable[None]] | None) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    if closing is not None:
+        await closing()
 
 
 def as_agent_error(error: Exception, slot: int) -> AgentError:

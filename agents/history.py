@@ -3,7 +3,7 @@
 `HistoryWrapper` goes around any environment of several turns in text. While a conversation holds few pages
 (observations), it passes through unchanged. Then one observation takes the place of the whole conversation: the
 beginning of the task, what the history keeps of earlier turns, and the last pages. ``info["fresh"]`` says so, and who
-holds a conversation (`LanguageAgent`, `EndpointAgent`, the learner's rollouts) begins a new one. Histories are in the
+holds a conversation (`LanguageAgent`, `ChatAgent`, the learner's rollouts) begins a new one. Histories are in the
 registry ``HISTORIES`` and are typed as ``--history "notes(keep=2)"``.
 """
 

@@ -14,7 +14,7 @@ from .callable_agent import CallableAgent
 
 
 def find_agent(text: str) -> Agent:
-    """Find the agent that a command line names: registered, with arguments if any, ``endpoint(model='m')``; the address
+    """Find the agent that a command line names: registered, with arguments if any, ``chat(model='m')``; the address
     of a chat endpoint, ``http://localhost:8000/v1``, or ``openai:MODEL``, a model of the endpoint that the environment
     variable ``OPENAI_BASE_URL`` names; in a folder (a run's or a model's) or with a hub id, perhaps after ``hf:``; or
     ``module:attribute``.
@@ -26,9 +26,9 @@ def find_agent(text: str) -> Agent:
     if text in AGENTS:
         return make(text)
     if text.startswith(("http://", "https://")):
-        return make("endpoint", base_url=text)
+        return make("chat", base_url=text)
     if text.startswith("openai:"):
-        return make("endpoint", model=text.removeprefix("openai:"))
+        return make("chat", model=text.removeprefix("openai:"))
     if text.startswith("hf:"):
         return _load_model(text.removeprefix("hf:"))
     if text.endswith(")"):

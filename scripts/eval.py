@@ -6,6 +6,9 @@ examples:
   palaestra eval palaestra/GuessNumber-v0 --agent human --episodes 3
   palaestra eval palaestra/Countdown-v0 --agent my_module:my_function --json scores.json
   palaestra eval palaestra/Countdown-v0 --agent openai:MODEL --base-url http://localhost:8000/v1 --concurrency 16
+  palaestra eval palaestra/Countdown-v0 --agent openai:MODEL --cache replies --samples 4 --agent-option retries=8
+  palaestra eval palaestra/SQLExplorer-v0 --agent openai:MODEL --tools native --greedy --out played.jsonl
+  palaestra eval palaestra/PythonTool-v0 --agent openai:MODEL --tools react --agent-option api=completions
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --out trajectories.jsonl
   palaestra eval palaestra/Wordle-v0 --agent my_module:ask --concurrency 16 --out played.jsonl --resume --retries 2
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --episodes 50 --samples 8
@@ -24,12 +27,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import gymnasium as gym
 import tyro
 
-from ..agents import AGENTS, Agent, LanguageAgent
+from ..agents import AGENTS, Agent, AgentError, LanguageAgent
 from ..agents.atomic import write_atomically
 from ..agents.evaluation import (
     EvaluationStopped,
@@ -44,6 +47,7 @@ from ..agents.grpo.config import TrainConfig
 from ..agents.grpo.run.blend import environment_of
 from ..agents.language.language_agent import read_run_settings
 from ..agents.lookup import find_agent
+from ..envs.tools.tool_function import functions_of
 from ..errors import InputError
 from .axes import parse_axes
 from .options import parse_options
@@ -57,12 +61,22 @@ class EvalOptions:
     suite: str | None = None
     """In place of environments a suite: fixed held-out tasks of many; see palaestra list suites. --out is a folder."""
     agent: str | None = None
-    """A registered agent, with arguments if any, as in "endpoint(model='m', retries=8)"; openai:MODEL, a model of an
-    OpenAI-compatible endpoint; module:attribute (an agent or any function of the observation or of messages); the
-    folder of a run or of a model, or a hub id, or either as hf:NAME. By default random."""
+    """A registered agent, with arguments if any, as in "chat(model='m', retries=8)"; openai:MODEL, a model of an
+    OpenAI-compatible endpoint, or the endpoint's address; module:attribute (an agent or any function of the observation
+    or of messages); the folder of a run or of a model, or a hub id, or either as hf:NAME. By default random."""
     base_url: str | None = None
     """The endpoint of openai:MODEL; by default the environment variable OPENAI_BASE_URL, and then OpenAI's own. The key
     is that of OPENAI_API_KEY."""
+    agent_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
+    """Further arguments of a registered agent or a model: name=value; a value may be JSON. Of an endpoint, among
+    others: prices=[0.15,0.6] (of a million tokens read and written), requests_per_minute=60, retries=8,
+    timeout=600, api=completions, resend_reasoning=true, extra={"reasoning_effort":"low"}."""
+    tools: Literal["native", "react"] | None = None
+    """How a model of an endpoint calls the tools of an environment that has some: by the endpoint's calls of functions,
+    or in text (thought, action, observation); by default as the environment's own text says."""
+    cache: Path | None = None
+    """Folder for the replies of an endpoint: what was asked before, in the same episode, sample and turn, is not asked
+    again, also by other runs."""
     episodes: int = 100
     """How many to play."""
     seed: int = 0
@@ -80,12 +94,12 @@ class EvalOptions:
     greedy: bool = False
     """A model takes its likeliest tokens, in place of sampling at the temperature of its training."""
     temperature: float | None = None
-    """A model's sampling temperature; by default as a run was trained, or 1."""
+    """A model's sampling temperature; by default as a run was trained, or 1; for an endpoint, its own."""
     system: str | None = None
     """A model's system prompt; by default as a run was trained, or none."""
-    max_new_tokens: int | None = None
+    max_new_tokens: Annotated[int | None, tyro.conf.arg(aliases=["--max-tokens"])] = None
     """A model's longest action in tokens; by default as a run was trained, or 64, and 1024 for a model of more than 50
-    million weights."""
+    million weights; 4096 for an endpoint."""
     max_episode_tokens: int | None = None
     """A model's most action tokens in an episode; by default as a run was trained, or without limit."""
     context: int | None = None
@@ -135,6 +149,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         axes = options.pop("axes", None)
     options = options | parse_options((text for group in config.env_option for text in group), "an environment")
     axes = _parse_axes(env_id, options, texts) if texts else axes
+    if config.tools is not None:
+        _check_tools(env_id, options)
     shared = _shared(config)
     shared["history"] = config.history or history
     report = _stoppable(
@@ -194,6 +210,10 @@ def _stoppable(play: Callable[[], Report | SuiteReport]) -> Report | SuiteReport
         kept = f"; {stopped.log} holds what was played, go on with --resume" if stopped.log else ""
         Console(stderr=True).print(f"stopped before the end{kept}", highlight=False, soft_wrap=True)
         return None
+    except AgentError as error:
+        if error.__cause__ is not None:  # a defect of the agent, whose place the traceback shows
+            raise
+        raise InputError(str(error)) from error
 
 
 def _show(report: Report | SuiteReport | None, config: EvalOptions) -> int:
@@ -208,37 +228,55 @@ def _show(report: Report | SuiteReport | None, config: EvalOptions) -> int:
 
 
 def _find_agent(text: str, config: EvalOptions) -> Agent:
-    """Find the agent, with the settings of a model if any are given."""
+    """Find the agent, with the settings of a model or of an endpoint if any are given."""
     names = ("checkpoint", "temperature", "system", "max_new_tokens", "max_episode_tokens", "context")
     settings = {name: value for name in names if (value := getattr(config, name)) is not None}
-    if config.base_url is not None and not text.startswith("openai:"):
-        raise InputError(f"--base-url is the endpoint of --agent openai:MODEL, not of {text!r}; leave it out.")
-    if text.startswith("openai:"):
-        return _find_endpoint(text.removeprefix("openai:"), config)
-    text = text.removeprefix("hf:")
+    options = parse_options((each for group in config.agent_option for each in group), "an agent")
     if config.greedy:
         if config.temperature:
             raise InputError(f"--greedy takes the likeliest tokens; leave --temperature {config.temperature} out.")
         settings["temperature"] = 0.0
-    if not settings:
+    if text.startswith(("openai:", "http://", "https://")):
+        return _find_endpoint(text, config, settings, options)
+    for name in ("base_url", "tools", "cache"):
+        if getattr(config, name) is not None:
+            flag = name.replace("_", "-")
+            raise InputError(f"--{flag} is for an endpoint, --agent openai:MODEL, not for {text!r}; leave it out.")
+    if text in AGENTS and not settings:
+        return AGENTS.make(text, **options)
+    text = text.removeprefix("hf:")
+    if not settings and not options:
         return find_agent(text)
     if text in AGENTS or ":" in text or text.endswith(")"):
+        flag = next(iter(settings), "agent_option").replace("_", "-")
         raise InputError(
-            f"the agent {text!r} is no model, so that it takes no --{next(iter(settings)).replace('_', '-')}; leave it "
-            "out, or give the folder of a run or of a model."
+            f"the agent {text!r} is no model, so that it takes no --{flag}; leave it out, or give the folder of a run "
+            "or of a model."
         )
-    return LanguageAgent.load(text, **settings)
+    AGENTS.check_options("language", options)
+    return LanguageAgent.load(text, **settings, **options)
 
 
-def _find_endpoint(model: str, config: EvalOptions) -> Agent:
+def _find_endpoint(text: str, config: EvalOptions, settings: dict[str, Any], options: dict[str, Any]) -> Agent:
     for name in ("checkpoint", "max_episode_tokens", "context"):
-        if getattr(config, name) is not None:
+        if name in settings:
             raise InputError(f"an endpoint takes no --{name.replace('_', '-')}; leave it out.")
-    given = {"temperature": config.temperature, "instruction": config.system, "max_tokens": config.max_new_tokens}
-    settings = {name: value for name, value in given.items() if value is not None}
-    if config.greedy:
-        settings["temperature"] = 0.0
-    return AGENTS.make("endpoint", model=model, base_url=config.base_url, seed=config.seed, **settings)
+    if "max_new_tokens" in settings:
+        settings["max_tokens"] = settings.pop("max_new_tokens")
+    if text.startswith("openai:"):
+        settings |= {"model": text.removeprefix("openai:"), "base_url": config.base_url}
+    else:
+        settings["base_url"] = text
+    settings |= {"seed": config.seed, "tools": config.tools, "cache": config.cache}
+    return AGENTS.make("chat", **(settings | options))
+
+
+def _check_tools(env_id: str, options: Mapping[str, Any]) -> None:
+    env = gym.make(environment_spec(env_id), disable_env_checker=True, **options)
+    functions = functions_of(env)
+    env.close()
+    if not functions:
+        raise InputError(f"{env_id!r} offers no tools; leave --tools out.")
 
 
 def _parse_axes(env_id: str, options: Mapping[str, Any], texts: Sequence[str]) -> dict[str, object]:

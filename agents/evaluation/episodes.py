@@ -7,6 +7,7 @@ holds an episode's results, and is written as one line of JSON and read back fro
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...rewards import Episode, Recording, Step
+from ..usage import ActionTrace, TokenUsage, sum_usage
 
 
 @dataclass
@@ -28,6 +30,8 @@ class EpisodeRecord:
         refused: actions that the environment answered with an ``action_error``: unreadable, illegal.
         error: what an exception of the agent or of the environment said; None for an episode that came to its end.
         failed: True where that exception was the agent's. An exception of the environment makes the episode invalid.
+        usage: of the agent's replies, where it tells; also of earlier tries of the episode.
+        traces: of the actions so far, one each.
     """
 
     index: int
@@ -46,6 +50,8 @@ class EpisodeRecord:
     refused: int = 0
     error: str | None = None
     failed: bool = False
+    usage: TokenUsage | None = None
+    traces: list[ActionTrace | None] = field(default_factory=list)
     turns: list[dict[str, Any]] = field(default_factory=list)
     final_observation: Any = None
     episode: Episode | None = None
@@ -54,6 +60,12 @@ class EpisodeRecord:
     def task(self) -> Any:
         """What identifies the task: its id, or its place in the plan where the environment gives none."""
         return self.task_id or self.index
+
+    def note(self, trace: ActionTrace | None) -> None:
+        """Keep how an action came about."""
+        self.traces.append(trace)
+        if trace is not None:
+            self.usage = sum_usage([self.usage, trace.usage])
 
     def finish(self, recording: Recording, keep_turns: bool) -> None:
         """Enter the results of the recorded episode.
@@ -66,7 +78,9 @@ class EpisodeRecord:
         self.truncated, self.valid = recording.truncated, recording.valid
         self.refused = sum(step.action_error is not None for step in recording.steps)
         if keep_turns:
-            self.turns = [_turn(step) for step in recording.steps]
+            self.turns = [
+                _turn(*pair) for pair in itertools.zip_longest(recording.steps, self.traces[: len(recording.steps)])
+            ]
             self.final_observation = copy.deepcopy(recording.observation)
             self.episode = recording.episode()
 
@@ -90,6 +104,7 @@ class EpisodeRecord:
             "refused": self.refused,
             "error": self.error,
             "agent_failed": self.failed,
+            **({} if self.usage is None else {"usage": self.usage.to_json()}),
         }
 
     @classmethod
@@ -116,16 +131,19 @@ class EpisodeRecord:
             refused=row["refused"],
             error=row["error"],
             failed=row["agent_failed"],
+            usage=TokenUsage.from_json(row["usage"]) if row.get("usage") else None,
         )
 
 
-def _turn(step: Step) -> dict[str, Any]:
+def _turn(step: Step, trace: ActionTrace | None) -> dict[str, Any]:
+    notes = {"agent": dict(trace.notes)} if trace is not None and trace.notes else {}
     return {
         "observation": step.observation,
         "action": step.action,
         "reward": step.reward,
         "reward_terms": dict(step.terms),
         "action_error": step.action_error,
+        **notes,
     }
 
 

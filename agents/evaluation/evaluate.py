@@ -21,6 +21,7 @@ from ...errors import InputError, shorten
 from ..agent import Agent
 from ..lookup import as_agent
 from ..replay import ReplayRecorder
+from ..usage import sum_usage
 from .environment_spec import make_envs, name_of
 from .episode_log import EpisodeLog
 from .episodes import EpisodePlan, EpisodeRecord
@@ -318,6 +319,7 @@ def make_report(
         refused=sum(record.refused > 0 for record in valid),
         first_error=next((record.error for record in records if record.error), None),
         solved_to=curve,
+        usage=sum_usage(record.usage for record in records),
         results=tuple(_result(record) for record in records),
     )
 

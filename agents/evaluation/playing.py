@@ -1,9 +1,10 @@
 """Plays episodes of a plan with an agent, in several slots at once.
 
 A slot is an environment with the episode in it; it begins the next episode as soon as its last one has ended. A
-`SlotAgent` is asked for each slot by itself, and no slot waits for another; any other agent is asked for all slots
-together. Steps of environments that run programs go to threads. All else happens in the caller's thread: what an agent
-or an environment opened there (a database, a browser) stays there.
+`SlotAgent` is asked for each slot by itself, and no slot waits for another; so is a language model in this process,
+whose rows are refilled as replies end. Any other agent is asked for all slots together. Steps of environments that run
+programs go to threads. All else happens in the caller's thread: what an agent or an environment opened there (a
+database, a browser) stays there.
 
 An exception of the agent ends its episode as failed, one of the environment as invalid, and the others go on.
 """
@@ -24,7 +25,8 @@ import numpy as np
 from ...errors import InputError, MissingExtra
 from ...rewards import Recording
 from ..agent import Agent, AgentError, EndEpisode, SlotAgent
-from ..stepping import threads_for
+from ..stepping import needs_threads, threads_for
+from ..usage import TokenUsage
 from .episodes import EpisodePlan, EpisodeRecord
 
 OnRecord = Callable[[EpisodeRecord], None]
@@ -61,8 +63,9 @@ def play_episodes(
     """
     todo = [(index, 0) for index in range(plan.episodes)] if jobs is None else list(jobs)
     play = _Play(agent, envs, plan, keep_turns, deque(todo), on_record, retries, give_up)
-    if isinstance(agent, SlotAgent):
-        _play_apart(play, agent, agent.threads if threads is None else threads)
+    if isinstance(agent, SlotAgent) and not (agent.in_order and needs_threads(envs[0])):
+        at_once = 1 if agent.threads is None else agent.threads if threads is None else threads
+        _play_apart(play, agent, at_once)
     else:
         _play_together(play)
     if give_up and play.first_failure is not None and not play.sound:
@@ -101,6 +104,7 @@ class _Play:
         self.sound = False  # some episode ended without an exception
         self._keep_turns, self._on_record, self._give_up = keep_turns, on_record, give_up
         self._retries, self._attempts = retries, {}
+        self._spent: dict[tuple[int, int], TokenUsage | None] = {}  # by episodes that are played again
 
     @property
     def playing(self) -> list[_Slot]:
@@ -111,6 +115,7 @@ class _Play:
         while self.todo:
             index, sample = self.todo.popleft()
             slot.record, options = self.plan.begin(index, sample)
+            slot.record.usage = self._spent.pop((index, sample), None)
             slot.recording = None
             try:
                 slot.observation, info = slot.env.reset(seed=slot.record.seed, options=options)
@@ -129,12 +134,18 @@ class _Play:
 
     def before(self, slot: _Slot, action: Any) -> Callable[[], Any] | None:
         """The step to take for an action; None if the agent ends the episode instead."""
+        assert slot.record is not None
+        slot.record.note(self.agent.trace(slot.number))
         if isinstance(action, EndEpisode):
             assert slot.recording is not None
             slot.recording.truncated, slot.recording.valid = True, slot.recording.valid and action.valid
             if self.plan.space is not None:
                 slot.recording.success, slot.recording.progress = False, slot.recording.progress or 0.0
-            self.end(slot)
+            failure = None
+            if not action.valid and action.reason is not None:
+                slot.record.error = action.reason
+                failure = self._failure(slot, action.reason)
+            self.end(slot, failure)
             return None
         # A copy, as some environments write into one array again and again.
         seen = copy.deepcopy(slot.observation) if self._keep_turns else None
@@ -156,11 +167,17 @@ class _Play:
         record = slot.record
         assert record is not None
         what = str(error) if isinstance(error, AgentError) else f"{type(error).__name__}: {error}"
-        place = f"episode {record.index} (seed {record.seed}, step {record.length})"
-        failure = AgentError(f"agent {self.agent.name!r} failed in {place}: {what}", slot.number)
+        failure = self._failure(slot, what)
         failure.__cause__ = error.__cause__ if isinstance(error, AgentError) else error
         record.failed, record.error = True, what
+        record.note(self.agent.trace(slot.number))
         self.end(slot, failure)
+
+    def _failure(self, slot: _Slot, what: str) -> AgentError:
+        record = slot.record
+        assert record is not None
+        place = f"episode {record.index} (seed {record.seed}, step {record.length})"
+        return AgentError(f"agent {self.agent.name!r} failed in {place}: {what}", slot.number)
 
     def fail_environment(self, slot: _Slot, error: Exception, call: str) -> None:
         """End an episode in which the environment raised."""
@@ -183,6 +200,7 @@ class _Play:
         if (failure is not None or not record.valid) and again < self._retries:
             self._attempts[record.index, record.sample] += 1
             self.todo.append((record.index, record.sample))
+            self._spent[record.index, record.sample] = record.usage
             return
         self.records.append(record)
         self.sound = self.sound or failure is None
@@ -327,6 +345,8 @@ def _play_apart(play: _Play, agent: SlotAgent, threads: int) -> None:
         for slot in play.slots:
             go_on(slot)
         while waiting:
+            while arrived.empty() and agent.advance():
+                pass
             slot, action, future = arrived.get()
             waiting.discard(future)
             if action is not asked:

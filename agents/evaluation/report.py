@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...errors import shorten
+from ..usage import TokenUsage
 from .intervals import Estimate
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Report:
         first_error: what the first exception of the agent or the environment said.
         solved_to: the difficulty at which a fitted curve falls to 50 % success (`intervals.solved_to`); None where
             there are too few episodes or difficulties.
+        usage: tokens and cost of the agent's replies, those of invalid episodes included; None where it tells none.
         results: episode, sample, task_id, difficulty, success, reward and valid of every episode, for `compare`.
     """
 
@@ -113,6 +115,7 @@ class Report:
     refused: int = 0
     first_error: str | None = None
     solved_to: Estimate | None = None
+    usage: TokenUsage | None = None
     results: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
     @property
@@ -166,6 +169,8 @@ class Report:
             result["solved_to_ci"] = _interval(self.solved_to)
         if self.first_error is not None:
             result["first_error"] = self.first_error
+        if self.usage is not None:
+            result["usage"] = self.usage.to_json()
         if results:
             result["results"] = list(self.results)
         return result
@@ -195,6 +200,8 @@ class Report:
             caption.append(f"{self.invalid} invalid episodes left out")
         if self.first_error is not None:
             caption.append(f"the first error: {shorten(self.first_error, 200)}")
+        if self.usage is not None:
+            caption.append(str(self.usage))
         table = Table(
             title=f"{self.agent} on {self.env}{split}, seed {self.seed}",
             caption="\n".join([*caption, "in brackets: 95 % confidence"]),

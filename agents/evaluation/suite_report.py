@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...teachers.benchmarks.statistics import interquartile_mean
+from ..usage import TokenUsage, sum_usage
 from .intervals import Estimate
 from .report import Report
 
@@ -39,6 +40,11 @@ class SuiteReport:
     @property
     def agent(self) -> str:
         return self.reports[0].agent
+
+    @property
+    def usage(self) -> TokenUsage | None:
+        """Tokens and cost of all replies; None where the agent tells none."""
+        return sum_usage(report.usage for report in self.reports)
 
     @property
     def success(self) -> Estimate:
@@ -75,6 +81,7 @@ class SuiteReport:
             "agent": self.agent,
             "success": bounds[0],
             "ci": bounds[1:],
+            **({} if self.usage is None else {"usage": self.usage.to_json()}),
             "reports": [report.to_json(results) for report in self.reports],
         }
 
@@ -96,6 +103,8 @@ class SuiteReport:
         first_error = next((report.first_error for report in self.reports if report.first_error), None)
         if first_error:
             notes.append(f"the first error: {first_error[:200]}")
+        if self.usage is not None:
+            notes.append(str(self.usage))
         title = f"{self.agent} on {self.name}" if self.name else self.agent
         table = Table(title=title, caption="\n".join(notes))
         # The oracle solves everything, and needs no column.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...errors import InputError, MissingExtra
-from ..agent import Agent, EndEpisode, register
+from ..agent import EndEpisode, SlotAgent, register
 from ..engines.sampler import Request, Sampler
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ LARGE = 50_000_000
 
 
 @register("language")
-class LanguageAgent(Agent):
+class LanguageAgent(SlotAgent):
     """Plays text environments by sampling from a language model, with the token budgets of training.
 
     Every slot holds a conversation; an observation appends only its own tokens to it. An episode whose budgets leave no
@@ -90,7 +91,9 @@ class LanguageAgent(Agent):
         self._engine: Sampler = model.engine(slots, self._context, choose("fp32_head", fp32_head, False))
         self._engine.seed(seed)
         self._conversations: dict[int, _Conversation] = {}
+        self._asked: dict[int, tuple[_Conversation, Future[str]]] = {}  # by session
         self._sessions = 0
+        self.threads, self.in_order = None, self._temperature > 0
         self.max_slots = slots
 
     @classmethod
@@ -109,26 +112,32 @@ class LanguageAgent(Agent):
 
     def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> list[str | EndEpisode | None]:
         """Sample one action for every slot that is not idle; end the episodes that have no room for one."""
-        slots: dict[int, int] = {}  # session -> slot
-        actions: list[str | EndEpisode | None] = [None] * len(observations)
-        for slot, (observation, info) in enumerate(zip(observations, infos, strict=True)):
+        for slot, info in enumerate(infos):
             if info.get("idle"):
                 self._close(slot)
-                continue
-            session = self._submit(slot, str(observation), bool(info.get("fresh")))
-            if isinstance(session, EndEpisode):
-                actions[slot] = session
-            else:
-                slots[session] = slot
-        while slots:
-            for completion in self._engine.step():
-                slot = slots.pop(completion.session)
-                conversation = self._conversations[slot]
-                conversation.used += len(completion.ids)
-                conversation.acted += len(completion.ids)
-                conversation.stopped = completion.finish == "stop"
-                actions[slot] = self.language.renderer.action(completion.ids)
-        return actions
+        return super().act(observations, infos)
+
+    def start(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Future[str] | EndEpisode:
+        """Request an action; `advance` samples it. An episode without room for one ends at once."""
+        session = self._submit(slot, str(observation), bool(info.get("fresh")))
+        if isinstance(session, EndEpisode):
+            return session
+        action: Future[str] = Future()
+        self._asked[session] = self._conversations[slot], action
+        return action
+
+    def advance(self) -> bool:
+        """Sample until at least one action is complete; rows of the engine are refilled as they finish."""
+        if not self._asked:
+            return False
+        for completion in self._engine.step():
+            conversation, action = self._asked.pop(completion.session)
+            conversation.used += len(completion.ids)
+            conversation.acted += len(completion.ids)
+            conversation.stopped = completion.finish == "stop"
+            if action.set_running_or_notify_cancel():
+                action.set_result(self.language.renderer.action(completion.ids))
+        return True
 
     def _submit(self, slot: int, text: str, fresh: bool) -> int | EndEpisode:
         """Request an action for a slot's observation; return the session, or the end if there is no room for one.
@@ -155,6 +164,7 @@ class LanguageAgent(Agent):
     def _close(self, slot: int) -> None:
         conversation = self._conversations.pop(slot, None)
         if conversation is not None:
+            self._asked.pop(conversation.session, None)
             self._engine.close(conversation.session)
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from ...rewards.answers import program_in
+from ...rewards.answers import fenced, program_in
 from ...rewards.verifiers.sql import Database
 from ..code.judging.outputs import keep_ends
 from ..question import Question, Task
@@ -28,6 +30,7 @@ _TAG = re.compile(r"<(sql|tool_call)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _LIST = re.compile(r"\.?tables|(?:list|show)(?: the)? tables", re.IGNORECASE)
 _DESCRIBE = re.compile(r"(?:describe|\.?schema) +(.{1,100})", re.IGNORECASE)
 _SAMPLE = re.compile(r"sample +(.{1,100}?)(?: +([0-9]{1,6}))?", re.IGNORECASE)
+_TABLE = {"type": "string", "description": "name of the table"}
 # What writes is a query as well, and is refused.
 _VERBS = "select|with|values|explain|pragma|insert|replace|update|delete|drop|create|alter|attach|detach|vacuum|copy"
 _QUERY = re.compile(rf"query\b:?\s*(.*)|((?:{_VERBS})\b.*)", re.IGNORECASE | re.DOTALL)
@@ -92,6 +95,10 @@ class TableLister(DatabaseTool):
 
     name = "tables"
     usage = "list the tables with their numbers of rows"
+    parameters: ClassVar = {}
+
+    def write(self, arguments: Mapping[str, Any]) -> str:
+        return fenced("tables", "")
 
     def parse(self, action: str) -> Arguments | None:
         return {} if _LIST.fullmatch(command_in(action)) else None
@@ -110,6 +117,10 @@ class TableDescriber(TableTool):
 
     name = "describe"
     usage = "show the columns of a table"
+    parameters: ClassVar = {"table": _TABLE}
+
+    def write(self, arguments: Mapping[str, Any]) -> str:
+        return fenced(f"describe {arguments['table']}", "")
 
     def parse(self, action: str) -> Arguments | None:
         found = _DESCRIBE.fullmatch(command_in(action))
@@ -125,6 +136,12 @@ class RowSampler(TableTool):
 
     name = "sample"
     usage = f"show its first N rows, at most {MOST_SAMPLED}; 3 without N"
+    purpose = f"show the first rows of a table, at most {MOST_SAMPLED}; 3 without a number"
+    parameters: ClassVar = {"table": _TABLE, "rows": {"type": "integer", "description": "how many rows"}}
+    optional = ("rows",)
+
+    def write(self, arguments: Mapping[str, Any]) -> str:
+        return fenced(f"sample {arguments['table']} {max(arguments.get('rows', 3), 0)}", "")
 
     def parse(self, action: str) -> Arguments | None:
         found = _SAMPLE.fullmatch(command_in(action))
@@ -150,6 +167,8 @@ class QueryRunner(DatabaseTool):
         "write one query between ```sql and ```, and its first rows come back. It runs on the database of the question."
     )
     form = "a block of SQL"
+    purpose = "run a query on the database of the question and return its first rows"
+    parameters: ClassVar = {"query": {"type": "string", "description": "one query in SQL"}}
 
     def __init__(self, seconds: float = 2.0):
         self.seconds = seconds
@@ -177,6 +196,7 @@ class QueryCommand(QueryRunner):
     deed = "use tools"
     usage = f"run a query and show its first rows, at most {SHOWN_ROWS}"
     form = "a command"
+    purpose = usage
 
     def parse(self, action: str) -> Arguments | None:
         found = _QUERY.fullmatch(command_in(action))

@@ -16,12 +16,19 @@ from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from ..tools.tool import choose_call
+from ..tools.tool_function import ToolFunction
 from ..tools.tool_question import Session, ToolQuestion, count_times
 from .database_tools import QueryCommand, RowSampler, TableDescriber, TableLister, command_in, describe_tables
 from .text_to_sql import TextToSQL
 
 _SPARE = IntAxis("spare", 0, 6, harder="down", limits=(0, 20))
 _ANSWER = re.compile(r"answer\b:?\s*(.+)", re.IGNORECASE | re.DOTALL)
+_GIVE = ToolFunction(
+    "answer",
+    "give the query that answers the question, which ends the episode",
+    {"query": {"type": "string", "description": "one query in SQL"}},
+    answers=True,
+)
 _COMMANDS = "tables, describe TABLE, sample TABLE N, query SELECT ... or answer SELECT ..."
 
 
@@ -128,6 +135,14 @@ class SQLExplorer(ToolQuestion):
             f"sample TABLE N: {self.tools[2].usage}\nquery SELECT ...: {self.tools[3].usage}\n"
             "answer SELECT ...: give the query that answers the question, which ends the episode"
         )
+
+    def tool_functions(self) -> tuple[ToolFunction, ...]:
+        return (*super().tool_functions(), _GIVE)
+
+    def write_call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        if name != _GIVE.name:
+            return super().write_call(name, arguments)
+        return fenced(f"answer {_GIVE.check(arguments)['query']}", "")
 
     def tell_left(self, calls: int) -> str:
         return f"{calls} {'call is' if calls == 1 else 'calls are'} left before the answer."

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from ...registry import Registry
 from ..question import Question, Task
+from .tool_function import Parameters, ToolFunction, write_tool_call
 
 Arguments = Mapping[str, str]
 
@@ -46,6 +47,9 @@ class Tool:
         usage: how it is called and what comes back, in sentences that go on from "you may run Python:".
         form: what a reply without a call lacks: "a block of Python".
         needs_sandbox: whether it runs programs.
+        purpose: what a call does and returns, for who calls it as a function; ``usage`` where it is "".
+        parameters: of the function; None where the tool cannot be called as one.
+        optional: names of parameters that may be left out.
     """
 
     name: ClassVar[str]
@@ -55,10 +59,24 @@ class Tool:
     usage: ClassVar[str]
     form: ClassVar[str]
     needs_sandbox: ClassVar[bool] = False
+    purpose: ClassVar[str] = ""
+    parameters: ClassVar[Parameters | None] = None
+    optional: ClassVar[tuple[str, ...]] = ()
 
     def parse(self, action: str) -> Arguments | None:
         """Return the arguments of the call in a reply; None where there is no call of this tool. Never raises."""
         raise NotImplementedError(f"{type(self).__name__} must implement parse(action).")
+
+    @property
+    def function(self) -> ToolFunction | None:
+        """The tool as a function; None where it cannot be called as one."""
+        if self.parameters is None:
+            return None
+        return ToolFunction(self.name, self.purpose or self.usage, self.parameters, self.optional)
+
+    def write(self, arguments: Mapping[str, Any]) -> str:
+        """Write a reply in which `parse` finds a call with these arguments, which fit ``parameters``."""
+        return write_tool_call(self.name, arguments)
 
     def refuse(self, arguments: Arguments) -> str | None:
         """Say why a call is not made (it is empty, too long, ...), in which case it takes nothing of the budget."""

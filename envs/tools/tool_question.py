@@ -21,6 +21,7 @@ from ..question import Question, Task
 from ..task_env import MAX_ACTION
 from ..unicode import Unicode
 from .tool import Tool, choose_call
+from .tool_function import ToolFunction, find_function
 
 # Characters that tools add to the question at most.
 _ADDED = 2_048
@@ -115,6 +116,20 @@ class ToolQuestion(Game):
             f"Before you answer you may use tools {count_times(calls)}, one in a reply:\n{usages}\n"
             f"A reply without {' or '.join(tool.form for tool in self.tools)} is your answer."
         )
+
+    def tool_functions(self) -> tuple[ToolFunction, ...]:
+        """The tools that can be called as functions; see `OffersFunctions`. An answer is no call, but text, unless a
+        subclass adds a function for it."""
+        return tuple(tool.function for tool in self.tools if tool.function is not None)
+
+    def write_call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Write the action that calls a tool.
+
+        Raises:
+            InputError: there is no such tool, or the arguments do not fit.
+        """
+        checked = find_function(self.tool_functions(), name).check(arguments)
+        return next(tool for tool in self.tools if tool.name == name).write(checked)
 
     def tell_left(self, calls: int) -> str:
         """Tell how many calls are left, of which there are some."""

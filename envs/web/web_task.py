@@ -11,7 +11,7 @@ import importlib.util
 import math
 import re
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,6 +23,7 @@ from ..game import Game, Transition
 from ..splits import split_of
 
 if TYPE_CHECKING:
+    from ..tools.tool_function import ToolFunction
     from .browsers.browser import Browser, Tab
     from .sites.site import Content, WebSite
     from .tasks.template import WebTask, WebTemplate
@@ -229,6 +230,18 @@ class WebTaskEnv(Game):
         about = "" if state.actions or self.prompt == "compact" else f"{_HELP}\n"
         head = f"Task: {start_of(state.task).instruction}\n{about}Page {quote(page.title)} at {tab.path}"
         return f"{head}\n{lines}"[:MOST_CHARACTERS]
+
+    def tool_functions(self) -> tuple[ToolFunction, ...]:
+        """The actions as functions; see `palaestra.envs.tools.tool_function.OffersFunctions`."""
+        from .browsers.commands import FUNCTIONS
+
+        return FUNCTIONS
+
+    def write_call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Write the action that calls one of `tool_functions`; InputError where it does not fit."""
+        from .browsers.commands import write_command
+
+        return write_command(name, arguments)
 
     def read_action(self, action: Any, form: Any = None) -> tuple[list[str], str | None]:
         """As for every environment, and at once where there is one reading only."""

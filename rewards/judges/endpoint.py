@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ _log = logging.getLogger(__name__)
 MAX_BODY = 4_000_000
 """Bytes of an endpoint's answer that are read."""
 
-_LONGEST_PAUSE = 60.0
-_AGAIN = (408, 409, 425, 429)
+LONGEST_PAUSE = 60.0
+"""Seconds to wait before a repetition, at most."""
+AGAIN = (408, 409, 425, 429)
+"""Statuses, besides 5xx, after which a repetition may succeed."""
 
 
 class _Failure(Exception):
@@ -238,7 +241,7 @@ class EndpointJudge(Judge):
                 if not failure.again or attempt == self.retries:
                     raise
                 pause = self.backoff * 2.0**attempt if failure.after is None else failure.after
-            time.sleep(min(pause, _LONGEST_PAUSE))
+            time.sleep(min(pause, LONGEST_PAUSE))
             attempt += 1
 
     def _body(self, messages: prompts.Messages, settings: dict[str, Any]) -> bytes:
@@ -259,8 +262,8 @@ class EndpointJudge(Judge):
                     f"the judge's endpoint answered {status} for the model {self.model!r}; "
                     "check base_url, model and api_key."
                 ) from error
-            again = status in _AGAIN or status >= 500
-            after = _retry_after(error.response.headers.get("retry-after"))
+            again = status in AGAIN or status >= 500
+            after = read_retry_after(error.response.headers.get("retry-after"))
             raise _Failure(f"the endpoint answered {status}.", again, after) from error
         except openai.APIError as error:  # no connection, a time-out
             raise _Failure(f"the endpoint did not answer: {error}") from error
@@ -301,10 +304,16 @@ def _content(body: bytes) -> str:
     return content
 
 
-def _retry_after(value: str | None) -> float | None:
-    """Read the seconds of a ``Retry-After`` header; None where it is absent or a date."""
-    try:
-        seconds = float(value) if value is not None and len(value) < 20 else -1.0
-    except ValueError:
+def read_retry_after(value: str | None) -> float | None:
+    """Read the seconds of a ``Retry-After`` header, which may be a date; None where there is none."""
+    if value is None or len(value) > 40:
         return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+        seconds = max(seconds, 0.0)
     return seconds if 0.0 <= seconds < float("inf") else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from ....rewards.answers import MAX_PROGRAM
 from ...question import Question, Task
@@ -31,6 +32,8 @@ class PythonInterpreter(Tool):
     usage = "write one program between ```python and ```, and what it prints comes back. Each program starts afresh."
     form = "a block of Python"
     needs_sandbox = True
+    purpose = "run a Python program and return what it prints; each program starts afresh"
+    parameters: ClassVar = {"code": {"type": "string", "description": "the program"}}
 
     def __init__(self, seconds: float = 2.0, backend: str = "local", preload: Sequence[str] = (), packages: str = ""):
         self.limits = Limits(seconds=seconds)

@@ -1,12 +1,16 @@
 """Reading of actions: ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll
 down``, ``back``, ``goto /path``, ``answer "text"``; also in other cases, without brackets or quotation marks, or as
-calls such as ``click(12)``.
+calls such as ``click(12)``. `FUNCTIONS` are the same actions for whoever calls functions.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from ...tools.tool_function import ToolFunction, find_function
 
 FORMS = (
     'click [ID], fill [ID] "text", select [ID] "option", press [ID] Enter, scroll down, back, goto /path, answer "text"'
@@ -14,6 +18,35 @@ FORMS = (
 KEYS = {"enter": "Enter", "return": "Enter", "space": "Space"}
 # Most characters of a text that is filled in, and of an address.
 MOST_TEXT, MOST_PATH = 2_000, 1_000
+
+_CONTROL = {"type": "integer", "description": "the number in brackets before the control"}
+FUNCTIONS = (
+    ToolFunction("click", "click a control", {"control": _CONTROL}),
+    ToolFunction(
+        "fill",
+        "write a text into a field, in place of what is there",
+        {"control": _CONTROL, "text": {"type": "string"}},
+    ),
+    ToolFunction(
+        "select",
+        "choose an option of a list",
+        {"control": _CONTROL, "text": {"type": "string", "description": "the option"}},
+    ),
+    ToolFunction(
+        "press",
+        "press a key in a control",
+        {"control": _CONTROL, "text": {"type": "string", "enum": ["Enter", "Space"]}},
+    ),
+    ToolFunction("scroll", "show other lines of the page", {"text": {"type": "string", "enum": ["down", "up"]}}),
+    ToolFunction("back", "go back to the page before"),
+    ToolFunction("goto", "open a page of the site", {"text": {"type": "string", "description": "the path, such as /"}}),
+    ToolFunction(
+        "answer",
+        'end the task, with the answer, or "done" where none is asked for',
+        {"text": {"type": "string"}},
+        answers=True,
+    ),
+)
 
 _VERBS = {"type": "fill", "enter": "fill", "input": "fill", "choose": "select", "go to": "goto", "open": "goto"}
 _CALL = re.compile(r"([a-z]+)\s*\((.*)\)\s*;?", re.IGNORECASE | re.DOTALL)
@@ -48,6 +81,18 @@ class Command:
 def write_text(text: str) -> str:
     """A text in quotation marks."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def write_command(name: str, arguments: Mapping[str, Any]) -> str:
+    """Write the action that calls one of `FUNCTIONS`.
+
+    Raises:
+        InputError: there is no such function, or the arguments do not fit.
+    """
+    checked = find_function(FUNCTIONS, name).check(arguments)
+    if name == "goto":
+        return f"goto {write_text(checked['text'])}"
+    return str(Command(name, checked.get("control", 0), checked.get("text", "")))
 
 
 def read_command(action: str) -> Command | str:

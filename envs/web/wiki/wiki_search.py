@@ -14,6 +14,7 @@ from ...game import Transition
 from ...param_space import IntAxis, ParamSpace
 from ...question import Question, Task
 from ...registration import register
+from ...tools.tool_function import ToolFunction, find_function, write_tool_call
 from ...tools.tool_question import MadeCall, Session, ToolQuestion, count_times
 from .corpus import Corpus
 from .wiki_commands import read_command
@@ -22,6 +23,16 @@ from .wiki_tools import RESULTS, ArticleOpener, ArticleSearch
 
 SPARE = IntAxis("spare", 0, 8, harder="down", limits=(0, 40))
 _COMMANDS = "search[WORDS], open[TITLE], next[] or answer[TEXT]"
+
+_FURTHER = (
+    ToolFunction("next", "return the next part of the article, or the next results"),
+    ToolFunction(
+        "answer",
+        "answer the question, which ends the episode",
+        {"text": {"type": "string", "description": "the answer"}},
+        answers=True,
+    ),
+)
 
 Call = tuple[str, str, int]
 """The name of a tool, its argument, and the part asked for."""
@@ -149,6 +160,14 @@ class WikiSearch(ToolQuestion):
             "next[]: show the next part of the article, or the next results\n"
             "answer[TEXT] or <answer>TEXT</answer>: answer the question, which ends the episode"
         )
+
+    def tool_functions(self) -> tuple[ToolFunction, ...]:
+        return (*super().tool_functions(), *_FURTHER)
+
+    def write_call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        if name not in (function.name for function in _FURTHER):
+            return super().write_call(name, arguments)
+        return write_tool_call(name, find_function(_FURTHER, name).check(arguments))
 
     def tell_left(self, calls: int) -> str:
         return f"{calls} {'call is' if calls == 1 else 'calls are'} left before the answer."

@@ -6,6 +6,8 @@ characters; what does not fit is the next part.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ...question import Question, Task
 from ...tools.tool import TOOLS, Arguments, Tool, ToolResult
 from .corpus import Corpus, Sentence, split_words, strip_links
@@ -50,6 +52,8 @@ class ArticleSearch(EncyclopaediaTool):
     """Searches articles by words, with BM25."""
 
     name = "search"
+    purpose = f"return the {RESULTS} articles of the encyclopaedia that fit the words best"
+    parameters: ClassVar = {"query": {"type": "string", "description": "words to search for"}}
     usage = f"write search[WORDS], and the {RESULTS} best articles of the encyclopaedia come back"
     argument = "query"
 
@@ -74,6 +78,8 @@ class ArticleOpener(EncyclopaediaTool):
     """Opens an article by its title, or by another name that leads to it."""
 
     name = "open"
+    purpose = "return an article of the encyclopaedia, in parts if it is long"
+    parameters: ClassVar = {"title": {"type": "string", "description": "title of the article"}}
     usage = "write open[TITLE], and the article comes back, in parts if it is long"
     argument = "title"
 

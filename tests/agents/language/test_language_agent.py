@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import palaestra
 import pytest
-from palaestra.agents import EndEpisode, LanguageAgent
+from palaestra.agents import Agent, EndEpisode, LanguageAgent
 from palaestra.errors import InputError
 
 
@@ -58,3 +58,60 @@ def test_a_large_model_has_room_for_thoughts_by_default(small, monkeypatch):
     agent = LanguageAgent(small)
     limit = min(4096, small.model.config.max_position_embeddings)
     assert (agent._context, agent._max_new_tokens, agent.max_slots) == (limit, min(limit // 2, 1024), 32)
+
+
+class Together(Agent):
+    """The same agent, asked for all slots at once."""
+
+    name = "language"
+
+    def __init__(self, agent: LanguageAgent):
+        self.act, self.reset = agent.act, agent.reset
+
+
+def play(agent: Agent, env: str = "palaestra/GuessNumber-v0", **options) -> palaestra.agents.Report:
+    return palaestra.evaluate(agent, env, episodes=12, num_envs=4, **options)
+
+
+def count_steps(agent: LanguageAgent) -> list[int]:
+    """Sizes of the batches that the engine decodes from now on."""
+    runner, sizes = agent._engine._runner, []
+    decode = runner.decode
+
+    def counted(sequences):
+        sizes.append(len(sequences))
+        return decode(sequences)
+
+    runner.decode = counted
+    return sizes
+
+
+def test_the_likeliest_actions_are_the_same_however_slots_are_asked(small):
+    def agent():
+        return LanguageAgent(small, temperature=0.0, max_new_tokens=6)
+
+    assert play(agent()) == play(Together(agent()))
+
+
+def test_rows_are_refilled_as_replies_end(small):
+    # Sampled replies of an untrained model end after any number of tokens.
+    together, apart = (LanguageAgent(small, max_new_tokens=30, context=700) for _ in range(2))
+    steps_together, steps_apart = count_steps(together), count_steps(apart)
+    play(Together(together), seed=2)
+    play(apart, seed=2)
+    assert sum(steps_apart) / len(steps_apart) > 1.2 * sum(steps_together) / len(steps_together)
+
+
+def test_sampled_episodes_are_the_same_from_run_to_run(small):
+    one, two = (play(LanguageAgent(small, max_new_tokens=6)).to_json(results=True) for _ in range(2))
+    assert one == two
+
+
+def test_where_steps_run_in_threads_sampled_slots_are_asked_together(small, monkeypatch):
+    asked = []
+    monkeypatch.setattr(LanguageAgent, "act", lambda self, observations, infos: asked.append(1) or ["1"] * 4)
+    play(LanguageAgent(small, max_new_tokens=2), "palaestra/PythonTool-v0")
+    assert asked
+    asked.clear()
+    play(LanguageAgent(small, max_new_tokens=2, temperature=0.0), "palaestra/PythonTool-v0")
+    assert not asked

@@ -12,7 +12,8 @@ from typing import Any
 
 Reply = dict[str, Any]
 Script = Callable[[dict[str, Any], int], Reply]
-"""(request, number of the request from 0) to {"status", "body" or "content", "headers", "cut", "drip", "hang"}."""
+"""(request, number of the request from 0) to {"status", "body" or "content", "headers", "cut", "drip", "hang"}; besides
+the content also "message" (further fields of the message, such as tool_calls), "finish" and "usage"."""
 
 
 class ChatServer(ThreadingHTTPServer):
@@ -60,9 +61,14 @@ class _Handler(BaseHTTPRequestHandler):
         time.sleep(reply.get("hang", 0.0))
         body = reply.get("body")
         if body is None:
-            message = {"role": "assistant", "content": reply.get("content", "")}
-            choice = {"index": 0, "message": message, "finish_reason": "stop"}
-            body = json.dumps({"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]})
+            choice: dict[str, Any] = {"index": 0, "finish_reason": reply.get("finish", "stop")}
+            if self.path.endswith("/chat/completions"):
+                message = {"role": "assistant", "content": reply.get("content", "")}
+                choice["message"] = {**message, **reply.get("message", {})}
+            else:
+                choice["text"] = reply.get("content", "")
+            answer = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+            body = json.dumps({**answer, **({"usage": reply["usage"]} if "usage" in reply else {})})
         data = body.encode()
         self.send_response(reply.get("status", 200))
         for name, value in {"Content-Type": "application/json", **reply.get("headers", {})}.items():

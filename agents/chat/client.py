@@ -1,0 +1,239 @@
+"""`ChatClient`: requests to an OpenAI-compatible endpoint, with retries, a pace, and a cache on disk.
+
+One conversation goes in, one `ChatReply` comes out, or an exception that says whose fault it was: `InputError` (a
+wrong key or model), `ContextFull` (a conversation that no longer fits), `NoReply` (everything else, after all retries).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...checks import check_choice, check_count, check_number
+from ...errors import InputError, MissingExtra, shorten
+from ...rewards.judges.cache import ReplyCache
+from ...rewards.judges.endpoint import AGAIN, LONGEST_PAUSE, read_retry_after
+from .pace import RequestPace
+from .reply import ChatReply, MalformedReply, read_reply
+
+MAX_BODY = 32_000_000
+"""Bytes of an endpoint's answer that are read."""
+
+_FULL = ("context_length_exceeded", "exceed_context_size_error")
+_FULL_WORDS = ("context length", "context size", "context window")
+
+Draw = tuple[int, int]
+"""The episode (`info["episode_seed"]`, another one for each sample) and the number of the request in it."""
+
+
+class NoReply(RuntimeError):
+    """No attempt brought a reply; the message gives the last reason."""
+
+
+class ContextFull(RuntimeError):
+    """The conversation is longer than the model's context."""
+
+
+class _Failure(Exception):
+    """A failed attempt; ``after`` is the pause that the endpoint asks for, in seconds."""
+
+    def __init__(self, message: str, again: bool = True, after: float | None = None):
+        super().__init__(message)
+        self.again, self.after = again, after
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How an endpoint is reached.
+
+    Args:
+        model: the endpoint's name of it.
+        base_url: such as "http://localhost:8000/v1"; None takes ``OPENAI_BASE_URL``, or else the SDK's default. The key
+            is that of ``OPENAI_API_KEY``, or a placeholder, as local servers ask for none.
+        api: "chat", or "completions" for models without a chat template: the conversation is sent as one text, in
+            which lines "User:" and "Assistant:" begin the turns.
+        timeout: seconds that one attempt may take in all.
+        retries: attempts after the first, where one ends in a time-out, a broken connection, an answer that cannot be
+            read, 408, 409, 425, 429 or 5xx.
+        backoff: seconds before the first of them; each further one waits twice as long, at most 60, less up to a half
+            at random. A ``Retry-After`` of the endpoint is obeyed up to 60 seconds, by all requests.
+        requests_per_minute: at most so many; None: without limit.
+        concurrency: requests in flight at once; None: as many as there are conversations.
+        cache: a folder for the replies, or None. The key is all that decides a reply: endpoint, model, conversation,
+            settings, episode, sample and turn, so that no two samples share a reply. Processes may share a folder.
+        extra: further fields of a request, such as ``{"reasoning_effort": "low"}``.
+    """
+
+    model: str
+    base_url: str | None = None
+    api: str = "chat"
+    timeout: float = 600.0
+    retries: int = 5
+    backoff: float = 0.5
+    requests_per_minute: float | None = None
+    concurrency: int | None = None
+    cache: str | Path | None = None
+    extra: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("api", self.api, ("chat", "completions"))
+        check_number("timeout", self.timeout, above=0.0)
+        check_count("retries", self.retries)
+        check_number("backoff", self.backoff, 0.0)
+        if self.requests_per_minute is not None:
+            check_number("requests_per_minute", self.requests_per_minute, above=0.0)
+        if self.concurrency is not None:
+            check_count("concurrency", self.concurrency, 1, "requests at once")
+        if self.extra is not None and not isinstance(self.extra, Mapping):
+            raise InputError(f"extra must map fields of a request to values, not {self.extra!r}.")
+
+
+class ChatClient:
+    """Requests to one endpoint, all from one event loop.
+
+    Raises:
+        MissingExtra: without the extra [judge].
+        InputError: the cache cannot be used.
+    """
+
+    def __init__(self, connection: Connection):
+        try:
+            import openai  # noqa: F401
+        except ImportError:
+            raise MissingExtra("a chat endpoint", "judge") from None
+        self._to = connection
+        self._cache = None if connection.cache is None else ReplyCache(Path(connection.cache) / "replies.sqlite")
+        self._pace = RequestPace(connection.requests_per_minute)
+        self._gate = asyncio.Semaphore(connection.concurrency) if connection.concurrency else nullcontext()
+        self._jitter = random.Random(0)
+        self._limit_name = "max_tokens"
+        self._sdk: Any = None
+
+    async def ask(self, messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], draw: Draw) -> ChatReply:
+        """Request the next message of a conversation.
+
+        Args:
+            settings: fields of the request, such as the temperature.
+            draw: which sample of the reply it is.
+
+        Raises:
+            InputError, ContextFull, NoReply: see above.
+        """
+        key = ""
+        if self._cache is not None:
+            place = {"base_url": self._base_url(), "api": self._to.api, "extra": self._to.extra or {}, "draw": draw}
+            key = ReplyCache.key(self._to.model, messages, {**place, "settings": settings})
+            if (kept := await asyncio.to_thread(self._cache.get, key)) is not None:
+                return ChatReply.from_cache(kept)
+        async with self._gate:
+            reply = await self._try(messages, settings)
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.put, key, reply.to_text())
+        return reply
+
+    async def close(self) -> None:
+        """Close the connections; the next request opens new ones."""
+        sdk, self._sdk = self._sdk, None
+        if sdk is not None:
+            await sdk.close()
+
+    async def _try(self, messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> ChatReply:
+        attempt = 0
+        while True:
+            await self._pace.wait()
+            try:
+                async with asyncio.timeout(self._to.timeout):
+                    return read_reply(await self._attempt(messages, settings))
+            except TimeoutError:
+                failure = _Failure(f"the endpoint took longer than {self._to.timeout:g} s")
+            except MalformedReply as error:
+                failure = _Failure(str(error))
+            except _Failure as error:
+                failure = error
+            if not failure.again or attempt == self._to.retries:
+                raise NoReply(f"{failure}.")
+            if failure.after is not None:
+                self._pace.postpone(min(failure.after, LONGEST_PAUSE))
+            else:
+                pause = min(self._to.backoff * 2.0**attempt, LONGEST_PAUSE)
+                await asyncio.sleep(pause * self._jitter.uniform(0.5, 1.0))
+            attempt += 1
+
+    async def _attempt(self, messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> bytes:
+        """The body of the answer to one request. It is read as a stream, as the SDK would give up on malformed JSON."""
+        import openai
+
+        sdk = self._connect()
+        fields = {self._limit_name if name == "max_tokens" else name: value for name, value in settings.items()}
+        fields |= {"model": self._to.model, "timeout": self._to.timeout}
+        if self._to.extra:
+            fields["extra_body"] = dict(self._to.extra)
+        try:
+            if self._to.api == "chat":
+                call = sdk.chat.completions.with_streaming_response.create(messages=list(messages), **fields)
+            else:
+                call = sdk.completions.with_streaming_response.create(prompt=render_text(messages), **fields)
+            async with call as response:
+                return await self._read(response)
+        except openai.APIStatusError as error:
+            if error.status_code == 400 and self._limit_name == "max_tokens" and "max_completion_tokens" in str(error):
+                # OpenAI's reasoning models know the limit by this name alone, older servers by the other.
+                self._limit_name = "max_completion_tokens"
+                return await self._attempt(messages, settings)
+            raise self._explain(error) from error
+        except openai.APIError as error:  # no connection, a time-out
+            raise _Failure(f"the endpoint did not answer: {error}") from error
+
+    async def _read(self, response: Any) -> bytes:
+        body = bytearray()
+        try:
+            async for part in response.iter_bytes():
+                body += part
+                if len(body) > MAX_BODY:
+                    raise _Failure(f"the endpoint's answer exceeds {MAX_BODY} bytes", again=False)
+        except (_Failure, TimeoutError):
+            raise
+        except Exception as error:  # whatever the HTTP library of the SDK raises when a transfer breaks off
+            raise _Failure(f"the endpoint's answer broke off: {error!r}") from error
+        return bytes(body)
+
+    def _explain(self, error: Any) -> Exception:
+        """The exception for an answer with an error status."""
+        status, said = error.status_code, shorten(" ".join(str(error.message).split()), 300)
+        if status in (401, 403, 404):
+            return InputError(
+                f"the endpoint answered {status} for the model {self._to.model!r} ({said}); check the address "
+                "(base_url, --base-url), the model's name, and the key in OPENAI_API_KEY."
+            )
+        words = said.lower()
+        if status in (400, 413, 422) and (error.code in _FULL or any(word in words for word in (*_FULL, *_FULL_WORDS))):
+            return ContextFull(said)
+        headers = error.response.headers
+        return _Failure(
+            f"the endpoint answered {status}: {said}",
+            status in AGAIN or status >= 500,
+            read_retry_after(headers.get("retry-after")),
+        )
+
+    def _base_url(self) -> str:
+        return str(self._to.base_url or os.environ.get("OPENAI_BASE_URL") or "")
+
+    def _connect(self) -> Any:
+        if self._sdk is None:
+            import openai
+
+            key = os.environ.get("OPENAI_API_KEY") or "none"
+            self._sdk = openai.AsyncOpenAI(api_key=key, base_url=self._to.base_url, max_retries=0)
+        return self._sdk
+
+
+def render_text(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Write a conversation as one text that ends where the next reply begins."""
+    names = {"user": "User: ", "assistant": "Assistant: "}
+    return "".join(f"{names.get(message['role'], '')}{message['content']}\n\n" for message in messages) + "Assistant:"

@@ -1,0 +1,77 @@
+"""What replies of a language model cost: tokens, prices, and how many came from a cache. And what an agent keeps of how
+an action came about, which an evaluation writes beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TokenUsage:
+    """Sums over replies.
+
+    Attributes:
+        replies: how many there were, whether or not they came from a cache.
+        cached: those from a cache, which cost nothing.
+        uncounted: those for which the server gave no counts.
+        cut: those that ended at the limit of tokens.
+        prompt_tokens, completion_tokens: of the replies with counts; a completion includes the thoughts.
+        reasoning_tokens: of thoughts, where the server tells.
+        cost: in the currency of the prices; None without prices.
+    """
+
+    replies: int = 0
+    cached: int = 0
+    uncounted: int = 0
+    cut: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        values = {each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)[:-1]}
+        known = [cost for cost in (self.cost, other.cost) if cost is not None]
+        return TokenUsage(**values, cost=sum(known) if known else None)
+
+    def to_json(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> TokenUsage:
+        """Read what `to_json` made. Raises TypeError for anything else."""
+        return cls(**row)
+
+    def __str__(self) -> str:
+        thoughts = f", {self.reasoning_tokens:,} of them thoughts" if self.reasoning_tokens else ""
+        parts = [f"{self.prompt_tokens:,} tokens read, {self.completion_tokens:,} written{thoughts}"]
+        if self.uncounted:
+            parts.append(f"{self.uncounted} of {self.replies} replies without counts")
+        if self.cost is not None:
+            parts.append(f"cost {self.cost:.4g}")
+        if self.cached:
+            parts.append(f"{self.cached} of {self.replies} replies from the cache")
+        if self.cut:
+            parts.append(f"{self.cut} cut at the limit of tokens")
+        return "; ".join(parts)
+
+
+def sum_usage(parts: Iterable[TokenUsage | None]) -> TokenUsage | None:
+    """The sum of what is known; None where nothing is."""
+    known = [part for part in parts if part is not None]
+    return sum(known, TokenUsage()) if known else None
+
+
+@dataclass(frozen=True)
+class ActionTrace:
+    """How an action came about.
+
+    Attributes:
+        usage: of the replies that it took, or None.
+        notes: plain data for JSON, such as the thoughts of the model; written beside the action, and never judged.
+    """
+
+    usage: TokenUsage | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
