@@ -21,7 +21,7 @@ import gymnasium as gym
 
 from ..registry import Registry
 
-AGENTS: Registry[Callable[..., Agent]] = Registry("agent", group="palaestra.agents")
+AGENTS: Registry[Callable[..., Agent]] = Registry("agent", group="palaestra.agents", table="agents")
 register = AGENTS.register
 
 

@@ -41,7 +41,7 @@ def measure_rows(names: Sequence[str]) -> list[Row]:
     """
     for name in names:
         if name not in MEASURES:
-            raise unknown_name("measure", name, MEASURES)
+            raise unknown_name("measure", name, MEASURES, MEASURES.table)
     rows = [row for row in _list_all() if row["name"] in names]
     return [{**row, **{side: ", ".join(row[side]) for side in _SIDES}} for row in rows]
 
