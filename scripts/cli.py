@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("export", "write a run's policy as a plain model folder, adapters merged if wanted"),
     "audit": ("audit", "measure what practice on one task takes from the others, at a run's newest checkpoint"),
     "report": ("report", "write a run's report.html again"),
+    "completion": ("completion", "write a script that completes commands and names in bash, zsh or fish"),
 }
 
 
@@ -40,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"palaestra {__version__}")
         return 0
-    return run_guarded(_run, arguments)
+    return run_guarded(run_command, arguments)
 
 
 def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str]) -> int:
@@ -73,7 +74,12 @@ def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str])
         return 1
 
 
-def _run(argv: Sequence[str]) -> object:
+def run_command(argv: Sequence[str]) -> object:
+    """Run the command that ``argv`` begins with; its errors are the caller's.
+
+    Raises:
+        InputError: there is no such command.
+    """
     name, *rest = argv
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS)

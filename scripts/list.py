@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(page([row["id"] for row in _select({"envs": envs()}, words)["envs"]] if words else ids()))
         return 0
-    tables = {kind: (TABLES | _ON_REQUEST)[kind]() for kind in kinds}
+    tables = {kind: (TABLES | ON_REQUEST)[kind]() for kind in kinds}
     if words and len(kinds) == 1 and set(words) <= _whole_names(kinds[0], tables[kinds[0]]):
         rows = _IN_FULL[kinds[0]](words)
         return _print_or_dump({kinds[0]: rows}, _in_full(kinds[0], rows), options)
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parse_request(options: ListOptions) -> tuple[list[str], list[str]]:
     """Return the tables asked for, and the words or names that narrow them."""
-    known = [*TABLES, *_ON_REQUEST]
+    known = [*TABLES, *ON_REQUEST]
     kinds = [word for word in options.what if word in known]
     words = [*(word for word in options.what if word not in known), *options.show]
     if words and not kinds and options.show:
@@ -273,7 +273,7 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
 }
 
 
-_ON_REQUEST: dict[str, Callable[[], list[Row]]] = {"components": components, "measures": measures}
+ON_REQUEST: dict[str, Callable[[], list[Row]]] = {"components": components, "measures": measures}
 """Tables that need torch, which are printed only when they are asked for."""
 
 
