@@ -28,6 +28,33 @@ class MissingExtra(ImportError):
         super().__init__(f"{feature} needs the extra [{extra}]: pip install 'palaestra[{extra}]'.", name=extra)
 
 
+_EXTRAS = {
+    "code": ("docker",),
+    "datasets": ("datasets",),
+    "grid": ("minigrid",),
+    "json": ("jsonschema",),
+    "judge": ("openai",),
+    "lora": ("peft",),
+    "math": ("sympy",),
+    "miniwob": ("miniwob",),
+    "ppo": ("stable_baselines3",),
+    "ray": ("ray",),
+    "reasoning-gym": ("reasoning_gym",),
+    "render": ("PIL", "jinja2"),
+    "sql": ("sqlglot", "duckdb", "psycopg"),
+    "train": ("torch", "transformers", "safetensors", "filelock", "scipy", "matplotlib", "tensorboard"),
+    "vllm": ("vllm",),
+    "wandb": ("wandb",),
+    "web": ("bm25s", "lxml", "playwright", "werkzeug"),
+}
+"""Extra -> the modules that it brings, each under the smallest extra that has it."""
+
+
+def find_extra(module: str | None) -> str | None:
+    """The extra that brings a module of another package; None where none does."""
+    return next((extra for extra, modules in _EXTRAS.items() if module in modules), None)
+
+
 def shorten(text: str, most: int = 60) -> str:
     """Cut a text for a message to at most so many characters, with three dots at the end."""
     return text if len(text) <= most else text[: most - 3] + "..."

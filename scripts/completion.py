@@ -98,8 +98,9 @@ def _add_command(
 
 
 def _read_options(call: Callable[[Sequence[str]], Any]) -> list[dict[str, Any]]:
-    """Read a command's options from the completion script that tyro makes of its parser."""
-    with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.suppress(SystemExit):
+    """Read a command's options from the completion script that tyro makes of its parser; none where the command cannot
+    be imported, as an extra is absent."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.suppress(SystemExit, ImportError):
         call(["--tyro-print-completion", "bash"])
     table = re.search(r"^COMPLETION_SPEC = (\{.*\})$", printed.getvalue(), re.MULTILINE)
     return ast.literal_eval(table[1])["options"] if table else []

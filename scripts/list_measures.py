@@ -117,9 +117,10 @@ def _teachers() -> Iterator[Named]:
 
 
 def _components(side: str) -> Iterator[Named]:
+    found = stages()  # says what to install where torch is absent
     from ..agents.grpo.batch.scored import needs_of
 
-    for stage, registry in stages().items():
+    for stage, registry in found.items():
         for name, target in registry.items():
             names = needs_of(target) if side == "needs" else getattr(target, side, ())
             yield f"{stage} {name}", names if isinstance(names, frozenset) else ()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from palaestra.agents.grpo.recipes.stages import STAGES
 from palaestra.envs.registration import ids, unknown_environment
-from palaestra.errors import find_near, unknown_name
+from palaestra.errors import find_extra, find_near, unknown_name
 from palaestra.registry import Registry
 from palaestra.teachers import TEACHERS
 
@@ -41,6 +44,21 @@ def test_of_a_few_names_all_are_told_and_of_many_where_to_see_them():
     assert told == "unknown teacher 'zzz'; none is near, and palaestra list teachers shows all 170."
     assert str(unknown_name("teacher", "zzz", many)).count("'teacher-") == 5
     assert str(unknown_name("teacher", "zzz", [])) == "unknown teacher 'zzz'; none is registered."
+
+
+def test_every_package_of_an_extra_leads_to_an_extra_that_has_it():
+    import tomllib
+
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    extras = {
+        extra: {re.match(r"[\w-]+", requirement)[0] for requirement in requirements}
+        for extra, requirements in project["optional-dependencies"].items()
+        if extra not in ("all", "dev")
+    }
+    modules = {name: {"pillow": "PIL"}.get(name, name.replace("-", "_")) for names in extras.values() for name in names}
+    for name, module in modules.items():
+        assert name in extras.get(find_extra(module), ()), name
+    assert find_extra("numpy") is None
 
 
 def test_a_long_name_is_cut_in_the_message():
