@@ -31,10 +31,12 @@ class Registry(Generic[T]):
         kind: what an entry is, in the singular ("teacher"); used in error messages.
         group: entry-point group through which other distributions contribute, or None.
         modules: full names of modules, and of packages with their direct modules, that register entries when imported.
+        table: the words after ``palaestra list`` that show all names, if there is such a table.
     """
 
-    def __init__(self, kind: str, group: str | None = None, modules: Iterable[str] = ()):
+    def __init__(self, kind: str, group: str | None = None, modules: Iterable[str] = (), table: str = ""):
         self.kind = kind
+        self.table = table
         self.group = group
         self._modules = list(modules)
         self._entries: dict[str, T | str] = {}
@@ -67,7 +69,7 @@ class Registry(Generic[T]):
         if name not in self._entries:
             self._discover()
         if name not in self._entries:
-            raise unknown_name(self.kind, name, self._entries)
+            raise unknown_name(self.kind, name, self._entries, self.table)
         value = self._entries[name]
         if isinstance(value, str):
             module, _, attribute = value.partition(":")

@@ -22,7 +22,7 @@ import gymnasium as gym
 from ..registry import Registry
 from .usage import ActionTrace
 
-AGENTS: Registry[Callable[..., Agent]] = Registry("agent", group="palaestra.agents")
+AGENTS: Registry[Callable[..., Agent]] = Registry("agent", group="palaestra.agents", table="agents")
 register = AGENTS.register
 
 

@@ -24,7 +24,7 @@ from ..registry import Registry
 from ..rewards.answers.thoughts import without_thoughts
 from .agent import Agent, AgentError, EndEpisode
 
-HISTORIES: Registry[type[EpisodeHistory]] = Registry("history", group="palaestra.histories")
+HISTORIES: Registry[type[EpisodeHistory]] = Registry("history", group="palaestra.histories", table="histories")
 _NOTE = re.compile(r"<note>(.*?)</note>", re.DOTALL)
 _LONGEST_REPLY = 2_000
 """Characters shown of an earlier reply."""

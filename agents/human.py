@@ -19,7 +19,8 @@ class HumanAgent(Agent):
     """One person in a terminal, one episode at a time.
 
     Text goes to the environment as typed. In an environment with numbered actions the prompt is repeated until
-    the line is a legal number or, where the environment names its actions, a name.
+    the line is a legal number or, where the environment names its actions, a name. In a terminal, lines are wrapped at
+    words, and the arrow keys type the environment's ``arrow_keys``, or else edit the line.
 
     Args:
         stdin: where answers are read, one line each; standard input by default.
@@ -49,7 +50,6 @@ class HumanAgent(Agent):
 
     def _ask(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Any:
         from rich.console import Console
-        from rich.text import Text
 
         console = Console(file=self._stdout or sys.stdout, highlight=False)
         if slot in self._fresh:
@@ -57,16 +57,16 @@ class HumanAgent(Agent):
             console.rule("new episode")
         # Text, never markup: an observation may hold square brackets that rich would otherwise read as styles.
         if shown := self._format_observation(slot, observation):
-            console.print(Text(shown), soft_wrap=True)
+            show_text(console, shown)
         error = str(info.get("action_error") or "")
         # Games begin their observations with it.
-        if error and not str(observation).startswith(error):
-            console.print(Text(error, style="red"))
+        if error and error not in str(observation):
+            show_text(console, error, "red")
         space = self._envs[slot].action_space if slot < len(self._envs) else None
         numbered = space if isinstance(space, gym.spaces.Discrete) else None
         names = self._action_names(slot)
         while True:
-            answer = self._read_line(console, f"{self._prompt(slot, numbered, names)}> ")
+            answer = self._read_line(console, f"{self._prompt(slot, numbered, names)}> ", self.arrow_keys(slot))
             if numbered is None:
                 return answer
             action = names.get(answer.strip().lower())
@@ -74,15 +74,24 @@ class HumanAgent(Agent):
                 action = int(answer)
             if action is not None and numbered.contains(action):
                 return action
-            console.print(Text(f"{answer!r} is not an action here.", style="red"))
+            show_text(console, f"{answer!r} is not an action here.", "red")
 
-    def _read_line(self, console: Any, prompt: str) -> str:
-        """Read a line; in a terminal it can be edited, and the arrow keys bring back earlier ones."""
+    def arrow_keys(self, slot: int = 0) -> Mapping[str, str]:
+        """What the arrow keys type in an environment, by key; empty where its actions are no directions."""
+        if slot >= len(self._envs):
+            return {}
+        names = self._action_names(slot)
+        turns = {"up": "forward", "left": "left", "right": "right"}
+        walks = {key: f"{name}\n" for key, name in turns.items()} if set(turns.values()) <= set(names) else {}
+        return getattr(self._envs[slot].unwrapped, "arrow_keys", None) or walks
+
+    def _read_line(self, console: Any, prompt: str, keys: Mapping[str, str]) -> str:
+        """Read a line; in a terminal it can be edited, and the arrow keys type ``keys`` or bring back earlier lines."""
         from rich.text import Text
 
         if self._stdin is None and self._stdout is None and sys.stdin.isatty() and sys.stdout.isatty():
             with contextlib.suppress(ImportError):
-                import readline  # noqa: F401  # `input` uses it once it is imported.
+                _bind_arrows(keys)
             with contextlib.suppress(EOFError):
                 return input(prompt)
             line = ""
@@ -127,3 +136,34 @@ class HumanAgent(Agent):
             return "answer" if slot >= len(self._envs) or isinstance(self._envs[slot].unwrapped, Question) else "action"
         numbers = f"{space.start}–{space.start + space.n - 1}"
         return f"action ({', '.join(names)}, or {numbers})" if names else f"action ({numbers})"
+
+
+def show_text(console: Any, text: str, style: str = "") -> None:
+    """Print a text as it is, never as markup; lines that are wider than a terminal are wrapped at words."""
+    from rich.text import Text
+
+    console.print(Text(text, style=style), soft_wrap=not console.is_terminal)
+
+
+_ARROWS = {
+    "up": ("A", "previous-history"),
+    "down": ("B", "next-history"),
+    "right": ("C", "forward-char"),
+    "left": ("D", "backward-char"),
+}
+"""Arrow key -> the last letter of what a terminal sends for it, and what it does by default."""
+
+
+def _bind_arrows(keys: Mapping[str, str]) -> None:
+    """Let the arrow keys type these texts in the lines that ``input`` reads.
+
+    Raises:
+        ImportError: this Python cannot edit lines.
+    """
+    import readline
+
+    for key, (letter, default) in _ARROWS.items():
+        # What is sent at once stands alone in its line.
+        text = f"\\C-a\\C-k{keys[key][:-1]}\\C-m" if keys.get(key, "").endswith("\n") else keys.get(key, "")
+        for start in ("[", "O"):
+            readline.parse_and_bind(f'"\\e{start}{letter}": ' + (f'"{text}"' if text else default))

@@ -46,7 +46,7 @@ def find_agent(text: str) -> Agent:
             return _load_model(text)
         if os.sep in text or text.startswith("."):
             raise InputError(f"the agent {text!r} is no folder; give the folder of a run or of a model.")
-        raise unknown_name("agent", text, AGENTS)
+        raise unknown_name("agent", text, AGENTS, AGENTS.table)
     try:
         value = importlib.import_module(module)
     except ImportError as error:

@@ -174,7 +174,7 @@ def _find_libraries(pictures: bool) -> None:
     try:
         import jinja2  # noqa: F401
     except ModuleNotFoundError:
-        raise MissingExtra("a replay", "train") from None
+        raise MissingExtra("a replay", "render") from None
     if pictures:
         try:
             import PIL  # noqa: F401

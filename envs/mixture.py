@@ -22,7 +22,7 @@ from ..checks import check_count
 from ..errors import InputError, unknown_name
 from .family_space import FAMILY, FamilySpace
 from .question import Question
-from .registration import register
+from .registration import register, unknown_environment
 from .task_env import MAX_TRIES, TaskEnv
 from .unicode import Unicode
 
@@ -326,8 +326,8 @@ def _make_part(part: MixturePart, render_mode: str | None, shared: Mapping[str, 
         options["axes"] = dict(part.axes)
     try:
         env: Any = gym.make(part.id, disable_env_checker=True, render_mode=render_mode, **options).unwrapped
-    except gym.error.UnregisteredEnv as error:
-        raise InputError(f"{part.id!r} is not the id of a registered environment ({error}).") from None
+    except gym.error.UnregisteredEnv:
+        raise unknown_environment(part.id) from None
     except TypeError as error:
         raise InputError(f"{part.id} cannot be part of a mixture: {error}.") from None
     if isinstance(env, Mixture):

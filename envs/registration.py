@@ -10,7 +10,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from ..errors import InputError
+from ..errors import InputError, find_near, unknown_name
 
 _ids: list[str] = []
 
@@ -42,6 +42,11 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
 def ids() -> list[str]:
     """Return every id registered through `register`, in alphabetical order."""
     return sorted(_ids)
+
+
+def unknown_environment(env_id: str) -> InputError:
+    """The error for an id that Gymnasium does not have, with near ids of any package."""
+    return unknown_name("environment", env_id, find_near(env_id, gym.registry) or ids(), "envs")
 
 
 def import_families(package: str, path: Iterable[str]) -> None:

@@ -56,6 +56,8 @@ class TaskEnv(gym.Env[Any, Any]):
         strips_marks: whether Markdown marks, a full stop and words such as "The answer is" are removed from a reply,
             as `rewards.answers.bare` does; False where they may belong to an answer.
         longest_text: the most characters that an observation of the default range has.
+        arrow_keys: for a person at a terminal, what the keys "up", "down", "left" and "right" type where actions are
+            directions; a text that ends in a line break is sent at once.
         is_ascii: whether observations and actions of the solver are ASCII.
         supplies: the names in ``info["extras"]``, whose values are None until they are known. A subclass lists the
             names that it adds to those of its bases.
@@ -88,6 +90,7 @@ class TaskEnv(gym.Env[Any, Any]):
     max_answer: ClassVar[int] = 4096
     strips_marks: ClassVar[bool] = True
     longest_text: ClassVar[int] = 2_000
+    arrow_keys: ClassVar[Mapping[str, str]] = {}
     is_ascii: ClassVar[bool] = True
     supplies: frozenset[str] = frozenset({"feedback"})
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ..errors import InputError
+from ..errors import InputError, find_near
 from ..registry import Registry
 
 
@@ -36,7 +36,7 @@ class MeasureSpec:
     brought: str = ""
 
 
-MEASURES: Registry[MeasureSpec] = Registry("measure")
+MEASURES: Registry[MeasureSpec] = Registry("measure", table="measures")
 
 
 def add(name: str, shape: str, unit: str, summary: str, brought: str = "") -> MeasureSpec:
@@ -54,7 +54,7 @@ def check_names(what: str, names: Collection[str]) -> None:
     """Raise InputError, with close names, where one is not in the table; ``what`` says whose names they are."""
     for name in sorted(names):
         if name not in MEASURES:
-            known = ", ".join(_near(name)) or "see palaestra list measures"
+            known = ", ".join(find_near(name, MEASURES)) or "see palaestra list measures"
             raise InputError(
                 f"{what} names the measure {name!r}, which the table of measures does not have ({known}); "
                 "add it with palaestra.rewards.measures.add."
@@ -65,12 +65,6 @@ def list_brought(names: Collection[str]) -> str:
     """What must be brought for the measures of these names, in words; "" where shipped pieces supply them all."""
     known = (MEASURES[name].brought for name in sorted(names) if name in MEASURES)
     return ", ".join(dict.fromkeys(filter(None, known)))
-
-
-def _near(name: str) -> list[str]:
-    import difflib
-
-    return difflib.get_close_matches(name, list(MEASURES), n=3)
 
 
 # What environments tell of a task or an episode.

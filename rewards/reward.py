@@ -248,7 +248,7 @@ class BatchReward(GroupReward):
 # The modules whose classes register themselves; they are loaded when a reward is first looked up.
 _HOMES = ("algebra", "design.program_reward", "judges", "models.model_rewards", "terms")
 REWARDS: Registry[type[Reward]] = Registry(
-    "reward", group="palaestra.rewards", modules=[f"{__package__}.{home}" for home in _HOMES]
+    "reward", group="palaestra.rewards", modules=[f"{__package__}.{home}" for home in _HOMES], table="rewards"
 )
 
 

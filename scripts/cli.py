@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from ..errors import InputError, MissingExtra, unknown_name
+from ..errors import InputError, MissingExtra, find_extra, unknown_name
 
 # Command -> (module of this package, one line for --help). A new command is a file and a row.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -26,6 +26,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("export", "write a run's policy as a plain model folder, adapters merged if wanted"),
     "audit": ("audit", "measure what practice on one task takes from the others, at a run's newest checkpoint"),
     "report": ("report", "write a run's report.html again"),
+    "doctor": ("doctor", "what this machine can do, and the command that adds each missing part"),
+    "completion": ("completion", "write a script that completes commands and names in bash, zsh or fish"),
 }
 
 
@@ -40,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"palaestra {__version__}")
         return 0
-    return run_guarded(_run, arguments)
+    return run_guarded(run_command, arguments)
 
 
 def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str]) -> int:
@@ -59,6 +61,12 @@ def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str])
         sentence = " ".join(str(error).split())
         print(f"palaestra: {sentence}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        extra = find_extra(error.name)
+        if extra is None:
+            raise
+        print(f"palaestra: {MissingExtra(f'this command, which imports {error.name},', extra)}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("palaestra: stopped.", file=sys.stderr)
         return 130
@@ -73,7 +81,12 @@ def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str])
         return 1
 
 
-def _run(argv: Sequence[str]) -> object:
+def run_command(argv: Sequence[str]) -> object:
+    """Run the command that ``argv`` begins with; its errors are the caller's.
+
+    Raises:
+        InputError: there is no such command.
+    """
     name, *rest = argv
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS)

@@ -3,6 +3,7 @@
 examples:
   palaestra list
   palaestra list envs teachers
+  palaestra list envs solve equation         those whose name or summary holds every word
   palaestra list recipes dapo gspo          every stage of the named recipes
   palaestra list components                 what recipes are made of, stage by stage
   palaestra list components surrogate kl_k3 one stage, and one component in full
@@ -31,7 +32,7 @@ from ..agents.atomic import write_atomically
 from ..agents.evaluation import find_suite, suite_names
 from ..agents.history import HISTORIES
 from ..envs.registration import ids
-from ..errors import InputError, MissingExtra, unknown_name
+from ..errors import InputError, MissingExtra, find_near, shorten, unknown_name
 from ..registry import Registry
 from ..rewards import REWARDS, VERIFIERS, BatchReward, GroupReward, StepReward
 from ..rewards.algebra import Composite
@@ -49,7 +50,8 @@ BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
     """Which tables: envs, agents, histories, suites, teachers, requests, recipes, rewards, verifiers, all of these by
-    default; or components or measures. After recipes, components or measures, names of what to show."""
+    default; or components or measures. Then words, each of which the name or the summary of what is listed must hold;
+    the whole names of recipes, components, stages or measures show these in full."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -72,31 +74,77 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _update_readmes(options)
     if options.check:
         raise InputError("--check needs --update-readmes PATH, the checkout whose READMEs are checked.")
-    kinds, names = _parse_request(options)
+    kinds, words = _parse_request(options)
     if options.html:
         if kinds != ["envs"]:
             raise InputError(f"--html is the gallery of environments, not of {kinds[0]}; write list envs --html.")
         from .list_gallery import page
 
-        print(page(ids()))
+        print(page([row["id"] for row in _select({"envs": envs()}, words)["envs"]] if words else ids()))
         return 0
-    if names:
-        rows = {"recipes": recipe_rows, "components": component_rows, "measures": measure_rows}[kinds[0]](names)
+    tables = {kind: (TABLES | ON_REQUEST)[kind]() for kind in kinds}
+    if words and len(kinds) == 1 and set(words) <= _whole_names(kinds[0], tables[kinds[0]]):
+        rows = _IN_FULL[kinds[0]](words)
         return _print_or_dump({kinds[0]: rows}, _in_full(kinds[0], rows), options)
-    tables = {kind: (TABLES | _ON_REQUEST)[kind]() for kind in kinds}
+    tables = _select(tables, words)
     return _print_or_dump(tables, tables, options)
 
 
 def _parse_request(options: ListOptions) -> tuple[list[str], list[str]]:
-    """Return the tables asked for, and the names within one of them."""
-    known = [*TABLES, *_ON_REQUEST]
+    """Return the tables asked for, and the words or names that narrow them."""
+    known = [*TABLES, *ON_REQUEST]
     kinds = [word for word in options.what if word in known]
-    names = [*(word for word in options.what if word not in known), *options.show]
-    if names and not kinds and options.show:
+    words = [*(word for word in options.what if word not in known), *options.show]
+    if words and not kinds and options.show:
         kinds = ["recipes"]
-    if names and kinds not in (["recipes"], ["components"], ["measures"]):
-        raise unknown_name("table", names[0], known)
-    return kinds or list(TABLES), names
+    if words and not kinds:
+        raise unknown_name("table", words[0], known)
+    return kinds or list(TABLES), words
+
+
+_IN_FULL = {"recipes": recipe_rows, "components": component_rows, "measures": measure_rows}
+"""Tables whose rows can be shown in full, by their names."""
+
+
+def _whole_names(kind: str, rows: Sequence[Row]) -> set[str]:
+    """The names that show a row, or all rows of a stage, in full."""
+    return {row[column] for row in rows for column in ("name", "stage") if column in row} if kind in _IN_FULL else set()
+
+
+def _select(tables: dict[str, list[Row]], words: Sequence[str]) -> dict[str, list[Row]]:
+    """Keep the rows whose name or summary holds every word, and the tables with such rows.
+
+    Raises:
+        InputError: there is none; the message has names near the first word that nothing holds.
+    """
+    found = {kind: [row for row in rows if _holds(row, words)] for kind, rows in tables.items()}
+    if not words or any(found.values()):
+        return {kind: rows for kind, rows in found.items() if rows or not words}
+    every = [row for rows in tables.values() for row in rows]
+    kind = " or ".join(_SINGULAR.get(kind, kind.removesuffix("s")) for kind in tables)
+    for word in words:
+        if not any(_holds(row, [word]) for row in every):
+            names = [str(row[column]) for row in every for column in ("id", "name", "stage") if column in row]
+            near = find_near(word, names) or find_near(
+                word, {part for row in every for part in _split(row["summary"])}, like=0.75
+            )
+            listed = f"palaestra list {' '.join(tables)} shows all {len(every)}"
+            rest = f"near are {', '.join(map(repr, near))}" if near else listed
+            raise InputError(f"no {kind} has {shorten(word)!r} in its name or summary; {rest}.")
+    raise InputError(f"no {kind} has all of {', '.join(map(repr, words))} in its name and summary; leave a word out.")
+
+
+def _split(text: str) -> list[str]:
+    """The words of a summary that are worth a search."""
+    return [word for word in re.findall(r"[\w-]+", text) if len(word) > 3]
+
+
+_SINGULAR = {"envs": "environment", "histories": "history"}
+
+
+def _holds(row: Row, words: Sequence[str]) -> bool:
+    text = " ".join(str(row.get(column, "")) for column in ("id", "stage", "name", "summary")).lower()
+    return all(word.lower() in text for word in words)
 
 
 def _in_full(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -225,7 +273,7 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
 }
 
 
-_ON_REQUEST: dict[str, Callable[[], list[Row]]] = {"components": components, "measures": measures}
+ON_REQUEST: dict[str, Callable[[], list[Row]]] = {"components": components, "measures": measures}
 """Tables that need torch, which are printed only when they are asked for."""
 
 

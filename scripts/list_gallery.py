@@ -55,7 +55,7 @@ def page(ids: Sequence[str]) -> str:
     try:
         from jinja2 import Environment
     except ModuleNotFoundError:
-        raise MissingExtra("the gallery", "train") from None
+        raise MissingExtra("the gallery", "render") from None
     groups: dict[str, list[GalleryEntry]] = {}
     for env_id in ids:
         found = entry(env_id)

@@ -41,7 +41,7 @@ def measure_rows(names: Sequence[str]) -> list[Row]:
     """
     for name in names:
         if name not in MEASURES:
-            raise unknown_name("measure", name, MEASURES)
+            raise unknown_name("measure", name, MEASURES, MEASURES.table)
     rows = [row for row in _list_all() if row["name"] in names]
     return [{**row, **{side: ", ".join(row[side]) for side in _SIDES}} for row in rows]
 
@@ -117,9 +117,10 @@ def _teachers() -> Iterator[Named]:
 
 
 def _components(side: str) -> Iterator[Named]:
+    found = stages()  # says what to install where torch is absent
     from ..agents.grpo.batch.scored import needs_of
 
-    for stage, registry in stages().items():
+    for stage, registry in found.items():
         for name, target in registry.items():
             names = needs_of(target) if side == "needs" else getattr(target, side, ())
             yield f"{stage} {name}", names if isinstance(names, frozenset) else ()

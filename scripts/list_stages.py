@@ -118,7 +118,7 @@ def component_rows(names: Sequence[str]) -> list[Row]:
     registries = stages()
     for name in names:
         if name not in registries and not any(row["name"] == name for row in rows):
-            raise unknown_name("stage or component", name, {*registries, *(row["name"] for row in rows)})
+            raise unknown_name("stage or component", name, {*registries, *(row["name"] for row in rows)}, "components")
     found = []
     for row in rows:
         if row["name"] in names:

@@ -1,7 +1,7 @@
 """``palaestra play``: play an environment yourself, in the terminal.
 
-You see the observations of a model and answer as it would; ``?`` shows the next step of a solution, Ctrl-C ends. Each
-episode ends with its result and the scripted solver's answer.
+You see the observations of a model and answer as it would; ``?`` shows the next step of a solution, Ctrl-C ends. Where
+actions are directions, the arrow keys type them. Each episode ends with its result and the scripted solver's answer.
 
 examples:
   palaestra play palaestra/Sokoban-v0
@@ -21,7 +21,7 @@ import gymnasium as gym
 import tyro
 
 from ..agents.evaluation import environment_spec
-from ..agents.human import HumanAgent
+from ..agents.human import HumanAgent, show_text
 from ..envs import Question
 from ..envs.tools.tool_question import ToolQuestion
 from ..errors import InputError
@@ -64,14 +64,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     env = _make(config)
     console = Console(highlight=False)
     console.print(Text(f"{config.env}: {summary(type(env.unwrapped))}", style="bold"))
-    if isinstance(env.unwrapped, Question) or callable(getattr(env.unwrapped, "oracle", None)):
-        console.print(Text(f"{HINT} shows the next step of a solution, Ctrl-C ends.", style="dim"))
     player = HumanAgent()
     player.bind([env])
+    if isinstance(env.unwrapped, Question) or callable(getattr(env.unwrapped, "oracle", None)):
+        console.print(Text(f"{HINT} shows the next step of a solution, Ctrl-C ends.", style="dim"))
+    if sys.stdin.isatty() and (keys := player.arrow_keys()):
+        at_once = all(text.endswith("\n") for text in keys.values())
+        about = "The arrow keys move." if at_once else "The arrow keys write moves, Enter sends them."
+        console.print(Text(about, style="dim"))
     won = 0
     for episode in range(config.episodes):
         player.reset([0])
-        info = _play(env, player, config.seed if episode == 0 else None, console.print)
+        info = _play(env, player, config.seed if episode == 0 else None, lambda *said: show_text(console, *said))
         won += bool(info.get("is_success"))
     if config.episodes > 1:
         console.print(f"{won} of {config.episodes} won.")
@@ -99,15 +103,13 @@ def _make(config: PlayOptions) -> gym.Env[Any, Any]:
 
 def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any) -> Mapping[str, Any]:
     """Play one episode and return its last ``info``."""
-    from rich.text import Text
-
     observation, info = env.reset(seed=seed)
     solution = _answer(env, info)
     total, hints, done = 0.0, 0, False
     while not done:
         action = player.act([observation], [info])[0]
         if isinstance(action, str) and action.strip() == HINT:
-            say(Text(_hint(env, hints), style="cyan"), soft_wrap=True)
+            say(_hint(env, hints), "cyan")
             hints += 1
             # The text above the hint is not repeated below it.
             observation, info = "" if isinstance(observation, str) else observation, {}
@@ -115,15 +117,16 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
         observation, reward, terminated, truncated, info = env.step(action)
         total += float(reward)
         done = terminated or truncated
-    if isinstance(observation, str) and observation:
-        say(Text(observation))
+    why = "" if info.get("is_success") else "out of turns" if truncated else str(info.get("feedback") or "")
+    # A game begins its last observation with the error that follows as the reason.
+    if isinstance(observation, str) and (rest := observation.removeprefix(why).strip("\n")):
+        say(rest)
     if info.get("is_success"):
-        say(Text(f"Solved; reward {total:g}.", style="green"))
+        say(f"Solved; reward {total:g}.", "green")
     else:
-        why = "out of turns" if truncated else info.get("feedback")
-        say(Text(f"Not solved; reward {total:g}{f' ({why})' if why else ''}.", style="red"))
+        say(f"Not solved; reward {total:g}{f' ({why})' if why else ''}.", "red")
         if solution:
-            say(Text(f"The solver's answer: {strip_block_marks(solution)}"), soft_wrap=True)
+            say(f"The solver's answer: {strip_block_marks(solution)}")
     return info
 
 

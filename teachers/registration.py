@@ -22,6 +22,7 @@ TEACHERS: Registry[Callable[..., Teacher]] = Registry(
     "teacher",
     group="palaestra.teachers",
     modules=[f"{__package__}.{name}" for name in ("random", "boxes", "arms", "prompts", "levels", "expected_gain")],
+    table="teachers",
 )
 
 

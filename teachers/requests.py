@@ -37,7 +37,7 @@ class LearnerRequest:
     label: bool = False
 
 
-REQUESTS: Registry[LearnerRequest] = Registry("request of a proposal", group="palaestra.requests")
+REQUESTS: Registry[LearnerRequest] = Registry("request of a proposal", group="palaestra.requests", table="requests")
 
 
 def check_requests(meta: Mapping[str, Any]) -> None:

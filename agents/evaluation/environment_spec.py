@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
-from ...errors import InputError, unknown_name
+from ...envs.registration import unknown_environment
+from ...errors import InputError
 from ..history import HistoryWrapper
 
 
@@ -29,15 +29,7 @@ def environment_spec(env_id: str) -> EnvSpec:
     try:
         return gym.spec(name)
     except gym.error.Error:
-        # Near ids of any package, the namespace left out on either side; failing those, ours alone, as Gymnasium's own
-        # would fill a page.
-        spellings = {spelling: other for other in gym.registry for spelling in (other, other.rpartition("/")[2])}
-        near = [
-            *difflib.get_close_matches(name, spellings, n=3, cutoff=0.6),
-            *difflib.get_close_matches(name.rpartition("/")[2], spellings, n=3, cutoff=0.6),
-        ]
-        ours = [other for other in gym.registry if other.startswith("palaestra/")]
-        raise unknown_name("environment", name, {spellings[spelling] for spelling in near} or ours) from None
+        raise unknown_environment(name) from None
 
 
 def name_of(env: gym.Env[Any, Any]) -> str:

@@ -80,7 +80,7 @@ def find_suite(name: str) -> Suite:
     """
     full = name if "/" in name else f"palaestra/{name}"
     if full not in suite_names():
-        raise unknown_name("suite", name, suite_names())
+        raise unknown_name("suite", name, suite_names(), "suites")
     data = json.loads((_FOLDER / f"{full.partition('/')[2]}.json").read_text("utf-8"))
     entries = tuple(_entry(row, data["episodes"]) for row in data["environments"])
     return Suite(

@@ -88,6 +88,7 @@ class Game2048(Game):
             FloatAxis("spare", 0.0, _MOST_SPARE, harder="down", limits=(0.0, 0.5)),
         ]
     )
+    arrow_keys: ClassVar = {key: f"{key}\n" for key in ("up", "down", "left", "right")}
     blind_loops = (CYCLES[0], ("left", "up", "left", "down"), ("left", "down", "left", "up", "right"))
     baselines: ClassVar = {
         "loop": (0.27, 0.14, 0.12, 0.06, 0.0),

@@ -99,6 +99,7 @@ class DoorKeyText(Game):
     param_space = dk.PARAM_SPACE
     supplies = SUPPLIES
     keeps_states = True
+    arrow_keys: ClassVar = {"up": "go forward\n", "left": "turn left\n", "right": "turn right\n"}
     baselines: ClassVar = {"heuristic": (1.0, 1.0, 0.98, 0.98, 0.97)}
 
     def __init__(self, **kwargs: Any):

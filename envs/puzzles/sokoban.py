@@ -93,6 +93,7 @@ class Sokoban(Game):
             IntAxis("size", 7, 9, limits=(7, 12)),
         ]
     )
+    arrow_keys: ClassVar = {word: f"{word} " for word in DIRECTIONS.values()}
     chance = 0.34
     baselines: ClassVar = {"random": (0.34, 0.0, 0.0, 0.0, 0.0), "heuristic": (0.95, 0.25, 0.02, 0.0, 0.0)}
 

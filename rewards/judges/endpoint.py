@@ -288,7 +288,7 @@ class EndpointJudge(Judge):
         try:
             import openai
         except ImportError:
-            raise MissingExtra("a judge behind an endpoint", "judge") from None
+            raise MissingExtra("a model behind an endpoint", "judge") from None
         key = self._api_key or os.environ.get("OPENAI_API_KEY") or "none"
         return openai.OpenAI(api_key=key, base_url=self.base_url, max_retries=0, timeout=self.timeout)
 

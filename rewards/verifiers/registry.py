@@ -17,7 +17,7 @@ from ..verdict import Verdict
 
 Verifier = Callable[..., Verdict]
 
-VERIFIERS: Registry[Verifier] = Registry("verifier", modules=[__package__ or ""])
+VERIFIERS: Registry[Verifier] = Registry("verifier", modules=[__package__ or ""], table="verifiers")
 
 # The layout of answers that are not a single line, for `verify(extract=...)`.
 ANSWER_FORMS: dict[str, Form] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 
@@ -149,6 +150,28 @@ class TestHuman:
 
     def test_an_empty_line_is_an_empty_answer(self):
         assert self.ask("\n")[0] == ""
+
+    def test_lines_are_wrapped_at_words_in_a_terminal_and_left_alone_elsewhere(self, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "30")
+        sentence = " ".join(["palaestra"] * 12)
+        board = "\n".join(["# . # . #"] * 3)
+        shown = {}
+        for terminal in (True, False):
+            screen = io.StringIO()
+            monkeypatch.setattr(screen, "isatty", lambda terminal=terminal: terminal)
+            agent = HumanAgent(io.StringIO("4\n"), screen)
+            agent.act([f"{sentence}\n{board}"], [{"action_error": sentence.upper()}])
+            shown[terminal] = [line.strip() for line in re.sub(r"\x1b\[[\d;]*m", "", screen.getvalue()).split("\n")]
+        assert shown[True][:4] == ["palaestra palaestra palaestra"] * 4
+        assert shown[True][4:7] == shown[False][1:4] == ["# . # . #"] * 3
+        assert shown[True][7] == "PALAESTRA PALAESTRA PALAESTRA"
+        assert sentence in shown[False]
+
+    def test_arrow_keys_are_those_of_the_environment_or_of_named_steps(self):
+        agent = HumanAgent()
+        for env_id, up in (("palaestra/2048-v0", "up\n"), ("palaestra/DoorKey-v0", "forward\n"), ("CartPole-v1", None)):
+            agent.bind([gym.make(env_id)])
+            assert agent.arrow_keys().get("up") == up
 
     def test_square_brackets_in_an_observation_are_shown_as_they_are(self):
         assert "[bold]x[/bold]" in self.ask("4\n", observation="[bold]x[/bold]")[1]

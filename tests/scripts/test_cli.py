@@ -68,6 +68,14 @@ class TestErrors:
         assert run_guarded(raising(error), []) == 2
         assert " ".join(str(error).split()) in sentence(capsys)
 
+    def test_a_package_that_an_extra_brings_is_one_sentence_and_any_other_a_traceback(self, capsys):
+        absent = ModuleNotFoundError("No module named 'lxml'", name="lxml")
+        assert run_guarded(raising(absent), []) == 2
+        assert "which imports lxml, needs the extra [web]: pip install 'palaestra[web]'." in sentence(capsys)
+        for name in ("palaestra.nowhere", "torch.nowhere", None):
+            with pytest.raises(ModuleNotFoundError):
+                run_guarded(raising(ModuleNotFoundError("No module", name=name)), [])
+
     def test_a_full_disk_is_one_sentence(self, capsys):
         def write(argv):
             raise OSError(errno.ENOSPC, "No space left on device", "runs/first/metrics.jsonl")

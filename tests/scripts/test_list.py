@@ -60,11 +60,13 @@ class TestTables:
         ("argv", "sentence"),
         [
             (["teacher"], "unknown table 'teacher'; did you mean 'teachers'"),
-            (["teachers", "dapo"], "unknown table 'dapo'"),
-            (["recipes", "teachers", "dapo"], "unknown table 'dapo'"),
-            (["recipes", "dappo"], "unknown recipe 'dappo'; did you mean "),
-            (["--show", "dappo"], "unknown recipe 'dappo'; did you mean "),
-            (["components", "surogate"], "unknown stage or component 'surogate'; did you mean 'surrogate'"),
+            (["sudoku"], "unknown table 'sudoku'"),
+            (["recipes", "dappo"], "no recipe has 'dappo' in its name or summary; near are 'dapo', "),
+            (["--show", "dappo"], "no recipe has 'dappo' in its name or summary; near are 'dapo', "),
+            (["components", "surogate"], "no component has 'surogate' in its name or summary; near are 'surrogate'"),
+            (["teachers", "gausian"], "no teacher has 'gausian' in its name or summary; near are 'Gaussian'."),
+            (["agents", "qqq"], "no agent has 'qqq' in its name or summary; palaestra list agents shows all "),
+            (["agents", "endpoint", "terminal"], "no agent has all of 'endpoint', 'terminal' in its name and summary"),
         ],
     )
     def test_what_is_unknown_is_one_sentence_and_exit_code_2(self, argv, sentence, capsys):
@@ -76,6 +78,30 @@ class TestTables:
     def test_json_is_short_for_its_format(self, capsys):
         assert main(["list", "teachers", "--json"]) == 0
         assert json.loads(capsys.readouterr().out) == listed(capsys, "teachers")
+
+
+class TestWords:
+    def test_all_must_stand_in_the_name_or_the_summary_in_any_case(self, capsys):
+        rows = listed(capsys, "teachers")["teachers"]
+        (found,) = [row for row in rows if "Gaussian" in row["summary"] and "learning progress" in row["summary"]]
+        assert listed(capsys, "teachers", "GAUSSIAN", "progress")["teachers"] == [found]
+        assert found["name"] == "alp-gmm"
+
+    def test_they_narrow_several_tables_and_leave_empty_ones_out(self, capsys):
+        found = listed(capsys, "agents", "verifiers", "histories", "endpoint")
+        assert [(kind, [row["name"] for row in rows]) for kind, rows in found.items()] == [("agents", ["endpoint"])]
+
+    def test_whole_names_show_a_recipe_in_full_and_parts_of_names_a_table(self, capsys):
+        assert "stages" in listed(capsys, "recipes", "dapo")["recipes"][0]
+        rows = listed(capsys, "recipes", "dap")["recipes"]
+        assert "dapo" in [row["name"] for row in rows]
+        assert not [row for row in rows if "stages" in row]
+
+    def test_they_narrow_the_gallery(self, capsys):
+        assert main(["list", "envs", "sudoku", "--html"]) == 0
+        page = capsys.readouterr().out
+        assert "palaestra/Sudoku-v0" in page
+        assert "palaestra/Wordle-v0" not in page
 
 
 class TestRecipes:

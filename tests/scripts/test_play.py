@@ -7,9 +7,12 @@ import io
 import os
 import pty
 import re
+import select
 import subprocess
 import sys
+import termios
 
+import gymnasium as gym
 import pytest
 from palaestra.scripts.cli import main
 
@@ -65,24 +68,58 @@ def test_a_database_is_explored_by_commands(typed):
     assert "The solver's answer: SELECT" in out
 
 
-def test_in_a_terminal_an_earlier_line_comes_back_and_can_be_edited():
-    up, left, backspace = "\x1b[A", "\x1b[D", "\x7f"
-    lines = ["tabless", up + backspace, "answer SELECTT 1" + 2 * left + backspace]
-    game = ("palaestra/SQLExplorer-v0", "--difficulty", "0.3", "--seed", "3")
+def play_in_a_terminal(keys: list[str], *argv: str) -> str:
+    """Play in a terminal of 60 columns, with the keys of one turn each time that the game asks; what it showed."""
     keyboard, terminal = pty.openpty()
-    command = [sys.executable, "-m", "palaestra.scripts.cli", "play", *game]
-    child = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal)
+    termios.tcsetwinsize(terminal, (40, 60))
+    command = [sys.executable, "-m", "palaestra.scripts.cli", "play", *argv]
+    surroundings = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    child = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=surroundings)
     os.close(terminal)
-    shown = ""
+    shown, left = "", list(keys)
     with contextlib.suppress(OSError):  # the end of the game
-        while part := os.read(keyboard, 1 << 16):
+        while select.select([keyboard], [], [], 60)[0] and (part := os.read(keyboard, 1 << 16)):
             shown += part.decode(errors="replace")
-            if lines and shown.count("action> ") >= 4 - len(lines):
-                os.write(keyboard, f"{lines.pop(0)}\r".encode())
+            if left and shown.count("action> ") + shown.count("answer> ") > len(keys) - len(left):
+                os.write(keyboard, left.pop(0).encode())
     os.close(keyboard)
-    assert child.wait() == 0
+    assert child.wait(60) == 0, shown
+    return shown
+
+
+UP, DOWN, RIGHT, LEFT = (f"\x1b[{letter}" for letter in "ABCD")
+
+
+def test_in_a_terminal_an_earlier_line_comes_back_and_can_be_edited():
+    backspace = "\x7f"
+    lines = ["tabless\r", f"{UP}{backspace}\r", f"answer SELECTT 1{2 * LEFT}{backspace}\r"]
+    shown = play_in_a_terminal(lines, "palaestra/SQLExplorer-v0", "--difficulty", "0.3", "--seed", "3")
     assert re.search(r"^\w+ \(\d+ rows\)", shown, re.MULTILINE)
     assert "Not solved; reward 0 (The answer is not correct.)" in shown
+
+
+def test_arrow_keys_are_moves_that_are_sent_at_once():
+    game = ("palaestra/2048-v0", "--difficulty", "0", "--seed", "1")
+    shown = " ".join(play_in_a_terminal([LEFT, f"zz{DOWN}", *[UP, RIGHT] * 6], *game).split())
+    assert "The arrow keys move." in shown
+    # The rules hold this sentence once; it is also the error of an action such as "zz".
+    assert shown.count("Answer with left, right, up or down.") == 1
+    assert "Not solved; reward 0 (out of turns)." in shown
+
+
+def test_arrow_keys_write_a_way_that_enter_sends():
+    way = {"U": UP, "D": DOWN, "L": LEFT, "R": RIGHT}
+    game = ("palaestra/Maze-v0", "--difficulty", "0", "--seed", "1")
+    env = gym.make(game[0], difficulty=0.0, split="all", disable_env_checker=True)
+    env.reset(seed=1)
+    shown = play_in_a_terminal(["".join(way[move] for move in env.unwrapped.oracle()) + "\r"], *game)
+    assert "The arrow keys write moves, Enter sends them." in shown
+    assert "Solved; reward 1." in shown
+
+
+def test_the_reason_of_a_failure_is_told_once(typed):
+    _, out, _ = typed(["zz"], "palaestra/PythonTool-v0", "--difficulty", "0", "--seed", "1")
+    assert out.count("The answer must be one integer, such as -42.") == 1
 
 
 def test_out_of_turns_is_what_ends_an_episode_of_calls_alone(typed):

@@ -345,7 +345,7 @@ class Stages:
 OVERRIDES = tuple(item.name for item in dataclasses.fields(Stages))
 """Stages that `Recipe.with_` replaces."""
 
-RECIPES: Registry[Recipe] = Registry("recipe", group="palaestra.recipes", modules=[__package__ or ""])
+RECIPES: Registry[Recipe] = Registry("recipe", group="palaestra.recipes", modules=[__package__ or ""], table="recipes")
 
 
 def register_recipe(recipe: Recipe) -> Recipe:

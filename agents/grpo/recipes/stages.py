@@ -43,7 +43,8 @@ class Stage(Registry[Callable[..., Any]]):
         part: str = "objective",
         group: str | None = None,
     ):
-        super().__init__(kind, group=group, modules=[f"{_LEARNER}.{module}" for module in modules])
+        homes = [f"{_LEARNER}.{module}" for module in modules]
+        super().__init__(kind, group=group, modules=homes, table=f"components {name}")
         self.name, self.arguments, self.many, self.part = name, arguments, many, part
 
     def parameters(self, component: str) -> dict[str, inspect.Parameter]:

@@ -1,0 +1,84 @@
+"""``palaestra doctor``: real components, each in a process that is bounded in time and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+
+import pytest
+from palaestra.scripts.cli import main
+from palaestra.scripts.doctor import examine
+from palaestra.scripts.doctor_checks import Check, find_checks, find_extras, run_check
+
+
+def test_the_core_works_here_and_is_exit_code_0(capsys):
+    assert main(["doctor", "python", "environments", "disk", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["core_works"] is True
+    states = {check["name"]: (check["group"], check["add"]) for check in found["checks"] if check["state"] == "ok"}
+    assert states["environments"] == states["python"] == ("core", "")
+
+
+def test_a_core_that_gives_no_outcome_in_time_is_exit_code_1(capsys):
+    began = time.monotonic()
+    assert main(["doctor", "environments", "--seconds", "0.01"]) == 1
+    assert time.monotonic() - began < 10
+    assert "failed  environments  no outcome within 0.01 s" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bwrap")
+def test_a_program_runs_in_the_sandbox():
+    (finding,) = examine({"bubblewrap": find_checks()["bubblewrap"]}, 60)
+    assert finding.state == "ok", finding
+    assert "a program was run in " in finding.found
+
+
+def test_what_is_missing_has_its_use_and_the_command_that_adds_it(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["doctor", "bubblewrap"]) == 0
+    shown = capsys.readouterr().out
+    assert "missing bubblewrap  the sandbox 'local' needs Linux and the program bwrap" in shown
+    assert "needed for environments that run programs" in shown
+    assert "add it with: apt-get install bubblewrap" in shown
+
+
+def test_an_absent_package_is_added_by_the_extra_that_its_user_names(monkeypatch):
+    monkeypatch.setitem(sys.modules, "docker", None)
+    outcome = run_check("docker")
+    assert (outcome["state"], outcome["add"]) == ("missing", "pip install 'palaestra[code]'")
+
+
+@pytest.mark.skipif(not os.path.isdir("/usr/lib/postgresql"), reason="needs PostgreSQL")
+def test_a_server_that_was_started_is_gone_with_its_folder(monkeypatch, tmp_path):
+    tmp_path.chmod(0o755)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    (finding,) = examine({"postgres": find_checks()["postgres"]}, 120)
+    assert finding.state == "ok", finding
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_check_that_crashes_is_told():
+    (finding,) = examine({"no such check": Check("web", "nothing", "nothing", str)}, 60)
+    assert finding.state == "failed"
+    assert finding.found.startswith("the check ended with 1: KeyError")
+
+
+def test_each_extra_says_what_it_is_for():
+    checks = find_checks()
+    assert {"grid", "train", "vllm", "ray"} <= set(find_extras())
+    assert not [name for name in find_extras() if checks[f"extra {name}"].needed_for.startswith("what needs")]
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["bublewrap"], "unknown check 'bublewrap'; did you mean 'bubblewrap'?"),
+        (["--seconds", "0"], "--seconds must be above 0, not 0."),
+    ],
+)
+def test_bad_input_is_one_sentence(argv, sentence, capsys):
+    assert main(["doctor", *argv]) == 2
+    assert sentence in capsys.readouterr().err
