@@ -48,6 +48,26 @@ _BLOCKS = frozenset(
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _TEXTUAL = {"text", "search", "email", "tel", "url", "password", "number"}
 _BUTTONS = {"submit", "button", "reset", "image"}
+# Roles of all but lists, by their kind.
+_ROLES = {
+    **dict.fromkeys((*_TEXTUAL, "textarea"), "textbox"),
+    **{"search": "searchbox", "number": "spinbutton", "a": "link", "checkbox": "checkbox", "radio": "radio"},
+    **dict.fromkeys(_BUTTONS, "button"),
+}
+# Names of buttons without one.
+_UNNAMED = {"submit": "Submit", "reset": "Reset"}
+# Of comments and the like, lxml's constructors take the place of a tag.
+_NO_ELEMENTS = (etree.Comment, etree.ProcessingInstruction, etree.Entity)
+_NO_TEXT = frozenset({*_NO_ELEMENTS, "select", "textarea", "script", "style"})
+# How each tag is read; all others are part of the text around them.
+_KINDS: Mapping[Any, str] = {
+    **dict.fromkeys(_BLOCKS, "block"),
+    **dict.fromkeys(_LANDMARKS, "landmark"),
+    **dict.fromkeys(_HEADINGS, "heading"),
+    **dict.fromkeys((*_SKIPPED, *_NO_ELEMENTS), "skipped"),
+    **dict.fromkeys(CONTROLS, "control"),
+    **{"label": "label", "img": "picture", "td": "cell", "th": "cell"},
+}
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +84,7 @@ class Control:
         kind: the type of an input, else the tag.
         disabled: whether it cannot be used.
         options: of a list, the texts of its options.
+        chosen: of a list, the places of the options that the HTML chooses.
     """
 
     number: int
@@ -74,18 +95,14 @@ class Control:
     kind: str
     disabled: bool
     options: tuple[str, ...] = ()
+    chosen: tuple[int, ...] = ()
 
     def default(self) -> Value:
         """The value that the HTML gives it."""
         if self.role in ("checkbox", "radio"):
             return self.element.get("checked") is not None
         if self.role in ("combobox", "listbox"):
-            options = list(self.element.iter("option"))
-            chosen = tuple(i for i, option in enumerate(options) if option.get("selected") is not None)
-            if self.role == "listbox" or len(chosen) == 1:
-                return chosen
-            usable = [i for i, option in enumerate(options) if option.get("disabled") is None]
-            return chosen[-1:] or tuple(usable[:1])
+            return self.chosen
         if self.kind == "textarea":
             # A first line end is no content.
             return (self.element.text or "").removeprefix("\n")
@@ -120,6 +137,10 @@ class Page:
         text = self.html.replace("\0", "\ufffd").encode("utf-8", "replace")
         root = etree.fromstring(text, etree.HTMLParser(encoding="utf-8", no_network=True)) if text.strip() else None
         self.root = etree.Element("html") if root is None else root
+        # Most pages have none, or hidden fields only; then elements need not be asked one by one.
+        source = text.lower()
+        self._hides = source.count(b"hidden") > source.count(b'type="hidden"')
+        self._disables, self._names = b"disabled" in source, b"aria-label" in source
         self._labels: dict[str, str] | None = None
         self._places = {element: place for place, element in enumerate(self.root.iter(*CONTROLS))}
         self.lines: list[PageLine] = []
@@ -136,65 +157,70 @@ class Page:
     def _flush(self, depth: int, role: str = "text") -> None:
         if self._run:
             text = " ".join("".join(self._run).split())
-            self._run = []
+            self._run.clear()
             if text:
                 self.lines.append(PageLine(depth, role, text))
 
     def _walk(self, parent: Any, depth: int) -> None:
+        run, hides = self._run, self._hides
         for element in parent:
-            tag = element.tag
-            if type(tag) is not str:  # a comment
+            kind = _KINDS.get(element.tag, "inline")
+            if kind == "control":
+                self._add_control(element, element.tag, depth)
+            elif kind == "skipped" or (hides and is_hidden(element)):
                 pass
-            elif tag in CONTROLS:
-                self._add_control(element, tag, depth)
-            elif tag in _SKIPPED or (element.attrib and is_hidden(element)):
-                pass
-            elif tag in _HEADINGS:
+            elif kind == "inline":
+                self._inline(element, depth)
+            elif kind == "block":
+                if run:
+                    self._flush(depth)
+                role = element.get("role")
+                self._enter(element, depth, role if role in ("alert", "status") else "text")
+            elif kind == "cell":
+                if run:
+                    run.append(" | ")
+                self._inline(element, depth)
+            elif kind == "heading":
                 self._flush(depth)
-                if next(element.iter(*CONTROLS), None) is None:
-                    self.lines.append(PageLine(depth, "heading", text_of(element)))
+                if len(element) == 0 or next(element.iter(*CONTROLS), None) is None:
+                    self.lines.append(PageLine(depth, "heading", self._text_of(element)))
                 else:
                     self._enter(element, depth)
-            elif tag in _BLOCKS:
+            elif kind == "landmark":
                 self._flush(depth)
-                if tag in _LANDMARKS:
-                    self._walk_landmark(element, tag, depth)
-                elif element.get("role") in ("alert", "status"):
-                    self._enter(element, depth, element.get("role"))
-                else:
-                    self._enter(element, depth)
-            elif tag == "label":
+                self._walk_landmark(element, element.tag, depth)
+            elif kind == "label":
                 if element.get("for") is None and next(element.iter(*CONTROLS[1:]), None) is None:
                     self._inline(element, depth)
-                else:
+                elif len(element):
                     # Its text is the name of the control.
                     for inner in element.iter(*CONTROLS):
                         self._add_control(inner, inner.tag, depth)
-            elif tag == "img":
-                if alt := element.get("alt"):
-                    self._run.append(f" {alt} ")
-            else:
-                if tag in ("td", "th") and self._run:
-                    self._run.append(" | ")
-                self._inline(element, depth)
-            if element.tail:
-                self._run.append(element.tail)
+            elif alt := element.get("alt"):  # a picture
+                run.append(f" {alt} ")
+            if tail := element.tail:
+                run.append(tail)
 
     def _inline(self, element: Any, depth: int) -> None:
-        if element.text:
-            self._run.append(element.text)
-        self._walk(element, depth)
+        if text := element.text:
+            self._run.append(text)
+        if len(element):
+            self._walk(element, depth)
 
     def _enter(self, element: Any, depth: int, role: str = "text") -> None:
-        self._inline(element, depth)
-        self._flush(depth, role)
+        if text := element.text:
+            self._run.append(text)
+        if len(element):
+            self._walk(element, depth)
+        if self._run:
+            self._flush(depth, role)
 
     def _walk_landmark(self, element: Any, tag: str, depth: int) -> None:
         role = "search" if element.get("role") == "search" else _LANDMARKS[tag]
-        name = self.label_of(element)
+        name = self._label_of(element)
         if tag == "fieldset" and not name:
             legend = element.find("legend")
-            name = "" if legend is None else text_of(legend)
+            name = "" if legend is None else self._text_of(legend)
         if name or role not in _NAMED:
             self.lines.append(PageLine(depth, role, name))
             depth += 1
@@ -206,26 +232,45 @@ class Page:
             kind = kind if kind in ("hidden", "checkbox", "radio") else "text" if kind == "" else f"{kind} field"
         elif tag == "button" and kind not in ("button", "reset"):
             kind = "submit"
-        if kind == "hidden" or is_hidden(element):
+        if kind == "hidden" or (self._hides and is_hidden(element)):
             return
         if tag == "a" and element.get("href") is None:
             self._inline(element, depth)
             return
         role = _role_of(element, tag, kind)
-        options = ()
-        if tag == "select":
-            options = tuple(shorten(_text_of_option(option), LONGEST) for option in element.iter("option"))
+        texts, chosen = self._read_options(element, role == "listbox") if tag == "select" else ((), ())
         name, number = self._name_of(element, tag, kind), len(self.controls) + 1
-        disabled = tag != "a" and (element.get("disabled") is not None or _in_disabled_group(element))
-        control = Control(number, self._places[element], element, role, name, kind, disabled, options)
+        disabled = (
+            self._disables and tag != "a" and (element.get("disabled") is not None or _in_disabled_group(element))
+        )
+        control = Control(number, self._places[element], element, role, name, kind, disabled, texts, chosen)
         self.controls.append(control)
-        self._flush(depth)
+        if self._run:
+            self._flush(depth)
         self.lines.append(PageLine(depth, role, name, control))
+
+    def _read_options(self, element: Any, several: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """The texts of the options of a list, and the places of those that are chosen."""
+        texts: list[str] = []
+        chosen: list[int] = []
+        usable = -1
+        for place, option in enumerate(element.iter("option")):
+            text = option.get("label") or self._text_of(option)
+            texts.append(text if len(text) <= LONGEST else shorten(text, LONGEST))
+            if option.get("selected") is not None:
+                chosen.append(place)
+            if usable < 0 and not (self._disables and option.get("disabled") is not None):
+                usable = place
+        if not several and len(chosen) != 1:
+            chosen = chosen[-1:] or ([] if usable < 0 else [usable])
+        return tuple(texts), tuple(chosen)
 
     # Names.
 
-    def label_of(self, element: Any) -> str:
+    def _label_of(self, element: Any) -> str:
         """The name by ``aria-label`` or ``aria-labelledby``; empty without one."""
+        if not self._names:
+            return ""
         if label := element.get("aria-label"):
             return " ".join(label.split())
         if references := element.get("aria-labelledby"):
@@ -243,68 +288,56 @@ class Page:
         return {found.get("id"): found for found in reversed([*self.root.iter("*")]) if found.get("id")}
 
     def _text_by_id(self, identifier: str) -> str:
-        return text_of(self._ids[identifier]) if identifier in self._ids else ""
+        return self._text_of(self._ids[identifier]) if identifier in self._ids else ""
 
     def _name_of(self, element: Any, tag: str, kind: str) -> str:
-        if name := self.label_of(element):
+        if name := self._label_of(element):
             return name
         if tag in ("a", "button"):
-            return text_of(element) or (element.get("title") or "").strip()
+            return self._text_of(element) or (element.get("title") or "").strip()
         if kind in _BUTTONS:
-            return element.get("value") or element.get("alt") or {"submit": "Submit", "reset": "Reset"}.get(kind, "")
+            return element.get("value") or element.get("alt") or _UNNAMED.get(kind, "")
         if self._labels is None:
-            self._labels = {label.get("for"): text_of(label) for label in self.root.iter("label") if label.get("for")}
+            labels = self.root.iter("label")
+            self._labels = {target: self._text_of(label) for label in labels if (target := label.get("for"))}
         if name := self._labels.get(element.get("id") or "", ""):
             return name
         around = next(element.iterancestors("label"), None)
-        name = "" if around is None else text_of(around)
+        name = "" if around is None else self._text_of(around)
         return name or " ".join((element.get("title") or element.get("placeholder") or "").split())
+
+    def _text_of(self, element: Any) -> str:
+        """The text in an element that is neither hidden nor a value, with single spaces."""
+        if len(element) == 0:
+            text = element.text
+            return " ".join(text.split()) if text else ""
+        parts: list[str] = []
+        self._collect(element, parts)
+        return " ".join("".join(parts).split())
+
+    def _collect(self, element: Any, parts: list[str]) -> None:
+        if text := element.text:
+            parts.append(text)
+        for child in element:
+            tag = child.tag
+            if tag == "img":
+                parts.append(f" {child.get('alt') or ''} ")
+            elif tag not in _NO_TEXT and not (self._hides and is_hidden(child)):
+                if tag in _BLOCKS:
+                    parts.append(" ")
+                self._collect(child, parts)
+            if tail := child.tail:
+                parts.append(tail)
 
 
 def is_hidden(element: Any) -> bool:
     return element.get("hidden") is not None or element.get("aria-hidden") == "true"
 
 
-def text_of(element: Any) -> str:
-    """The text in an element that is neither hidden nor a value, with single spaces."""
-    if len(element) == 0:
-        return " ".join((element.text or "").split())
-    parts: list[str] = []
-    _collect(element, parts)
-    return " ".join("".join(parts).split())
-
-
-def _collect(element: Any, parts: list[str]) -> None:
-    if element.text:
-        parts.append(element.text)
-    for child in element:
-        tag = child.tag
-        if tag == "img":
-            parts.append(f" {child.get('alt') or ''} ")
-        elif type(tag) is str and tag not in ("select", "textarea", "script", "style") and not is_hidden(child):
-            if tag in _BLOCKS:
-                parts.append(" ")
-            _collect(child, parts)
-        if child.tail:
-            parts.append(child.tail)
-
-
-def _text_of_option(option: Any) -> str:
-    return option.get("label") or text_of(option)
-
-
 def _role_of(element: Any, tag: str, kind: str) -> str:
-    if tag == "a":
-        return "link"
-    if kind in _BUTTONS:
-        return "button"
     if tag == "select":
         return "listbox" if element.get("multiple") is not None else "combobox"
-    if kind in ("checkbox", "radio"):
-        return kind
-    if kind in _TEXTUAL or tag == "textarea":
-        return {"search": "searchbox", "number": "spinbutton"}.get(kind, "textbox")
-    return "unsupported"
+    return _ROLES.get(kind, "unsupported")
 
 
 def _in_disabled_group(element: Any) -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from html import escape
 
@@ -17,7 +18,13 @@ WINDOW = 60
 
 def quote(text: str) -> str:
     """Text of a page in quotation marks, on one line, at most `LONGEST` characters of it."""
-    plain = " ".join(shorten(text, LONGEST).split())
+    return _quote(shorten(text, LONGEST))
+
+
+# Most texts stand on many pages.
+@functools.lru_cache(maxsize=8_192)
+def _quote(text: str) -> str:
+    plain = " ".join(text.split())
     if "\\" in plain or '"' in plain:
         plain = plain.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{plain}"'

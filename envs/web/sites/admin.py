@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 from werkzeug.exceptions import Forbidden
-from werkzeug.wrappers import Request, Response
 
 from .admin_content import (
     ACTIONS,
@@ -45,6 +44,7 @@ from .admin_rules import (
     filter_users,
     write_file,
 )
+from .exchange import Request, Response
 from .site import SITES, WebSite, need_number, paginate, read_form, read_number, route
 
 USERS_ON_PAGE, ENTRIES_ON_PAGE = 8, 12

@@ -15,7 +15,6 @@ from urllib.parse import urlencode
 
 import numpy as np
 from werkzeug.exceptions import Forbidden
-from werkzeug.wrappers import Request, Response
 
 from .booking_content import (
     EXTRAS,
@@ -44,6 +43,7 @@ from .booking_forms import (
     values_of_stay,
     write_stay,
 )
+from .exchange import Request, Response
 from .site import SITES, WebSite, read_form, read_number, route
 
 ROOMS_ON_PAGE, MOST_GUESTS = 8, 5

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
-from werkzeug.wrappers import Request
 
 from .booking_content import EXTRAS, FREE, LAST_DAY, NIGHTS, TODAY
+from .exchange import Request
 
 MOST_NIGHTS, LONGEST_LINE = 14, 60
 # Of the calendar, a night of the visitor's own.

@@ -15,10 +15,10 @@ from urllib.parse import urlencode
 import numpy as np
 from markupsafe import Markup, escape
 from werkzeug.exceptions import NotFound
-from werkzeug.wrappers import Request, Response
 
 from ..wiki.corpus import LINK, make_corpus
 from .encyclopaedia_content import MEASURES, PLURALS, fill_encyclopaedia, read_value
+from .exchange import Request, Response
 from .site import SITES, WebSite, paginate, read_form, read_number, route
 
 PER_PAGE = 10

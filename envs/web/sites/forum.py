@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 import numpy as np
 from werkzeug.exceptions import Forbidden
-from werkzeug.wrappers import Request, Response
 
+from .exchange import Request, Response
 from .forum_content import NOW, REASONS_TO_REPORT, VISITOR, fill_forum
 from .site import SITES, WebSite, is_date, need_number, paginate, read_form, read_number, route
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
-from werkzeug.wrappers import Request
 
 from ..browsers.browser import ASSETS
+from .exchange import Request
 from .site import SITES, Content, Databases, WebSite
 
 TITLES = {

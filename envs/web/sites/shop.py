@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 import numpy as np
 from werkzeug.exceptions import NotFound
-from werkzeug.wrappers import Request, Response
 
+from .exchange import Request, Response
 from .shop_goods import BRANDS, CATEGORIES, COLOURS, REASONS, SHIPPING, TODAY, fill_shop
 from .site import SITES, WebSite, need_number, read_form, read_number, route
 

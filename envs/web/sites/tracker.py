@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
-from werkzeug.wrappers import Request, Response
 
+from .exchange import Request, Response
 from .site import SITES, WebSite, is_date, paginate, read_form, read_number, route
 from .tracker_content import (
     KINDS,

@@ -1,0 +1,63 @@
+"""A request to a site and its response: those of werkzeug, without what takes longer than most pages.
+
+A request parses what a handler asks for, and nothing where nothing was sent. A response is text with a status; both
+meet the world as WSGI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from werkzeug import wrappers
+from werkzeug.datastructures import ImmutableMultiDict, MultiDict
+from werkzeug.http import HTTP_STATUS_CODES, dump_cookie
+from werkzeug.urls import iri_to_uri
+from werkzeug.utils import cached_property
+
+_NONE: ImmutableMultiDict[str, str] = ImmutableMultiDict()
+
+
+class Request(wrappers.Request):
+    """A request of a visitor."""
+
+    @cached_property
+    def args(self) -> MultiDict[str, str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return super().args if self.query_string else _NONE
+
+    @cached_property
+    def cookies(self) -> ImmutableMultiDict[str, str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return super().cookies if "HTTP_COOKIE" in self.environ else _NONE
+
+
+class Response:
+    """A page, or where to go instead.
+
+    Args:
+        html: the page.
+        status: of HTTP.
+        location: where to go, for a status that says so.
+    """
+
+    def __init__(self, html: str, status: int = 200, location: str = ""):
+        self.status = f"{status} {HTTP_STATUS_CODES[status].upper()}"
+        self.content = html.encode()
+        self.headers = [("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(self.content)))]
+        self.headers.append(("Location", _encode(location)) if location else ("Cache-Control", "no-store"))
+
+    def set_cookie(self, name: str, value: str, **options: Any) -> None:
+        """Let the browser keep a cookie; ``options`` as for `werkzeug.http.dump_cookie`."""
+        self.headers.append(("Set-Cookie", dump_cookie(name, value, **options)))
+
+    def delete_cookie(self, name: str) -> None:
+        """Let the browser forget a cookie."""
+        self.set_cookie(name, "", expires=0, max_age=0)
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        """The WSGI application."""
+        start_response(self.status, self.headers)
+        return () if environ["REQUEST_METHOD"] == "HEAD" else (self.content,)
+
+
+def _encode(address: str) -> str:
+    return address if address.isascii() and not any(map(str.isspace, address)) else iri_to_uri(address)
