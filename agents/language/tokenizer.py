@@ -36,8 +36,10 @@ def character_tokenizer() -> Any:
 def learned_tokenizer(texts: Iterable[str], size: int) -> Any:
     """Learn byte-pair encoding (Sennrich et al., arXiv 1508.07909) from texts.
 
-    Pieces are words with a space before them, single digits, and runs of anything else; no token goes beyond a piece.
-    Bytes are the smallest tokens, so that every text is kept as it is.
+    Pieces are words with a space after them, single digits, and runs of anything else; no token goes beyond a piece.
+    So a name is the same tokens in a sentence and in quotation marks, and to copy it is to repeat what was seen. With
+    the space before them, as is usual, its first word would be two tokens that have nothing in common. Bytes are the
+    smallest tokens, so that every text is kept as it is.
 
     Args:
         size: tokens, at least `FEWEST_TOKENS`; fewer come out where the texts have no more pairs.
@@ -55,7 +57,7 @@ def learned_tokenizer(texts: Iterable[str], size: int) -> Any:
     core = Tokenizer(models.BPE(unk_token=None))
     core.pre_tokenizer = pre_tokenizers.Sequence(  # type: ignore[assignment]
         [
-            pre_tokenizers.Split(Regex(r" ?\p{L}+|\p{N}|[^\p{L}\p{N}]+?(?= ?\p{L}|\p{N}|$)"), behavior="isolated"),
+            pre_tokenizers.Split(Regex(r"\p{L}+ ?|\p{N}|[^\p{L}\p{N}]+"), behavior="isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )

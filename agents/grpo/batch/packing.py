@@ -2,12 +2,12 @@
 
 A micro-batch is a list of distinct tokens plus *segments*: a segment owns some of the tokens and may attend to others
 before them. The plain packer gives each row one segment. The shared-prefix packer gives the prompt that several rows
-of a group have in common a segment of its own, so that it is encoded, and differentiated, once. Both give the same
-gradient.
+have in common a segment of its own, so that it is encoded, and differentiated, once. Both give the same gradient.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -131,23 +131,24 @@ PACKERS: Registry[Packer] = Registry("packer")
 @PACKERS.register("plain")
 def pack_plain(batch: Batch, episodes: Sequence[int], budget: int) -> list[MicroBatch]:
     """Each row on its own, episodes in order, as many to a micro-batch as the budget of tokens allows."""
-    return _pack(batch, [[episode] for episode in episodes], budget, share=False)
+    return _pack(batch, episodes, budget, list(range(batch.rows)))
 
 
 @PACKERS.register("shared_prefix")
 def pack_shared_prefix(batch: Batch, episodes: Sequence[int], budget: int) -> list[MicroBatch]:
-    """Episodes of a group whose prompts are equal share one copy of the prompt.
+    """Rows whose prompts are equal share one copy of the prompt, those of the same episode as well.
 
-    A group larger than the budget is split, and the prompt is encoded once in each part.
+    Episodes of a group that begin alike stand together. A prompt is encoded once in each micro-batch where it occurs.
     """
+    numbers: dict[bytes, int] = {}
+    prompt_of: list[int] = []
+    for start, length in zip(batch.row_start.tolist(), batch.prompt_length.tolist(), strict=False):
+        prompt_of.append(numbers.setdefault(batch.ids[start : start + length].numpy().tobytes(), len(numbers)))
     first = _rows_of(batch)
-    families: dict[tuple[int, bytes], list[int]] = {}
+    families: dict[tuple[int, int], list[int]] = {}
     for episode in episodes:
-        row = first[episode].start
-        start = int(batch.row_start[row])
-        prompt = batch.ids[start : start + int(batch.prompt_length[row])]
-        families.setdefault((int(batch.group_of[episode]), prompt.numpy().tobytes()), []).append(episode)
-    return _pack(batch, list(families.values()), budget, share=True)
+        families.setdefault((int(batch.group_of[episode]), prompt_of[first[episode].start]), []).append(episode)
+    return _pack(batch, [episode for family in families.values() for episode in family], budget, prompt_of)
 
 
 def _rows_of(batch: Batch) -> list[range]:
@@ -157,40 +158,40 @@ def _rows_of(batch: Batch) -> list[range]:
     return [range(end - count, end) for end, count in zip(ends, counts.tolist(), strict=True)]
 
 
-def _pack(batch: Batch, families: list[list[int]], budget: int, share: bool) -> list[MicroBatch]:
+def _pack(batch: Batch, episodes: Sequence[int], budget: int, prompt_of: Sequence[int]) -> list[MicroBatch]:
+    """Fill micro-batches with episodes in order.
+
+    Args:
+        prompt_of: number of each row's prompt; rows of one micro-batch with equal numbers share it.
+    """
     rows_of = _rows_of(batch)
     starts = batch.row_start.tolist()
     prompts = batch.prompt_length.tolist()
     micro_batches: list[MicroBatch] = []
-    current: list[list[int]] = []
-    used = 0
-    for family in families:
-        part: list[int] = []
-        for episode in family:
-            rows = rows_of[episode]
-            whole = starts[rows.stop] - starts[rows.start]
-            cost = whole - (prompts[rows.start] if share and part else 0)
-            if used and used + cost > budget:
-                if part:
-                    current.append(part)
-                micro_batches.append(_lay_out(batch, current, rows_of, share))
-                current, part, used = [], [], 0
-                cost = whole
-            part.append(episode)
-            used += cost
-        if part:
-            current.append(part)
+    current: list[int] = []
+    used, known = 0, set[int]()
+    for episode in episodes:
+        rows = rows_of[episode]
+        own = sum(starts[row + 1] - starts[row] - prompts[row] for row in rows)
+        new = {prompt_of[row]: prompts[row] for row in rows}
+        cost = own + sum(length for number, length in new.items() if number not in known)
+        if used and used + cost > budget:
+            micro_batches.append(_lay_out(batch, current, rows_of, prompt_of))
+            current, used, known = [], 0, set()
+            cost = own + sum(new.values())
+        current.append(episode)
+        used += cost
+        known |= new.keys()
     if current:
-        micro_batches.append(_lay_out(batch, current, rows_of, share))
+        micro_batches.append(_lay_out(batch, current, rows_of, prompt_of))
     return micro_batches
 
 
-def _lay_out(batch: Batch, families: list[list[int]], rows_of: list[range], share: bool) -> MicroBatch:
+def _lay_out(batch: Batch, episodes: list[int], rows_of: list[range], prompt_of: Sequence[int]) -> MicroBatch:
     starts = batch.row_start.tolist()
     prompts = batch.prompt_length.tolist()
     tokens: list[Tensor] = []  # pieces of places in the batch
     segments: list[Segment] = []
-    episodes: list[int] = []
     scored: list[Tensor] = []
     source: list[Tensor] = []
     episode_of: list[Tensor] = []
@@ -202,29 +203,26 @@ def _lay_out(batch: Batch, families: list[list[int]], rows_of: list[range], shar
         size += high - low
         return range(size - (high - low), size)
 
-    for family in families:
-        common = range(0)
-        if share and len(family) > 1:
-            first = rows_of[family[0]].start
-            common = add(starts[first], starts[first] + prompts[first])
-            segments.append(Segment(range(0), common))
-        for episode in family:
-            for row in rows_of[episode]:
-                # Only the first row of an episode begins with the prompt that the family has in common.
-                prompt = common if row == rows_of[episode].start else range(0)
-                low, high = starts[row], starts[row + 1]
-                own = add(low + len(prompt), high)
-                segments.append(Segment(prompt, own))
-                acted = batch.action[low:high].nonzero()[:, 0]
-                # The state at the token before predicts a token: the only shift in the learner. That token is the last
-                # of the shared prompt for the first action, the own predecessor otherwise.
-                before = acted - 1
-                place = before - len(prompt) + own.start
-                place = torch.where(before < len(prompt), prompt.start + before, place)
-                scored.append(low + acted)
-                source.append(place)
-                episode_of.append(torch.full_like(acted, len(episodes)))
-            episodes.append(episode)
+    users = Counter(prompt_of[row] for episode in episodes for row in rows_of[episode])
+    shared: dict[int, range] = {}
+    for number, episode in enumerate(episodes):
+        for row in rows_of[episode]:
+            low, high = starts[row], starts[row + 1]
+            prompt = shared.get(prompt_of[row], range(0))
+            if not prompt and users[prompt_of[row]] > 1 and prompts[row]:
+                prompt = shared[prompt_of[row]] = add(low, low + prompts[row])
+                segments.append(Segment(range(0), prompt))
+            own = add(low + len(prompt), high)
+            segments.append(Segment(prompt, own))
+            acted = batch.action[low:high].nonzero()[:, 0]
+            # The state at the token before predicts a token: the only shift in the learner. That token is the last
+            # of the shared prompt for the first action, the own predecessor otherwise.
+            before = acted - 1
+            place = before - len(prompt) + own.start
+            place = torch.where(before < len(prompt), prompt.start + before, place)
+            scored.append(low + acted)
+            source.append(place)
+            episode_of.append(torch.full_like(acted, number))
     places = torch.cat(tokens)
     where = torch.cat(scored)
     buckets, order = _bucket(segments)

@@ -58,6 +58,13 @@ def test_a_learned_vocabulary_has_words_of_its_texts_and_keeps_every_text():
         learned_tokenizer([PAGE], FEWEST_TOKENS - 1)
 
 
+def test_a_name_is_the_same_tokens_in_a_sentence_and_in_quotation_marks():
+    # A model that copies a name from the task into an action repeats tokens that it has seen.
+    text = "Show my Orders.\n" + PAGE
+    tokenizer = learned_tokenizer([text] * 3, FEWEST_TOKENS + 60)
+    assert tokenizer.tokenize(text).count("Orders") == 2
+
+
 @pytest.mark.parametrize("tokenizer", [character_tokenizer(), learned_tokenizer([PAGE], FEWEST_TOKENS + 20)])
 def test_text_of_an_environment_cannot_forge_special_tokens(tokenizer):
     renderer = MarkerRenderer(tokenizer)
