@@ -28,6 +28,8 @@ class EpisodeRecord:
         refused: actions that the environment answered with an ``action_error``: unreadable, illegal.
         error: what an exception of the agent or of the environment said; None for an episode that came to its end.
         failed: True where that exception was the agent's. An exception of the environment makes the episode invalid.
+        reference: a right answer, where the environment tells one; read only to be kept with the turns.
+        replay: the file of the episode's replay, if one was asked for.
     """
 
     index: int
@@ -48,6 +50,8 @@ class EpisodeRecord:
     failed: bool = False
     turns: list[dict[str, Any]] = field(default_factory=list)
     final_observation: Any = None
+    reference: Any = None
+    replay: str | None = None
     episode: Episode | None = None
 
     @property
@@ -59,7 +63,7 @@ class EpisodeRecord:
         """Enter the results of the recorded episode.
 
         Args:
-            keep_turns: enter the turns, the last observation, and the episode as rewards judge it, too.
+            keep_turns: enter the turns, the last observation, the reference, and the episode as rewards judge it, too.
         """
         self.reward, self.length = recording.reward, len(recording.steps)
         self.success, self.progress = recording.success, recording.progress
@@ -68,6 +72,7 @@ class EpisodeRecord:
         if keep_turns:
             self.turns = [_turn(step) for step in recording.steps]
             self.final_observation = copy.deepcopy(recording.observation)
+            self.reference = recording.extras.get("reference")
             self.episode = recording.episode()
 
     def to_json(self) -> dict[str, Any]:
@@ -81,6 +86,8 @@ class EpisodeRecord:
             "difficulty": self.difficulty,
             "turns": self.turns,
             "final_observation": self.final_observation,
+            "reference": self.reference,
+            "replay": self.replay,
             "return": self.reward,
             "length": self.length,
             "is_success": self.success,
@@ -126,6 +133,7 @@ def _turn(step: Step) -> dict[str, Any]:
         "reward": step.reward,
         "reward_terms": dict(step.terms),
         "action_error": step.action_error,
+        "feedback": step.feedback,
     }
 
 

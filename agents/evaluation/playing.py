@@ -24,6 +24,7 @@ import numpy as np
 from ...errors import InputError, MissingExtra
 from ...rewards import Recording
 from ..agent import Agent, AgentError, EndEpisode, SlotAgent
+from ..replay import ReplayRecorder
 from ..stepping import threads_for
 from .episodes import EpisodePlan, EpisodeRecord
 
@@ -175,6 +176,8 @@ class _Play:
         assert record is not None
         if slot.recording is not None:
             record.finish(slot.recording, self._keep_turns)
+            if isinstance(slot.env, ReplayRecorder):
+                record.replay = slot.env.finish()
         if failure is not None:
             record.valid = record.valid and record.failed
             if record.failed and self.plan.space is not None:
