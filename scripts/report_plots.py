@@ -17,12 +17,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from ..errors import shorten
+
 Row = dict[str, Any]
 
 # Inches. A page shows them at about one and a half times their size on a wide screen, and whole on a phone.
 SINGLE, PANEL, LARGE_PANEL = (4.8, 2.9), (3.3, 2.1), (4.6, 2.3)
 WINDOWS = 40  # columns of a heat map: enough to see a curriculum move, few enough for each to hold several groups
 LEVELS = 10  # rows for an axis of many values
+LABEL = 24  # characters of a value beside a map; of a title, twice as many
 LISTED = 12  # an axis with no more values than this has a row for each
 
 # Of the light page; what turns them for the dark one is in the style sheet, and needs a transparent ground.
@@ -85,7 +88,9 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
         for name, colour in zip(names, mpl.color_sequences["tab10"] * math.ceil(len(names) / 10)):
             parts = [(row["step"], row.get("environments", {}).get(name, {}).get("success")) for row in rows]
             own = [part for part in parts if _is_finite(part[1])] or [(rows[0]["step"], math.nan)]
-            axes.plot(*zip(*own), color=colour, linewidth=1.3, marker="o", markersize=2.5, label=name)
+            axes.plot(
+                *zip(*own), color=colour, linewidth=1.3, marker="o", markersize=2.5, label=shorten(name, 2 * LABEL)
+            )
         found_bins = {(b["low"], b["high"]) for row in rows for b in row.get("by_difficulty", ())}
         bins = [] if names else sorted(found_bins)
         for (low, high), colour in zip(bins, _ramp(len(bins))):
@@ -177,7 +182,7 @@ def sampled_heats(proposals: Sequence[Row]) -> list[str]:
 def _draw_sampled(name: str, share: np.ndarray, edges: np.ndarray, labels: Sequence[str], figure: Figure) -> None:
     axes = figure.add_subplot()
     _heat(figure, axes, share, edges, "GnBu", labels, "")
-    axes.set_title(name)
+    axes.set_title(shorten(name, 2 * LABEL))
 
 
 def pass_at_k_lines(metrics: Sequence[Row]) -> str:
@@ -215,7 +220,13 @@ def climb_lines(climbs: Mapping[str, Sequence[Row]]) -> str:
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         for name, rows in found.items():
-            axes.plot([r["attempts"] for r in rows], [r["rungs"] for r in rows], marker="o", markersize=4, label=name)
+            axes.plot(
+                [r["attempts"] for r in rows],
+                [r["rungs"] for r in rows],
+                marker="o",
+                markersize=4,
+                label=shorten(name, 2 * LABEL),
+            )
         axes.set(ylim=(0, None), xlabel="attempts", ylabel="rungs climbed")
         axes.grid(axis="y", color=GRID)
         figure.legend(loc="outside lower center", ncols=3)
@@ -313,7 +324,7 @@ def _heat(
     )
     # Every label has its row; of many, only some find room.
     shown = range(0, len(labels), math.ceil(len(labels) / 7))
-    axes.set_yticks([row + 0.5 for row in shown], [labels[row] for row in shown])
+    axes.set_yticks([row + 0.5 for row in shown], [shorten(labels[row], LABEL) for row in shown])
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_xlabel("step")
     bar = figure.colorbar(mesh, ax=axes, label=label, pad=0.015, format=PercentFormatter(1.0, decimals=0))

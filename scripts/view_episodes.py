@@ -83,9 +83,9 @@ def find_files(paths: Sequence[Path]) -> list[EpisodeFile]:
             inside = sorted([part for part in parts if _has_episodes(part)] + runs)
         if not inside:
             raise InputError(
-                f"the folder {str(path)!r} has neither a run in it nor a file of palaestra eval --out; give one that has."
+                f"{str(path)!r} has neither a run in it nor a file of palaestra eval --out; give a folder that has."
             )
-        found += [_open(part, found) for part in inside]
+        found += [_open(part) for part in inside]
     names: dict[str, int] = {}
     for place, file in enumerate(found):
         names[file.name] = names.get(file.name, 0) + 1
@@ -94,17 +94,22 @@ def find_files(paths: Sequence[Path]) -> list[EpisodeFile]:
     return found
 
 
-def _open(path: Path, found: Sequence[EpisodeFile]) -> EpisodeFile:
+def _open(path: Path) -> EpisodeFile:
     if not path.is_dir():
-        return EpisodeFile(path, path.name.removesuffix(".partial").removesuffix(".jsonl"))
+        return EpisodeFile(path, _printable(path.name.removesuffix(".partial").removesuffix(".jsonl")))
     config = read_config(path) if (path / "config.json").is_file() else {}
     file = path / "trajectories.jsonl"
     if not file.is_file():
         raise InputError(f"the run {str(path)!r} has kept no episode yet (no trajectories.jsonl); train it further.")
     env = config.get("env", "")
     report = path / "report.html"
-    name = path.resolve().name
+    name = _printable(path.resolve().name)
     return EpisodeFile(file, name, env if isinstance(env, str) else " ".join(env), report if report.is_file() else None)
+
+
+def _printable(name: str) -> str:
+    """A file's name, whose bytes need not be text, as text."""
+    return name.encode("utf-8", "replace").decode("utf-8")
 
 
 def _has_episodes(path: Path) -> bool:
@@ -179,7 +184,7 @@ def pack(text: str) -> str:
 
 
 def name_episode(file: str, row: Mapping[str, Any]) -> str:
-    """Name an episode by file and position: ``played/12``, with its sample ``played/12.1``, of a run ``first/step-40``."""
+    """Name an episode by file and position: ``played/12``, of a sample ``played/12.1``, of a run ``first/step-4``."""
     if "episode" in row:
         sample = f".{row['sample']}" if row.get("sample") else ""
         return f"{file}/{row['episode']}{sample}"

@@ -63,6 +63,10 @@ class PageServer:
         finally:
             self._server.server_close()
 
+    def stop(self) -> None:
+        """Make `serve`, in another thread, return."""
+        self._server.shutdown()
+
     def _refresh(self) -> bytes:
         with self._lock:
             state = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in self._sources()]
