@@ -8,7 +8,6 @@ never interpreted; a policy in the page forbids every address and every script b
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
 import itertools
 import json
@@ -22,6 +21,7 @@ import numpy as np
 
 from ..errors import MissingExtra, shorten
 from .atomic import write_atomically
+from .pages import hash_source, render
 
 _LONGEST = 100_000
 """Characters shown of one observation, action or value."""
@@ -53,10 +53,12 @@ class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
         self._number, self._seed = -1, None
         self._task: dict[str, Any] = {}
         self._steps: list[dict[str, Any]] = []
+        self._page: Path | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        self._write("unfinished")
+        self.finish()
         observation, info = self.env.reset(seed=seed, options=options)
+        self._page = None
         self._number, self._seed = next(self._numbers), seed
         self._task = {name: info[name] for name in ("task_id", "difficulty", "params") if name in info}
         self._steps = [self._see(observation, {})]
@@ -84,8 +86,14 @@ class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
             self._write(outcome, bool(truncated and not terminated))
         return result
 
-    def close(self) -> None:
+    def finish(self) -> str | None:
+        """Write the page of an episode that was not played to its end, and return the file of the newest episode's
+        page; None if nothing was done in it."""
         self._write("unfinished")
+        return None if self._page is None else str(self._page)
+
+    def close(self) -> None:
+        self.finish()
         super().close()
 
     def _see(self, observation: Any, info: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,7 +108,7 @@ class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
         name = self.env.spec.id if self.env.spec else type(self.env.unwrapped).__name__
         facts = {"agent": self.title, "seed": self._seed, **self._task}
         page = make_page(name, facts, steps, outcome, truncated)
-        write_atomically(self.folder / f"episode-{self._number:04d}-{outcome}.html", page)
+        self._page = write_atomically(self.folder / f"episode-{self._number:04d}-{outcome}.html", page)
 
 
 def make_page(
@@ -116,13 +124,11 @@ def make_page(
             "unfinished".
         truncated: whether a limit ended it.
     """
-    from jinja2 import Environment
-
     source = files(__package__ or __name__)
     script = source.joinpath("replay.js").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    page = environment.from_string(source.joinpath("replay.html").read_text(encoding="utf-8")).render(
+    return render(
+        source.joinpath("replay.html"),
+        "a replay",
         name=name,
         facts={key: show_value(value) for key, value in facts.items() if value is not None and value != ""},
         steps=steps,
@@ -130,10 +136,8 @@ def make_page(
         truncated=truncated,
         total=sum(step.get("reward", 0.0) for step in steps),
         script=script,
-        digest=digest,
+        digest=hash_source(script),
     )
-    # A lone surrogate cannot be written to a file.
-    return page.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def show_value(value: Any) -> str:

@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train", "train a language model on an environment, under a teacher, with GRPO or a relative"),
     "eval": ("eval", "play an agent on an environment and report success with confidence intervals"),
     "compare": ("compare", "compare two evaluations on the same tasks"),
+    "view": ("view", "write the episodes of a run or an evaluation as a page to filter, search and read"),
     "play": ("play", "play an environment yourself, in the terminal"),
     "bench": ("bench", "measure a part of the package: the learner, teachers, verifiers, environments, sandboxes"),
     "list": ("list", "list what is registered: environments, agents, teachers, recipes, rewards, verifiers"),

@@ -13,6 +13,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from ..agents.pages import render
 from ..agents.replay import draw_png, name_action
 from ..errors import MissingExtra
 from .axes import format_axis
@@ -52,17 +53,12 @@ def page(ids: Sequence[str]) -> str:
     Raises:
         MissingExtra: jinja2 is not installed.
     """
-    try:
-        from jinja2 import Environment
-    except ModuleNotFoundError:
-        raise MissingExtra("the gallery", "render") from None
     groups: dict[str, list[GalleryEntry]] = {}
     for env_id in ids:
         found = entry(env_id)
         groups.setdefault(found.group, []).append(found)
-    template = files(__package__ or __name__).joinpath("list_gallery.html").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(template).render(groups=groups, count=len(ids))
+    template = files(__package__ or __name__).joinpath("list_gallery.html")
+    return render(template, "the gallery", groups=groups, count=len(ids))
 
 
 def entry(env_id: str) -> GalleryEntry:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -18,6 +18,7 @@ from typing import Any, TypeGuard
 import tyro
 
 from ..agents.atomic import write_atomically
+from ..agents.pages import render
 from ..errors import InputError, MissingExtra
 
 Row = dict[str, Any]
@@ -57,11 +58,9 @@ def write_report(run: Path, beside: Mapping[str, Path] | None = None) -> Path:
     run = Path(run)
     config = read_config(run)
     try:
-        import jinja2
-
         from . import report_plots as plots
     except ModuleNotFoundError as error:
-        if error.name and error.name.partition(".")[0] in ("jinja2", "matplotlib"):
+        if error.name and error.name.partition(".")[0] == "matplotlib":
             raise MissingExtra("the report", "train") from error
         raise
     metrics = by_step(read_rows(run / "metrics.jsonl"))
@@ -70,10 +69,12 @@ def write_report(run: Path, beside: Mapping[str, Path] | None = None) -> Path:
     timings = by_step(read_rows(run / "timings.jsonl"))
     notices = read_rows(run / "notices.jsonl")
     climbers = {run.resolve().name: run, **(beside or {})}
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"number": format_number, "percent": format_percent}
-    page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+    page = render(
+        TEMPLATE,
+        "the report",
+        filters={"number": format_number, "percent": format_percent},
         name=run.resolve().name,
+        folder=str(run),
         config=config,
         all_config=json.dumps(config, indent=2, ensure_ascii=False),
         notices=notices,
@@ -105,32 +106,36 @@ def read_config(run: Path) -> Row:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Read the objects of a JSON-lines file; [] if there is no file.
+    """Read the objects of a JSON-lines file; [] if there is no file. Errors are those of `iterate_rows`."""
+    return [row for _, row in iterate_rows(path)] if path.is_file() else []
+
+
+def iterate_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """Read the objects of a JSON-lines file one after the other, each with the number of its line.
 
     An incomplete last line, from a run that was killed, is left out. Raises InputError for any other line that is no
     object.
     """
-    if not path.is_file():
-        return []
-    *lines, tail = path.read_bytes().split(b"\n")
-    rows = []
-    for position, line in enumerate([*lines, tail], start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError:
-            row = None
-        if isinstance(row, dict):
-            rows.append(row)
-        elif position <= len(lines):
-            raise InputError(f"line {position} of {str(path)!r} is no JSON object; remove the line to report the rest.")
-    return rows
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError:
+                row = None
+            if isinstance(row, dict):
+                yield number, row
+            elif line.endswith(b"\n"):
+                raise InputError(f"line {number} of {str(path)!r} is no JSON object; remove the line to read the rest.")
 
 
 def by_step(rows: Iterable[Row]) -> list[Row]:
-    """Keep one row a step, in order. If a step was repeated after a resume, the later row counts."""
-    return [row for _, row in sorted({row.get("step", 0): row for row in rows}.items())]
+    """Merge rows into one a step, in order. If a step was repeated after a resume, the later row counts."""
+    merged: dict[Any, Row] = {}
+    for row in rows:
+        merged[row.get("step", 0)] = {**merged.get(row.get("step", 0), {}), **row}
+    return [row for _, row in sorted(merged.items())]
 
 
 def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[Row]) -> list[tuple[str, str, str]]:
@@ -152,10 +157,14 @@ def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[
         if overlong := sum(row.get("overlong_prompts") or 0 for row in metrics):
             found.append(("prompts left out", f"{overlong:,.0f}", "longer than the context allows"))
     if timings:
-        seconds = sum(row.get("seconds") or 0.0 for row in timings)
+        training, warmup, evaluation = (
+            sum(row.get(name) or 0.0 for row in timings) for name in ("seconds", "warmup_s", "evaluation_s")
+        )
+        parts = [f"{format_duration(s)} {name}" for name, s in (("warm-up", warmup), ("evaluation", evaluation)) if s]
         speeds = sorted(row["tokens_per_s"] for row in timings if row.get("tokens_per_s") is not None)
-        speed = f"median {speeds[len(speeds) // 2]:,.0f} tokens/s" if speeds else ""
-        found.append(("time", format_duration(seconds), speed))
+        if speeds:
+            parts.append(f"median {speeds[len(speeds) // 2]:,.0f} tokens/s")
+        found.append(("time", format_duration(training + warmup + evaluation), "; ".join(parts)))
     return found
 
 

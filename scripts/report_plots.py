@@ -4,30 +4,40 @@ difficulty, and the tasks that the teacher sampled. Each is an SVG element as te
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from ..errors import shorten
 
 Row = dict[str, Any]
 
-LEGEND_AT_RIGHT: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "frameon": False}
+# Inches. A page shows them at about one and a half times their size on a wide screen, and whole on a phone.
+SINGLE, PANEL, LARGE_PANEL = (4.8, 2.9), (3.3, 2.1), (4.6, 2.3)
 WINDOWS = 40  # columns of a heat map: enough to see a curriculum move, few enough for each to hold several groups
 LEVELS = 10  # rows for an axis of many values
+LABEL = 24  # characters of a value beside a map; of a title, twice as many
 LISTED = 12  # an axis with no more values than this has a row for each
 
-INK, FAINT, ACCENT, MISSING = "#22303c", "#b8c4ce", "#1f6f8b", "#eef1f4"
+# Of the light page; what turns them for the dark one is in the style sheet, and needs a transparent ground.
+INK, FAINT, ACCENT, GRID = "#22303c", "#b8c4ce", "#1f6f8b", "#e6eaee"
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.size": 9,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "legend.frameon": False,
+    "axes.formatter.useoffset": False,
     "text.parse_math": False,  # a label may hold dollar signs
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -41,18 +51,23 @@ STYLE: dict[Any, Any] = {
     "xtick.major.size": 3,
     "ytick.major.size": 3,
 }
-# Title of a panel -> the figures in it, each with its name in the legend; figures that a run lacks are left out.
-PANELS: dict[str, dict[str, str]] = {
-    "reward of an episode": {"reward": ""},
-    "success in training": {"success": ""},
-    "action tokens an episode": {"length": "mean", "length_p90": "90 % below", "length_max": "longest"},
-    "groups without variance": {"zero_variance_share": "all", "solved_share": "solved", "failed_share": "failed"},
-    "entropy (nats a token)": {"entropy": ""},
-    "KL divergence (nats a token)": {"kl": ""},
-    "share of tokens clipped": {"clip_fraction": ""},
-    "effective sample size, as a share": {"ess": ""},
-    "gradient norm": {"grad_norm": ""},
-    "tokens/s by phase": {"rollout_tokens_per_s": "rollout", "train_tokens_per_s": "training"},
+Range = Literal["share", "small share", "from 0", "free"]
+# Title of a panel -> its range, and the figures in it, each with its name in the legend; figures that a run lacks are
+# left out. A share runs from 0 to 1: an effective sample size of nearly 1 is a line at the top, and no noise.
+PANELS: dict[str, tuple[Range, dict[str, str]]] = {
+    "reward of an episode": ("free", {"reward": ""}),
+    "success in training": ("share", {"success": ""}),
+    "action tokens an episode": ("from 0", {"length": "mean", "length_p90": "90 % below", "length_max": "longest"}),
+    "groups without variance": (
+        "share",
+        {"zero_variance_share": "all", "solved_share": "solved", "failed_share": "failed"},
+    ),
+    "entropy (nats a token)": ("from 0", {"entropy": ""}),
+    "KL divergence (nats a token)": ("free", {"kl": ""}),
+    "share of tokens clipped": ("small share", {"clip_fraction": ""}),
+    "effective sample size, as a share": ("share", {"ess": ""}),
+    "gradient norm": ("from 0", {"grad_norm": ""}),
+    "tokens/s by phase": ("from 0", {"rollout_tokens_per_s": "rollout", "train_tokens_per_s": "training"}),
 }
 LINES = (ACCENT, "#c8702a", "#7a5aa6")
 
@@ -73,18 +88,19 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
         for name, colour in zip(names, mpl.color_sequences["tab10"] * math.ceil(len(names) / 10)):
             parts = [(row["step"], row.get("environments", {}).get(name, {}).get("success")) for row in rows]
             own = [part for part in parts if _is_finite(part[1])] or [(rows[0]["step"], math.nan)]
-            axes.plot(*zip(*own), color=colour, linewidth=1.3, marker="o", markersize=2.5, label=name)
+            axes.plot(
+                *zip(*own), color=colour, linewidth=1.3, marker="o", markersize=2.5, label=shorten(name, 2 * LABEL)
+            )
         found_bins = {(b["low"], b["high"]) for row in rows for b in row.get("by_difficulty", ())}
         bins = [] if names else sorted(found_bins)
-        colours = mpl.colormaps["viridis_r"](np.linspace(0.15, 0.95, max(len(bins), 1)))
-        for (low, high), colour in zip(bins, colours):
+        for (low, high), colour in zip(bins, _ramp(len(bins))):
             found = [
                 (row["step"], b["success"])
                 for row in rows
                 for b in row.get("by_difficulty", ())
                 if (b["low"], b["high"]) == (low, high) and _is_finite(b.get("success"))
             ]
-            label = f"difficulty {low:.2f}" if low == high else f"difficulty {low:.2f}–{high:.2f}"
+            label = f"{low:.2f}" if low == high else f"{low:.2f}–{high:.2f}"
             axes.plot(*zip(*found), color=colour, linewidth=1.3, marker="o", markersize=2.5, label=label)
         means = [row["success"] for row in rows]
         axes.plot(steps, means, color=INK, linewidth=2.2, marker="o", markersize=4, label="all")
@@ -94,77 +110,79 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
         if bands:
             at, low, high = zip(*bands)
             axes.fill_between(at, low, high, color=INK, alpha=0.12, linewidth=0)
-        axes.set(ylim=(-0.02, 1.02), xlabel="step", ylabel="success")
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-        axes.grid(axis="y", color=MISSING)
-        axes.legend(**LEGEND_AT_RIGHT)
+        axes.set(xlabel="step", ylabel="success")
+        _share_axis(axes)
+        figure.legend(loc="outside lower center", ncols=2 if names else 4)
 
-    return as_svg(draw, (9.5, 3.4))
+    return as_svg(draw, SINGLE)
 
 
-def training_heat(proposals: Sequence[Row]) -> str:
-    """Success in training: difficulty (up) by step (right)."""
+def training_heat(proposals: Sequence[Row]) -> dict[str, Any]:
+    """Success in training: difficulty (up) by step (right), or a line where all tasks have one difficulty.
+
+    Returns:
+        ``svg``, and ``is_map``; {} if there are no data.
+    """
     rows = [row for row in proposals if _is_finite(row.get("difficulty")) and _is_finite(row.get("success"))]
     if not rows:
-        return ""
+        return {}
     edges = _windows(rows)
-    where = np.array([(_level(row["difficulty"]), _window(edges, row["step"])) for row in rows])
+    levels, labels = _number_levels([row["difficulty"] for row in rows])
+    where = (levels, np.array([_window(edges, row["step"]) for row in rows]))
     weight = np.array([float(row.get("n") or 1) for row in rows])
-    played, won = np.zeros((LEVELS, len(edges) - 1)), np.zeros((LEVELS, len(edges) - 1))
-    np.add.at(played, tuple(where.T), weight)
-    np.add.at(won, tuple(where.T), weight * [row["success"] for row in rows])
+    played, won = np.zeros((2, len(labels), len(edges) - 1))
+    np.add.at(played, where, weight)
+    np.add.at(won, where, weight * [row["success"] for row in rows])
     share = np.divide(won, played, out=np.full_like(won, math.nan), where=played > 0)
 
-    def draw(figure: Figure) -> None:
+    def draw_map(figure: Figure) -> None:
         axes = figure.add_subplot()
-        _heat(figure, axes, share, edges, "viridis", "success", highest=1.0)
-        _difficulty_ticks(axes)
+        _heat(figure, axes, share, edges, "viridis", labels, "success", highest=1.0)
+        axes.set_ylabel("difficulty")
 
-    return as_svg(draw, (9.5, 2.9))
+    def draw_line(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        axes.plot((edges[:-1] + edges[1:] - 1) / 2, share[0], color=ACCENT, marker="o", markersize=3)
+        axes.set(xlabel="step", ylabel=f"success at difficulty {labels[0]}")
+        _share_axis(axes)
+
+    is_map = len(labels) > 1
+    return {"svg": as_svg(draw_map if is_map else draw_line, SINGLE), "is_map": is_map}
 
 
-def sampled_heats(proposals: Sequence[Row]) -> str:
+def sampled_heats(proposals: Sequence[Row]) -> list[str]:
     """Tasks that the teacher sampled: for difficulty and each axis, the share of rollouts by value (up) and step
-    (right).
+    (right); what never varies is left out.
     """
     rows = [row for row in proposals if isinstance(row.get("params"), dict)]
     if not rows:
-        return ""
+        return []
     edges = _windows(rows)
     columns = np.array([_window(edges, row["step"]) for row in rows])
     weight = np.array([float(row.get("n") or 1) for row in rows])
     panels: list[tuple[str, np.ndarray, np.ndarray, list[str]]] = []
     if all(_is_finite(row.get("difficulty")) for row in rows):
-        levels = np.array([_level(row["difficulty"]) for row in rows])
-        panels.append(("difficulty", np.arange(len(rows)), levels, []))
-    # An axis that never varies says nothing about the teacher.
+        panels.append(("difficulty", np.arange(len(rows)), *_number_levels([row["difficulty"] for row in rows])))
     # Of several environments, each has its own axes.
     for name in dict.fromkeys(name for row in rows for name in row["params"]):
         own = np.flatnonzero([name in row["params"] for row in rows])
-        levels, labels = _axis_levels([rows[i] for i in own], name)
-        if len(labels) > 1:
-            panels.append((name, own, levels, labels))
-    if not panels:
-        return ""
+        panels.append((name, own, *_axis_levels([rows[i] for i in own], name)))
+    drawn = []
+    for name, own, levels, labels in panels:
+        if len(labels) < 2:
+            continue
+        count = np.zeros((len(labels), len(edges) - 1))
+        np.add.at(count, (levels, columns[own]), weight[own])
+        total = count.sum(axis=0, keepdims=True)
+        share = np.divide(count, total, out=np.full_like(count, math.nan), where=total > 0)
+        drawn.append(as_svg(functools.partial(_draw_sampled, name, share, edges, labels), LARGE_PANEL))
+    return drawn
 
-    def draw(figure: Figure) -> None:
-        grid = figure.subplots(math.ceil(len(panels) / 2), 2 if len(panels) > 1 else 1, squeeze=False).ravel()
-        for axes, (name, own, levels, labels) in zip(grid, panels):
-            height = len(labels) or LEVELS
-            count = np.zeros((height, len(edges) - 1))
-            np.add.at(count, (levels, columns[own]), weight[own])
-            total = count.sum(axis=0, keepdims=True)
-            share = np.divide(count, total, out=np.full_like(count, math.nan), where=total > 0)
-            _heat(figure, axes, share, edges, "GnBu", "")
-            axes.set_title(name)
-            if labels:
-                axes.set_yticks(np.arange(height) + 0.5, labels)
-            else:
-                _difficulty_ticks(axes)
-        for axes in grid[len(panels) :]:
-            axes.remove()
 
-    return as_svg(draw, (9.5, 2.4 * math.ceil(len(panels) / 2)))
+def _draw_sampled(name: str, share: np.ndarray, edges: np.ndarray, labels: Sequence[str], figure: Figure) -> None:
+    axes = figure.add_subplot()
+    _heat(figure, axes, share, edges, "GnBu", labels, "")
+    axes.set_title(shorten(name, 2 * LABEL))
 
 
 def pass_at_k_lines(metrics: Sequence[Row]) -> str:
@@ -180,17 +198,17 @@ def pass_at_k_lines(metrics: Sequence[Row]) -> str:
 
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
-        for (k, steps, values), colour in zip(found, mpl.colormaps["viridis_r"](np.linspace(0.15, 0.95, len(found)))):
+        for (k, steps, values), colour in zip(found, _ramp(len(found))):
             mean, low, high = map(_smooth, values)
             axes.fill_between(steps, low, high, color=colour, alpha=0.12, linewidth=0)
             # One step alone would be a line without length.
             axes.plot(steps, mean, color=colour, marker="o" if len(steps) == 1 else "", label=f"pass@{k}")
-        axes.set(ylim=(-0.02, 1.02), xlabel="step", ylabel="tasks solved")
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-        axes.grid(axis="y", color=MISSING)
-        axes.legend(*(part[::-1] for part in axes.get_legend_handles_labels()), **LEGEND_AT_RIGHT)
+        axes.set(xlabel="step", ylabel="tasks solved")
+        _share_axis(axes)
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles[::-1], labels[::-1], loc="outside lower center", ncols=5)
 
-    return as_svg(draw, (9.5, 3.0))
+    return as_svg(draw, SINGLE)
 
 
 def climb_lines(climbs: Mapping[str, Sequence[Row]]) -> str:
@@ -202,48 +220,65 @@ def climb_lines(climbs: Mapping[str, Sequence[Row]]) -> str:
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         for name, rows in found.items():
-            axes.plot([r["attempts"] for r in rows], [r["rungs"] for r in rows], marker="o", markersize=4, label=name)
+            axes.plot(
+                [r["attempts"] for r in rows],
+                [r["rungs"] for r in rows],
+                marker="o",
+                markersize=4,
+                label=shorten(name, 2 * LABEL),
+            )
         axes.set(ylim=(0, None), xlabel="attempts", ylabel="rungs climbed")
-        axes.grid(axis="y", color=MISSING)
-        axes.legend(**LEGEND_AT_RIGHT)
+        axes.grid(axis="y", color=GRID)
+        figure.legend(loc="outside lower center", ncols=3)
 
-    return as_svg(draw, (9.5, 3.0))
+    return as_svg(draw, SINGLE)
 
 
-def curves(metrics: Sequence[Row], timings: Sequence[Row] = ()) -> str:
+def curves(metrics: Sequence[Row], timings: Sequence[Row] = ()) -> list[str]:
     """The learner's measurements over the steps: each step faint, and the mean of its neighbourhood in front."""
-    found = []
-    for title, figures in PANELS.items():
+    drawn = []
+    for title, (limits, figures) in PANELS.items():
         lines = []
         for (name, label), colour in zip(figures.items(), LINES):
             points = [(row["step"], row[name]) for row in (*metrics, *timings) if _is_finite(row.get(name))]
             if points:
                 lines.append((label, colour, *map(np.array, zip(*points))))
         if lines:
-            found.append((title, lines))
-    if not found:
-        return ""
+            drawn.append(as_svg(functools.partial(_draw_curves, title, limits, lines), PANEL))
+    return drawn
 
-    def draw(figure: Figure) -> None:
-        grid = figure.subplots(math.ceil(len(found) / 3), 3, squeeze=False).ravel()
-        for axes, (title, lines) in zip(grid, found):
-            for label, colour, steps, values in lines:
-                axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8)
-                axes.plot(steps, _smooth(values), color=colour, linewidth=1.8, label=label)
-            if len(lines) > 1:
-                axes.legend(edgecolor="none", fontsize=7, labelspacing=0.2, handlelength=1.2)
-            axes.set_title(title)
-            axes.set_xlabel("step")
-            axes.grid(axis="y", color=MISSING)
-        for axes in grid[len(found) :]:
-            axes.remove()
 
-    return as_svg(draw, (9.5, 2.1 * math.ceil(len(found) / 3)))
+def _draw_curves(title: str, limits: Range, lines: Sequence[tuple[Any, ...]], figure: Figure) -> None:
+    axes = figure.add_subplot()
+    for label, colour, steps, values in lines:
+        # One step alone would be a line without length.
+        marker = "o" if len(steps) == 1 else ""
+        axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8)
+        axes.plot(steps, _smooth(values), color=colour, linewidth=1.8, marker=marker, label=label, clip_on=False)
+    if len(lines) > 1:
+        figure.legend(loc="outside lower center", ncols=3, fontsize=8, handlelength=1.2)
+    every = np.concatenate([values for *_, values in lines])
+    low, high = float(every.min()), float(every.max())
+    if limits == "share":
+        _share_axis(axes)
+    elif limits == "small share":
+        axes.set_ylim(0, max(1.1 * high, 0.01))
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    elif limits == "from 0" and low >= 0:
+        axes.set_ylim(0, 1.1 * high or 1.0)
+    elif high - low < 1e-3 * max(abs(low), abs(high)):
+        # What differs in the last digits only is a constant.
+        axes.set_ylim(low - 0.05 * abs(low), high + 0.05 * abs(high))
+    axes.set_title(title)
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.set_xlabel("step")
+    axes.grid(axis="y", color=GRID)
 
 
 def as_svg(draw: Callable[[Figure], None], inches: tuple[float, float]) -> str:
     """The figure that ``draw`` fills, as an SVG element that scales with the page and is the same in every process."""
-    with mpl.rc_context({**STYLE, "svg.hashsalt": draw.__qualname__}):
+    named = draw.func if isinstance(draw, functools.partial) else draw
+    with mpl.rc_context({**STYLE, "svg.hashsalt": getattr(named, "__qualname__", "")}):
         figure = Figure(figsize=inches, layout="constrained")
         draw(figure)
         stream = io.StringIO()
@@ -252,35 +287,48 @@ def as_svg(draw: Callable[[Figure], None], inches: tuple[float, float]) -> str:
     return text[text.index("<svg") :].strip()
 
 
+def _ramp(count: int) -> np.ndarray:
+    """Colours of an order, that of the first still legible."""
+    return mpl.colormaps["viridis_r"](np.linspace(0.3, 1.0, max(count, 1)))
+
+
+def _share_axis(axes: Axes) -> None:
+    """Let the axis upwards run from 0 to 100 %, with lines at its ends drawn whole."""
+    axes.set_ylim(0, 1)
+    for line in axes.lines:
+        line.set_clip_on(False)
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.grid(axis="y", color=GRID)
+
+
 def _heat(
     figure: Figure,
     axes: Axes,
     values: np.ndarray,
     edges: np.ndarray,
     colours: str,
+    labels: Sequence[str],
     label: str,
     highest: float | None = None,
 ) -> None:
-    """A map of ``values`` [rows, windows] over the steps; cells without data are grey."""
-    colormap = mpl.colormaps[colours].with_extremes(bad=MISSING)
+    """A map of ``values`` [rows, windows] over the steps; cells without data are blank."""
     top = highest if highest is not None else max(float(np.nanmax(values)), 1e-9)
     mesh = axes.pcolormesh(
         edges - 0.5,
         np.arange(len(values) + 1),
         np.ma.masked_invalid(values),
-        cmap=colormap,
+        cmap=colours,
         vmin=0,
         vmax=top,
         rasterized=True,
     )
+    # Every label has its row; of many, only some find room.
+    shown = range(0, len(labels), math.ceil(len(labels) / 7))
+    axes.set_yticks([row + 0.5 for row in shown], [shorten(labels[row], LABEL) for row in shown])
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_xlabel("step")
     bar = figure.colorbar(mesh, ax=axes, label=label, pad=0.015, format=PercentFormatter(1.0, decimals=0))
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
-
-
-def _difficulty_ticks(axes: Axes) -> None:
-    axes.set_yticks(np.linspace(0, LEVELS, 3), ["0", "0.5", "1"])
-    axes.set_ylabel("difficulty")
 
 
 def _windows(rows: Sequence[Row]) -> np.ndarray:
@@ -294,22 +342,27 @@ def _window(edges: np.ndarray, step: int) -> int:
     return int((step - edges[0]) // (edges[1] - edges[0]))
 
 
-def _level(share: float) -> int:
-    return min(int(share * LEVELS + 1e-9), LEVELS - 1)
+def _number_levels(values: Sequence[float]) -> tuple[np.ndarray, list[str]]:
+    """The row of the map for each value [values], and the labels of the rows from below: a row for each whole number or
+    each of a few values, or `LEVELS` equal intervals.
+    """
+    distinct = sorted(set(values))
+    low, high = distinct[0], distinct[-1]
+    if all(isinstance(value, int) for value in distinct) and high - low < LISTED:
+        return np.array([value - low for value in values]), [str(value) for value in range(int(low), int(high) + 1)]
+    if len(distinct) <= LISTED // 2 or high <= low:
+        return np.searchsorted(distinct, values), [f"{value:.3g}" for value in distinct]
+    edges = np.linspace(low, high, LEVELS + 1)
+    levels = np.clip(np.searchsorted(edges + 1e-9 * (high - low), values, side="right") - 1, 0, LEVELS - 1)
+    return levels, [f"{a:.2g}–{b:.2g}" for a, b in itertools.pairwise(edges)]
 
 
 def _axis_levels(rows: Sequence[Row], name: str) -> tuple[np.ndarray, list[str]]:
     """The row of the map for each proposal's value on one axis [proposals], and the labels of the rows from below."""
     values = [row["params"][name] for row in rows]
     distinct = set(values)
-    if all(isinstance(value, int | float) for value in distinct):
-        low, high = min(distinct), max(distinct)
-        if all(isinstance(value, int) for value in distinct) and high - low < LISTED:
-            return np.array([value - low for value in values]), [str(value) for value in range(low, high + 1)]
-        if len(distinct) > 1:
-            edges = np.linspace(low, high, LEVELS + 1)
-            levels = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, LEVELS - 1)
-            return levels, [f"{a:.3g}–{b:.3g}" for a, b in itertools.pairwise(edges)]
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in distinct):
+        return _number_levels(values)
     # The order of choices on the axis follows from their coordinate in the unit cube.
     place = {row["params"][name]: dict(zip(row["params"], row.get("unit") or ())).get(name, 0.0) for row in rows}
     order = sorted(distinct, key=lambda value: (place[value], str(value)))

@@ -7,6 +7,7 @@ order of the plan and become ``OUT``. So ``OUT`` is always a whole evaluation, a
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -105,7 +106,10 @@ class EpisodeLog:
         Raises:
             InputError: the file cannot be written; what it holds stays.
         """
-        line = (json.dumps({**self._settings, **record.to_json()}, default=to_plain_data) + "\n").encode()
+        row = {**self._settings, **record.to_json()}
+        if record.replay is not None:  # found from this file, wherever the two are moved together
+            row["replay"] = os.path.relpath(record.replay, self.path.parent)
+        line = (json.dumps(row, default=to_plain_data) + "\n").encode()
         try:
             if self._stream is None:
                 self._stream = self.partial.open("r+b" if self.partial.exists() else "w+b")

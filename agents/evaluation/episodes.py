@@ -32,6 +32,8 @@ class EpisodeRecord:
         failed: True where that exception was the agent's. An exception of the environment makes the episode invalid.
         usage: of the agent's replies, where it tells; also of earlier tries of the episode.
         traces: of the actions so far, one each.
+        reference: a right answer, where the environment tells one; read only to be kept with the turns.
+        replay: the file of the episode's replay, if one was asked for.
     """
 
     index: int
@@ -54,6 +56,8 @@ class EpisodeRecord:
     traces: list[ActionTrace | None] = field(default_factory=list)
     turns: list[dict[str, Any]] = field(default_factory=list)
     final_observation: Any = None
+    reference: Any = None
+    replay: str | None = None
     episode: Episode | None = None
 
     @property
@@ -71,7 +75,7 @@ class EpisodeRecord:
         """Enter the results of the recorded episode.
 
         Args:
-            keep_turns: enter the turns, the last observation, and the episode as rewards judge it, too.
+            keep_turns: enter the turns, the last observation, the reference, and the episode as rewards judge it, too.
         """
         self.reward, self.length = recording.reward, len(recording.steps)
         self.success, self.progress = recording.success, recording.progress
@@ -82,6 +86,7 @@ class EpisodeRecord:
                 _turn(*pair) for pair in itertools.zip_longest(recording.steps, self.traces[: len(recording.steps)])
             ]
             self.final_observation = copy.deepcopy(recording.observation)
+            self.reference = recording.extras.get("reference")
             self.episode = recording.episode()
 
     def to_json(self) -> dict[str, Any]:
@@ -95,6 +100,8 @@ class EpisodeRecord:
             "difficulty": self.difficulty,
             "turns": self.turns,
             "final_observation": self.final_observation,
+            "reference": self.reference,
+            "replay": self.replay,
             "return": self.reward,
             "length": self.length,
             "is_success": self.success,
@@ -144,6 +151,7 @@ def _turn(step: Step, trace: ActionTrace | None) -> dict[str, Any]:
         "reward_terms": dict(step.terms),
         "action_error": step.action_error,
         **notes,
+        "feedback": step.feedback,
     }
 
 

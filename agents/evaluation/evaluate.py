@@ -160,7 +160,7 @@ def evaluate(
                 records[record.index, record.sample] = record
                 if log is not None:
                     log.append(record)
-                    record.turns, record.final_observation, record.episode = [], None, None
+                    record.turns, record.final_observation, record.episode, record.reference = [], None, None, None
                 if on_episode:
                     on_episode(len(records), sum(bool(other.success) for other in records.values()))
 
@@ -189,6 +189,7 @@ def evaluate_all(
         agent: as for `evaluate`.
         envs: the name of a suite, such as "palaestra/core", or a list of what `evaluate` takes.
         out: a folder for the trajectories, a file for each environment; with ``resume`` only what is missing is played.
+            ``replay``, too, has a folder inside it for each.
         settings: further arguments of `evaluate`. Those that belong to a suite (episodes, seed, split, difficulties,
             axes, env_kwargs) cannot be given with one.
 
@@ -212,7 +213,8 @@ def evaluate_all(
     for number, (env, own) in enumerate(tasks):
         name = env.rpartition("/")[2] if isinstance(env, str) else f"environment-{number}"
         file = None if out is None else Path(out) / f"{name}.jsonl"
-        reports.append(evaluate(player, env, out=file, **{**settings, **own}))
+        pages = None if settings.get("replay") is None else Path(settings["replay"]) / name
+        reports.append(evaluate(player, env, out=file, **{**settings, **own, "replay": pages}))
     if suite is None:
         return SuiteReport("", tuple(reports))
     return SuiteReport(f"{suite.name} {suite.version}", tuple(reports), suite.content_hash, suite.baselines)

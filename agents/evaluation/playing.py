@@ -27,6 +27,7 @@ from ...rewards import Recording
 from ..agent import Agent, AgentError, EndEpisode, SlotAgent
 from ..stepping import needs_threads, threads_for
 from ..usage import TokenUsage
+from ..replay import ReplayRecorder
 from .episodes import EpisodePlan, EpisodeRecord
 
 OnRecord = Callable[[EpisodeRecord], None]
@@ -192,6 +193,8 @@ class _Play:
         assert record is not None
         if slot.recording is not None:
             record.finish(slot.recording, self._keep_turns)
+            if isinstance(slot.env, ReplayRecorder):
+                record.replay = slot.env.finish()
         if failure is not None:
             record.valid = record.valid and record.failed
             if record.failed and self.plan.space is not None:

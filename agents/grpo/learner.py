@@ -198,12 +198,13 @@ class Learner:
         else:
             self._notices.add(0, "start", *self._opening_notices())
             most = config.warmup.most_steps(config.model)
-            for row in warm_up(
-                self.language, self.environments, config.warmup, most, config.seed, token_limits(config)
-            ):
-                watch(TrainingProgress("warmup", int(row["step"]), most, row))
-                if self._stop:
-                    return False
+            with self.folder.measure_time(0, "warmup_s"):
+                for row in warm_up(
+                    self.language, self.environments, config.warmup, most, config.seed, token_limits(config)
+                ):
+                    watch(TrainingProgress("warmup", int(row["step"]), most, row))
+                    if self._stop:
+                        return False
             if most and config.samples > 1:
                 variance = measure_variance(
                     self.language,
@@ -336,7 +337,8 @@ class Learner:
         return self.evaluations.evaluate(self.language, self.step, episodes, seed, split, greedy, family)
 
     def _evaluate(self, watch: Callable[[TrainingProgress], None], episodes: int) -> float:
-        row = self.evaluations.row(self.language, self.step, episodes)
+        with self.folder.measure_time(self.step, "evaluation_s"):
+            row = self.evaluations.row(self.language, self.step, episodes)
         self.folder.append("evaluations", [row])
         for tracker in self._trackers:
             tracker.log(self.step, evaluation_values(row))

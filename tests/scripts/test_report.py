@@ -13,7 +13,7 @@ import pytest
 from palaestra.errors import InputError
 from palaestra.scripts import report
 from palaestra.scripts.report import pick_evenly, sample_episodes, write_report
-from palaestra.scripts.report_plots import PANELS, _smooth
+from palaestra.scripts.report_plots import PANELS, _smooth, curves, sampled_heats, training_heat
 
 STEPS = 60
 
@@ -154,8 +154,12 @@ class TestThePage:
         for word in ("first", "palaestra/Arithmetic-v0", "alp-gmm", "grpo", "&#34;lr&#34;: 0.001"):
             assert word in page
 
-    def test_it_holds_the_five_plots(self, page):
-        assert page.count("<svg") == 5
+    def test_it_holds_every_plot(self, page):
+        # Held-out success, success in training and pass@k; difficulty and three axes; a panel for each measurement.
+        assert page.count("<svg") == 3 + 4 + len(PANELS)
+
+    def test_it_names_the_page_of_all_episodes(self, run, page):
+        assert f"<code>palaestra view {run}</code>" in page
 
     def test_every_measurement_of_the_learner_has_a_panel(self, page):
         words = set(re.findall(r">([^<>]+)</text>", page))
@@ -188,6 +192,11 @@ class TestThePage:
         assert "7,680" in page
         assert "42,000 tokens, 60 steps" in page
         assert "48 s" in page
+
+    def test_the_time_of_warm_up_and_evaluations_counts(self):
+        timings = [{"step": 1, "seconds": 2.0, "tokens_per_s": 9.0}, {"step": 1, "evaluation_s": 60.0}]
+        found = report.tiles([], [], report.by_step([{"step": 0, "warmup_s": 30.0}, *timings]))
+        assert found == [("time", "1 min 32 s", "30 s warm-up; 1 min 00 s evaluation; median 9 tokens/s")]
 
     def test_there_are_ten_episodes_and_half_are_successes(self, page):
         assert page.count("<article>") == 10
@@ -246,8 +255,9 @@ class TestUnfinishedRuns:
         assert '<div class="value">4</div>' in write_report(bare).read_text()
 
     def test_one_step_is_enough_for_every_plot(self, tmp_path):
-        # All but the evaluations', of which there is none.
-        assert write_report(write_run(tmp_path / "short", steps=1)).read_text().count("<svg") == 4
+        # All but the evaluations', of which there is none, and an axis that has one value in its only step.
+        page = write_report(write_run(tmp_path / "short", steps=1)).read_text()
+        assert page.count("<svg") == 2 + 3 + len(PANELS)
 
     def test_a_folder_without_a_run_is_an_input_error(self, tmp_path):
         with pytest.raises(InputError, match=r"is no run: it has no config.json"):
@@ -261,6 +271,45 @@ class TestUnfinishedRuns:
     def test_nothing_but_the_report_is_left_behind(self, bare):
         write_report(bare)
         assert sorted(path.name for path in bare.iterdir()) == ["config.json", "report.html"]
+
+
+def ticks(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<>]+)</text>", svg)
+
+
+class TestPlots:
+    def metrics(self, **figures) -> list[str]:
+        rows = [{"step": step, **{name: draw(step) for name, draw in figures.items()}} for step in range(1, 20)]
+        return curves(rows)
+
+    def test_an_effective_sample_size_of_nearly_all_is_drawn_as_all(self):
+        (svg,) = self.metrics(ess=lambda step: 1 - 1e-8 * (step % 3))
+        assert [text for text in ticks(svg) if "%" in text] == ["0%", "20%", "40%", "60%", "80%", "100%"]
+        assert not any("e" in text and text[0].isdigit() for text in ticks(svg))
+
+    @pytest.mark.parametrize("name", ["ess", "success", "clip_fraction", "zero_variance_share"])
+    def test_no_share_has_an_axis_below_zero(self, name):
+        (svg,) = self.metrics(**{name: lambda step: 0.0})
+        shares = [text for text in ticks(svg) if "%" in text]
+        assert shares[0].strip("0.%") == ""
+        assert not [text for text in shares if text.startswith(("-", "−"))]
+
+    def test_one_difficulty_gives_a_line_in_place_of_a_map_of_one_row(self):
+        rows = [{"step": step, "difficulty": 0.3, "success": 0.5, "params": {"n": 4}} for step in (1, 2, 3)]
+        drawn = training_heat(rows)
+        assert drawn["is_map"] is False
+        assert "success at difficulty 0.3" in ticks(drawn["svg"])
+        assert "<image" not in drawn["svg"]
+        assert sampled_heats(rows) == []
+
+    def test_few_difficulties_have_a_row_each(self):
+        rows = [{"step": 1, "difficulty": value, "success": 0.5, "params": {}} for value in (0.0, 0.25, 1.0)]
+        drawn = training_heat(rows)
+        assert [text for text in ticks(drawn["svg"]) if text in ("0", "0.25", "1")][-3:] == ["0", "0.25", "1"]
+
+    def test_plots_have_no_ground_of_their_own(self):
+        (svg,) = self.metrics(reward=float)
+        assert "#ffffff" not in svg
 
 
 class TestSmoothing:

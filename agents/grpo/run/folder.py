@@ -11,6 +11,7 @@ import json
 import math
 import os
 import shutil
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -143,6 +144,13 @@ class RunFolder:
         if text:
             with (self.path / f"{log}.jsonl").open("a", encoding="utf-8") as file:
                 file.write(text)
+
+    @contextmanager
+    def measure_time(self, step: int, name: str) -> Iterator[None]:
+        """Add the wall-clock seconds of the block to ``timings.jsonl``, under a name."""
+        begun = time.perf_counter()
+        yield
+        self.append("timings", [{"step": step, name: time.perf_counter() - begun}])
 
     def read(self, log: str, first: int, last: int) -> list[dict[str, Any]]:
         """Rows of the steps from ``first`` to ``last`` of a log."""

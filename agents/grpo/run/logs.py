@@ -223,7 +223,8 @@ def proposal_row(step: int, practice: PlayedProposal, space: Any) -> dict[str, A
 
 
 def trajectory_row(step: int, trajectory: Trajectory) -> dict[str, Any]:
-    """A row of ``trajectories.jsonl``: one episode in full."""
+    """A row of ``trajectories.jsonl``: one episode in full, with a right answer where the environment tells one."""
+    reference = trajectory.turns[-1].extras.get("reference") if trajectory.turns else None
     return {
         "step": step,
         "task_id": trajectory.task_id,
@@ -236,9 +237,12 @@ def trajectory_row(step: int, trajectory: Trajectory) -> dict[str, Any]:
                 "reward": turn.reward,
                 "reward_terms": dict(turn.reward_terms),
                 "action_error": turn.action_error,
+                "feedback": turn.feedback,
+                **({"shaping_terms": dict(turn.shaping_terms)} if turn.shaping_terms else {}),
             }
             for turn in trajectory.turns
         ],
+        "reference": None if reference is None else str(reference),
         "return": trajectory.env_return,
         "shaping": dict(trajectory.shaping),
         **({"program_value": value} if (value := trajectory.extras.get("program_value")) else {}),

@@ -8,22 +8,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
+from ....agents.pages import render
 from ....teachers.benchmarks.statistics import Line, MeanEstimate, mean_curve, rank_lines, summarise_settings
 from ....teachers.benchmarks.table import ORACLE, UNIFORM, Table, find_factory, parse_teacher
 from ...docstrings import paper, summary
-from ...report_plots import FAINT, INK, MISSING, as_svg
+from ...report_plots import FAINT, GRID, INK, PANEL, as_svg
 from .figures import compare_to_uniform, format_estimate
 
 TEMPLATE = Path(__file__).with_name("page.html")
 COLOURS = ("#1f6f8b", "#c8702a", "#7a5aa6", "#2f8f5b", "#b8405e", "#8a6d1f")  # the rest is drawn faint
-MAPS_PER_ROW = 4
 Record = Mapping[str, Any]
 
 
@@ -34,10 +32,8 @@ def render_page(
     failures: Sequence[str],
 ) -> str:
     """The page as text. Tables without a run so far are named, and left empty."""
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     sections = [_section(tables[name], rows[name], lines[name]) for name in tables]
-    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
-    return template.render(sections=sections, failures=failures)
+    return render(TEMPLATE, "the report", sections=sections, failures=failures)
 
 
 def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dict[str, Any]:
@@ -70,7 +66,8 @@ def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dic
         "lengths": ", ".join(sorted({f"{row['made']['length']:,}" for row in rows})),
         "further": further,
         "measured": _measured(order, settings, found, [name for name in measures if name not in table.columns]),
-        "curves": _curves(table, rows, settings, order),
+        "curves": [svg for setting in settings if (svg := _curves(table, rows, setting, order))],
+        "legend": [(name, style["color"], style["linestyle"]) for name, style in _line_styles(order).items()],
         "maps": [(name, svg) for name in settings if (svg := _maps(rows, name, order))],
         "costs": _costs(order, lines),
     }
@@ -142,53 +139,47 @@ def _number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _curves(table: Table, rows: Sequence[Record], settings: Sequence[str], order: Sequence[str]) -> str:
-    """The score on the way, a panel for each setting: mean and 95 % band of each teacher."""
-    panels = []
-    for setting in settings:
-        of = {name: [r for r in rows if r["setting"] == setting and r["teacher"] == name] for name in order}
-        found = {name: mean_curve(group, table.statistic) for name, group in of.items() if group}
-        curves = {name: curve for name, curve in found.items() if curve is not None}
-        if curves:
-            panels.append((setting, curves))
-    if not panels:
-        return ""
+def _line_styles(order: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """How the lines of teachers are drawn that are not grey: of the best, of random and of the oracle."""
     bold = [name for name in order if name not in (ORACLE, UNIFORM)][: len(COLOURS)]
-    styles = {name: {"color": colour, "linewidth": 1.6} for name, colour in zip(bold, COLOURS)}
-    styles[UNIFORM] = {"color": INK, "linewidth": 1.8, "linestyle": "--"}
-    styles[ORACLE] = {"color": INK, "linewidth": 1.0, "linestyle": ":"}
-    columns = min(3, len(panels))
-    height = math.ceil(len(panels) / columns)
+    styles: dict[str, dict[str, Any]] = {
+        name: {"color": colour, "linewidth": 1.6, "linestyle": "solid"} for name, colour in zip(bold, COLOURS)
+    }
+    known = {
+        UNIFORM: {"color": INK, "linewidth": 1.8, "linestyle": "dashed"},
+        ORACLE: {"color": INK, "linewidth": 1.2, "linestyle": "dotted"},
+    }
+    return styles | {name: style for name, style in known.items() if name in order}
+
+
+def _curves(table: Table, rows: Sequence[Record], setting: str, order: Sequence[str]) -> str:
+    """The score on the way in one setting: mean and 95 % band of each teacher."""
+    of = {name: [r for r in rows if r["setting"] == setting and r["teacher"] == name] for name in order}
+    found = {name: mean_curve(group, table.statistic) for name, group in of.items() if group}
+    curves = {name: curve for name, curve in found.items() if curve is not None}
+    if not curves:
+        return ""
+    styles = _line_styles(order)
 
     def draw(figure: Figure) -> None:
-        grid = figure.subplots(height, columns, squeeze=False).ravel()
-        for axes, (setting, curves) in zip(grid, panels):
-            for name, (x, mean, low, high) in curves.items():
-                style = styles.get(name, {"color": FAINT, "linewidth": 0.8})
-                axes.plot(x, mean, label=name if name in styles else "_", **style)
-                if name in styles:
-                    axes.fill_between(x, low, high, color=style["color"], alpha=0.1, linewidth=0)
-            axes.set_title(setting)
-            axes.set_xlabel(table.x)
-            if axes.get_subplotspec().is_first_col():
-                axes.set_ylabel(table.curve)
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0"))
-            axes.grid(axis="y", color=MISSING)
-            if table.curve_percent:
-                axes.set_ylim(-0.02, 1.02)
-                axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-            if table.logarithmic:
-                axes.set(xscale="log", yscale="log")
-        for axes in grid[len(panels) :]:
-            axes.remove()
-        labels = {
-            label: handle for axes in grid[: len(panels)] for handle, label in zip(*axes.get_legend_handles_labels())
-        }
-        figure.legend(
-            labels.values(), labels.keys(), loc="outside lower center", ncols=min(5, len(labels)), frameon=False
-        )
+        axes = figure.add_subplot()
+        for name, (x, mean, low, high) in curves.items():
+            style = styles.get(name, {"color": FAINT, "linewidth": 0.8})
+            axes.plot(x, mean, **style)
+            if name in styles:
+                axes.fill_between(x, low, high, color=style["color"], alpha=0.1, linewidth=0)
+        axes.set(title=setting, xlabel=table.x, ylabel=table.curve)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0"))
+        axes.grid(axis="y", color=GRID)
+        if table.curve_percent:
+            axes.set_ylim(0, 1)
+            axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+            for line in axes.lines:
+                line.set_clip_on(False)
+        if table.logarithmic:
+            axes.set(xscale="log", yscale="log")
 
-    return as_svg(draw, (9.5, 2.5 * height + 0.6))
+    return as_svg(draw, PANEL)
 
 
 def _maps(rows: Sequence[Record], setting: str, order: Sequence[str]) -> str:
@@ -205,7 +196,7 @@ def _maps(rows: Sequence[Record], setting: str, order: Sequence[str]) -> str:
 
 
 def _filmstrips(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> str:
-    """A row of maps for each teacher, one map for each slice of time, dark where much was sampled."""
+    """A row of maps for each teacher, one map for each slice of time, strong in colour where much was sampled."""
 
     def draw(figure: Figure) -> None:
         axes: Axes = figure.add_subplot()
@@ -213,12 +204,11 @@ def _filmstrips(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> st
         canvas = np.full((len(found) * (side + 3), count * (side + 3)), math.nan)
         for row, (_, slices) in enumerate(found.values()):
             for column, part in enumerate(slices):
-                # A map's darkest colour is ten times what uniform practice would give, so that maps compare.
+                # A map's strongest colour is ten times what uniform practice would give, so that maps compare.
                 scaled = part / max(part.sum(), 1e-9) * part.size / 10
                 top, left = (len(found) - 1 - row) * (side + 3), column * (side + 3)
                 canvas[top : top + side, left : left + side] = scaled
-        colours = mpl.colormaps["GnBu"].with_extremes(bad="white")
-        axes.pcolormesh(np.ma.masked_invalid(canvas), cmap=colours, vmin=0, vmax=1, rasterized=True)
+        axes.pcolormesh(np.ma.masked_invalid(canvas), cmap="GnBu", vmin=0, vmax=1, rasterized=True)
         middle = (np.arange(len(found)) * (side + 3) + side / 2)[::-1]
         axes.set_yticks(middle, list(found))
         axes.set_xticks(
@@ -232,23 +222,19 @@ def _filmstrips(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> st
             spine.set_visible(False)
         axes.tick_params(length=0)
 
-    return as_svg(draw, (9.5, 0.6 + 1.5 * len(found)))
+    return f'<div class="scroll" tabindex="0"><figure>{as_svg(draw, (6.6, 0.6 + 0.95 * len(found)))}</figure></div>'
 
 
 def _bands(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> str:
-    """A panel for each teacher: categories up, time to the right, dark where a large share was sampled."""
-    columns = min(MAPS_PER_ROW, len(found))
-    height = math.ceil(len(found) / columns)
+    """A panel for each teacher: categories up, time to the right, strong where a large share was sampled."""
+    drawn = []
+    for name, (heat, slices) in found.items():
 
-    def draw(figure: Figure) -> None:
-        grid = figure.subplots(height, columns, squeeze=False, sharex=True, sharey=True).ravel()
-        for axes, (name, (_, slices)) in zip(grid, found.items()):
-            axes.pcolormesh(slices[0], cmap="GnBu", vmin=0, vmax=0.5, rasterized=True)
-            axes.set_title(name, fontsize=8)
-            axes.set(xticks=[], yticks=[])
-        figure.supylabel(next(iter(found.values()))[0]["y"], fontsize=8)
-        figure.supxlabel("time", fontsize=8)
-        for axes in grid[len(found) :]:
-            axes.remove()
+        def draw(figure: Figure, name: str = name, y: str = heat["y"], shares: np.ndarray = slices[0]) -> None:
+            axes = figure.add_subplot()
+            axes.pcolormesh(shares, cmap="GnBu", vmin=0, vmax=0.5, rasterized=True)
+            axes.set(xticks=[], yticks=[], xlabel="time", ylabel=y)
+            axes.set_title(name)
 
-    return as_svg(draw, (9.5, 0.4 + 1.1 * height))
+        drawn.append(f"<figure>{as_svg(draw, (2.2, 1.5))}</figure>")
+    return f'<div class="panels small">{"".join(drawn)}</div>'

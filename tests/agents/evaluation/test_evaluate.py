@@ -9,12 +9,13 @@ import json
 import math
 import re
 import threading
+from collections.abc import Iterator
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from palaestra import evaluate
-from palaestra.agents import Agent, AgentError
+from palaestra.agents import Agent, AgentError, EndEpisode
 from palaestra.errors import InputError
 
 
@@ -308,7 +309,24 @@ class TestTrajectories:
             "reward": 1.0,
             "reward_terms": {"outcome": 1.0},
             "action_error": None,
+            "feedback": "",
         }
+        assert (row["reference"], row["replay"]) == (None, None)
+
+    def test_a_line_has_the_reference_the_feedback_and_the_replay_of_an_episode_that_the_agent_ends(self, tmp_path):
+        def act(observation: str) -> Iterator[str | EndEpisode]:
+            yield "1"
+            yield EndEpisode()
+
+        out, replay = tmp_path / "played" / "t.jsonl", tmp_path / "replays"
+        evaluate("oracle", "palaestra/Arithmetic-v0", episodes=1, out=out)
+        row = json.loads(out.read_text())
+        assert row["reference"] == row["turns"][0]["action"]
+        assert row["turns"][0]["feedback"] == "Correct."
+        evaluate(act, "palaestra/GuessNumber-v0", episodes=1, out=out, replay=replay)
+        row = json.loads(out.read_text())
+        assert row["replay"] == "../replays/episode-0000-unfinished.html"
+        assert (out.parent / row["replay"]).is_file()
 
     def test_observations_that_are_arrays_are_written_as_lists(self, tmp_path):
         evaluate("random", "CartPole-v1", episodes=1, out=tmp_path / "t.jsonl")

@@ -54,7 +54,9 @@ def test_the_aggregate_is_the_mean_of_the_middle_half():
 
 
 def test_several_environments_are_each_evaluated_as_alone(tmp_path):
-    both = evaluate_all("random", PAIR, episodes=6, seed=2, out=tmp_path / "played")
+    both = evaluate_all("random", PAIR, episodes=6, seed=2, out=tmp_path / "played", replay=tmp_path / "replays")
+    for name in ("GuessNumber-v0", "Arithmetic-v0"):
+        assert len(list((tmp_path / "replays" / name).iterdir())) == 6
     assert both.reports == tuple(evaluate("random", env, episodes=6, seed=2) for env in PAIR)
     assert sorted(path.name for path in (tmp_path / "played").iterdir()) == [
         "Arithmetic-v0.jsonl",

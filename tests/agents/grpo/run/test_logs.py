@@ -8,7 +8,7 @@ import pytest
 from palaestra.agents.evaluation import Report, mean_interval, share_interval, wilson_interval
 from palaestra.agents.evaluation.pass_at_k import pass_at_ks
 from palaestra.agents.grpo.batch.trajectory import Group, Trajectory, Turn
-from palaestra.agents.grpo.run.logs import evaluation_row, phase_rates, step_summary
+from palaestra.agents.grpo.run.logs import evaluation_row, phase_rates, step_summary, trajectory_row
 
 
 def played(success: bool, tokens: int = 1, **changes) -> Trajectory:
@@ -22,6 +22,16 @@ def group(*members: Trajectory, **changes) -> Group:
 
 
 RIGHT, WRONG = played(True), played(False)
+
+
+def test_a_trajectory_has_feedback_shaping_and_the_reference_as_text():
+    turn = Turn(
+        (5,), (6,), (-1.0,), "stop", 0.0, extras={"reference": 42}, feedback="Too low.", shaping_terms={"s": 0.5}
+    )
+    row = trajectory_row(3, played(False, turns=(turn,)))
+    assert (row["step"], row["reference"]) == (3, "42")
+    assert (row["turns"][0]["feedback"], row["turns"][0]["shaping_terms"]) == ("Too low.", {"s": 0.5})
+    assert trajectory_row(3, WRONG)["reference"] is None
 
 
 class TestPassAtK:

@@ -1,0 +1,46 @@
+"""Pages that are written: each is one file with its style and data in it, which opens without a network.
+
+`read_style` is the style sheet that all of them share; `render` fills a jinja2 template, in which every value is text
+unless it is marked as safe. Light and dark follow the reader's system.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from ..errors import MissingExtra
+
+
+def read_style() -> str:
+    """Read the style sheet that all pages share."""
+    return files(__package__ or __name__).joinpath("page.css").read_text(encoding="utf-8")
+
+
+def hash_source(script: str) -> str:
+    """Return what allows one inline script in a Content-Security-Policy: ``'sha256-…'``."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def render(template: Traversable, what: str, **values: Any) -> str:
+    """Fill a jinja2 template; ``style`` is the shared style sheet.
+
+    Args:
+        what: name of the page, for the error.
+        values: the template's variables, and under ``filters`` functions by name.
+
+    Raises:
+        MissingExtra: jinja2 is not installed.
+    """
+    try:
+        from jinja2 import Environment
+    except ModuleNotFoundError:
+        raise MissingExtra(what, "train") from None
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= values.pop("filters", {})
+    page = environment.from_string(template.read_text(encoding="utf-8")).render(style=read_style(), **values)
+    # A lone surrogate cannot be written to a file.
+    return page.encode("utf-8", "backslashreplace").decode("utf-8")

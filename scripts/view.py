@@ -1,0 +1,128 @@
+"""``palaestra view``: the episodes of runs and evaluations as one page to filter, search and read.
+
+It needs no network. It filters by environment, outcome, difficulty and any text, sorts, and shows each conversation
+with rewards, their terms, errors, feedback and the reference; where the same task was played several times, also side
+by side. Texts beyond --longest and episodes beyond --most are left out of the page, which says so.
+
+examples:
+  palaestra view runs/first
+  palaestra eval palaestra/Wordle-v0 --agent random --out played.jsonl --replay replays && palaestra view played.jsonl
+  palaestra view played.jsonl.partial --serve
+  palaestra view first.jsonl second.jsonl --out both.html
+  palaestra view played --serve --port 8080
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import tyro
+
+from ..agents.atomic import write_atomically
+from ..agents.pages import hash_source, read_style
+from ..errors import InputError
+from .view_episodes import EpisodeFile, collect_episodes, find_files, iterate_page_data
+from .view_server import PageServer
+
+TEMPLATE, SCRIPT = (Path(__file__).with_name(name) for name in ("view.html", "view.js"))
+SHORTEST = 100
+"""Characters that --longest must allow."""
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    path: tyro.conf.Positional[tuple[Path, ...]] = ()
+    """Folders of runs, files of palaestra eval --out (also unfinished ones, OUT.partial), or folders of such files."""
+    out: Path | None = None
+    """The page; by default episodes.html in the first folder, or NAME.episodes.html beside the first file."""
+    serve: bool = False
+    """Serve the page to this machine until Ctrl-C, made anew when it is loaded and the files have changed."""
+    port: int = 0
+    """Of --serve; 0 takes a free one."""
+    longest: int = 200_000
+    """Characters of one text, beyond which its middle is left out."""
+    most: int = 20_000
+    """Episodes in the page."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    options = tyro.cli(ViewOptions, args=argv, prog="palaestra view", description=__doc__)
+    if not options.path:
+        raise InputError("give the folder of a run, or a file of palaestra eval --out.")
+    if options.longest < SHORTEST or options.most < 1:
+        name, least = ("longest", SHORTEST) if options.longest < SHORTEST else ("most", 1)
+        raise InputError(f"--{name} must be at least {least}, not {getattr(options, name)}.")
+    out = options.out or default_out(options.path[0])
+    if out.is_dir():
+        raise InputError(f"--out must be a file, but {str(out)!r} is a folder.")
+    if not options.serve:
+        page, said = make_page(find_files(options.path), lambda path: link_from(out.parent, path), options)
+        write_atomically(out, page)
+        print(f"{out}: {said}, {len(page) / 1e6:.1f} MB")
+        return 0
+
+    server = PageServer(options.port)
+
+    def make() -> str:
+        files = find_files(options.path)
+        page, _ = make_page(files, server.link, options)
+        write_atomically(out, make_page(files, lambda path: link_from(out.parent, path), options)[0])
+        return page
+
+    server.serve(make, lambda: [file.path for file in find_files(options.path)])
+    return 0
+
+
+def default_out(path: Path) -> Path:
+    """Return where the page goes if --out does not say."""
+    if path.is_dir():
+        return path / "episodes.html"
+    return path.with_name(f"{path.name.removesuffix('.partial').removesuffix('.jsonl')}.episodes.html")
+
+
+def link_from(folder: Path, path: Path) -> str:
+    """The address of a file relative to a page in ``folder``."""
+    return quote(os.path.relpath(path.resolve(), folder.resolve()))
+
+
+def make_page(files: Sequence[EpisodeFile], link: Callable[[Path], str], options: ViewOptions) -> tuple[str, str]:
+    """Make the page of ``files``.
+
+    Args:
+        link: makes the address of a replay or a report.
+
+    Returns:
+        the page, and what is in it, in a few words.
+
+    Raises:
+        InputError: the files hold no episode, or a line that is none.
+    """
+    made = collect_episodes(files, link, options.longest, options.most)
+    if not made.entries:
+        raise InputError(f"{', '.join(str(file.path) for file in files)} holds no episode yet; look again later.")
+    script = SCRIPT.read_text(encoding="utf-8")
+    values = {
+        "title": html.escape(", ".join(file.name for file in files[:3]) + (" …" if len(files) > 3 else "")),
+        "style": read_style(),
+        "script": script,
+        "policy": hash_source(script),
+        "data": "".join(iterate_page_data(made)),
+    }
+    # One pass, so that nothing in a value is taken for a place to fill.
+    page = re.sub(r"{{ (\w+) }}", lambda place: values[place[1]], TEMPLATE.read_text(encoding="utf-8"))
+    page = page.encode("utf-8", "backslashreplace").decode("utf-8")
+    return page, "; ".join([f"{len(made.entries):,} episodes", *made.notes])
+
+
+if __name__ == "__main__":
+    from .cli import run_guarded
+
+    sys.exit(run_guarded(main, sys.argv[1:]))

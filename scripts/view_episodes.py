@@ -1,0 +1,265 @@
+"""Episodes for the viewer: found in runs and evaluations, and packed for its page.
+
+Each episode becomes an entry of the list, which is short, and its record. Records are packed in chunks (JSON, gzip,
+base64), of which the page unpacks only what is looked at; and nothing that a model wrote can end the element that it
+stands in. Texts longer than a bound are cut in the middle, which the page says.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from .report import Row, is_finite_number, iterate_rows, read_config
+
+SUCCESS, FAILED, UNREADABLE, TRUNCATED, ERRORED, INVALID = 1, 2, 4, 8, 16, 32
+CHUNK_EPISODES, CHUNK_CHARACTERS = 100, 1_000_000
+"""A chunk ends where it has so much of either."""
+SNIPPET = 100
+"""Characters of the first observation in the list."""
+
+
+@dataclass(frozen=True)
+class EpisodeFile:
+    """A file of episodes.
+
+    Attributes:
+        path: one JSON object a line, with "turns".
+        name: short and unique within a page.
+        env: of the episodes whose rows do not say.
+        report: the run's report, if the file belongs to a run that has one.
+    """
+
+    path: Path
+    name: str
+    env: str = ""
+    report: Path | None = None
+
+
+@dataclass
+class EpisodeCollection:
+    """What a page shows.
+
+    Attributes:
+        files: name, path, agent and report (a link) of each.
+        envs: names of the environments.
+        entries: of the list, as `make_entry` makes them.
+        chunks: packed records, in the order of the entries.
+        sizes: number of episodes in each chunk.
+        notes: sentences about what is not here.
+    """
+
+    files: list[dict[str, Any]] = field(default_factory=list)
+    envs: list[str] = field(default_factory=list)
+    entries: list[list[Any]] = field(default_factory=list)
+    chunks: list[str] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def find_files(paths: Sequence[Path]) -> list[EpisodeFile]:
+    """Find the files of episodes: of runs, of evaluations (also unfinished ones), and of folders of either.
+
+    Raises:
+        InputError: there is no such file, or none with episodes in it.
+    """
+    found: list[EpisodeFile] = []
+    for path in paths:
+        if not path.exists():
+            raise InputError(
+                f"{str(path)!r} does not exist; give the folder of a run or a file of palaestra eval --out."
+            )
+        inside = [path]
+        if path.is_dir() and not (path / "config.json").is_file():
+            parts = [*path.glob("*.jsonl"), *path.glob("*.jsonl.partial")]
+            runs = [file.parent for file in path.glob("*/trajectories.jsonl")]
+            inside = sorted([part for part in parts if _has_episodes(part)] + runs)
+        if not inside:
+            raise InputError(
+                f"{str(path)!r} has neither a run in it nor a file of palaestra eval --out; give a folder that has."
+            )
+        found += [_open(part) for part in inside]
+    names: dict[str, int] = {}
+    for place, file in enumerate(found):
+        names[file.name] = names.get(file.name, 0) + 1
+        if names[file.name] > 1:
+            found[place] = EpisodeFile(file.path, f"{file.name}~{names[file.name]}", file.env, file.report)
+    return found
+
+
+def _open(path: Path) -> EpisodeFile:
+    if not path.is_dir():
+        return EpisodeFile(path, _printable(path.name.removesuffix(".partial").removesuffix(".jsonl")))
+    config = read_config(path) if (path / "config.json").is_file() else {}
+    file = path / "trajectories.jsonl"
+    if not file.is_file():
+        raise InputError(f"the run {str(path)!r} has kept no episode yet (no trajectories.jsonl); train it further.")
+    env = config.get("env", "")
+    report = path / "report.html"
+    name = _printable(path.resolve().name)
+    return EpisodeFile(file, name, env if isinstance(env, str) else " ".join(env), report if report.is_file() else None)
+
+
+def _printable(name: str) -> str:
+    """A file's name, whose bytes need not be text, as text."""
+    return name.encode("utf-8", "replace").decode("utf-8")
+
+
+def _has_episodes(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return b'"turns"' in stream.readline()
+
+
+def collect_episodes(
+    files: Sequence[EpisodeFile], link: Callable[[Path], str], longest: int, most: int
+) -> EpisodeCollection:
+    """Read the episodes of ``files`` and pack them.
+
+    Args:
+        link: makes the address of another page that belongs to an episode or a file.
+        longest: characters of one text, beyond which it is cut.
+        most: episodes; those after them are left out, and counted.
+
+    Raises:
+        InputError: a line is no episode.
+    """
+    made = EpisodeCollection()
+    known_envs: dict[str, int] = {}
+    tasks: dict[tuple[int, str], int] = {}
+    seen: dict[str, int] = {}
+    waiting: list[str] = []
+    left_out = 0
+    for number, file in enumerate(files):
+        report = None if file.report is None else link(file.report)
+        made.files.append({"name": file.name, "path": str(file.path), "agent": "", "report": report})
+        for line, row in iterate_rows(file.path):
+            if not isinstance(row.get("turns"), list) or not all(isinstance(turn, dict) for turn in row["turns"]):
+                raise InputError(f"line {line} of {str(file.path)!r} is no episode: it has no list of turns.")
+            if len(made.entries) >= most:
+                left_out += 1
+                continue
+            made.files[-1]["agent"] = made.files[-1]["agent"] or str(row.get("agent") or "")
+            name = str(row.get("env") or (row.get("params") or {}).get("env") or file.env or "?")
+            env = known_envs.setdefault(name, len(known_envs))
+            task = -1
+            if row.get("task_id"):
+                task = tasks.setdefault((env, str(row["task_id"])), len(tasks))
+            name = name_episode(file.name, row)
+            seen[name] = seen.get(name, 0) + 1
+            name = name if seen[name] == 1 else f"{name}~{seen[name]}"
+            record, cut = shorten_texts(row, longest)
+            entry = make_entry(row, number, env, name, task, line, cut, find_replay(file, row, link))
+            made.entries.append(entry)
+            waiting.append(json.dumps(record, allow_nan=False))
+            if len(waiting) >= CHUNK_EPISODES or sum(map(len, waiting)) >= CHUNK_CHARACTERS:
+                _close_chunk(made, waiting)
+    if waiting:
+        _close_chunk(made, waiting)
+    made.envs = list(known_envs)
+    if left_out:
+        made.notes.append(
+            f"{left_out:,} further episodes are not in this page (palaestra view --most {most + left_out})"
+        )
+    if cut := sum(bool(entry[13]) for entry in made.entries):
+        made.notes.append(f"{cut:,} episodes have texts cut at {longest:,} characters")
+    return made
+
+
+def _close_chunk(made: EpisodeCollection, waiting: list[str]) -> None:
+    made.chunks.append(pack(f"[{','.join(waiting)}]"))
+    made.sizes.append(len(waiting))
+    waiting.clear()
+
+
+def pack(text: str) -> str:
+    """Compress a text of ASCII to base64 of gzip, the same at any time."""
+    return base64.b64encode(gzip.compress(text.encode("ascii"), compresslevel=6, mtime=0)).decode()
+
+
+def name_episode(file: str, row: Mapping[str, Any]) -> str:
+    """Name an episode by file and position: ``played/12``, of a sample ``played/12.1``, of a run ``first/step-4``."""
+    if "episode" in row:
+        sample = f".{row['sample']}" if row.get("sample") else ""
+        return f"{file}/{row['episode']}{sample}"
+    return f"{file}/step-{row.get('step', 0)}"
+
+
+def make_entry(
+    row: Row, file: int, env: int, name: str, task: int, line: int, cut: int, replay: str | None
+) -> list[Any]:
+    """Make the list's entry of an episode: file, environment, name, flags of its outcome, difficulty, reward, turns,
+    progress, step, task, sample, snippet, replay, characters cut, line, label."""
+    valid, success = row.get("reward_valid") is not False, row.get("is_success")
+    errored = bool(row.get("agent_failed")) or (valid and row.get("error") is not None)
+    refused = row.get("refused") or any(turn.get("action_error") is not None for turn in row["turns"])
+    flags = (
+        (SUCCESS if valid and success else 0)
+        | (FAILED if valid and success is not None and not success else 0)
+        | (UNREADABLE if refused else 0)
+        | (TRUNCATED if row.get("truncated") else 0)
+        | (ERRORED if errored else 0)
+        | (0 if valid else INVALID)
+    )
+    numbers = [row.get(key) for key in ("difficulty", "return", "progress", "step")]
+    difficulty, reward, progress, step = (value if is_finite_number(value) else None for value in numbers)
+    first = row["turns"][0].get("observation") if row["turns"] else ""
+    text = first if isinstance(first, str) else json.dumps(row.get("params") or {})
+    snippet = " ".join(text[: 4 * SNIPPET].split())[:SNIPPET]
+    label = f"task {row['task_id']}" if row.get("task_id") else ""
+    results = [flags, difficulty, reward, len(row["turns"]), progress, step]
+    return [file, env, name, *results, task, row.get("sample") or 0, snippet, replay, cut, line, label]
+
+
+def find_replay(file: EpisodeFile, row: Mapping[str, Any], link: Callable[[Path], str]) -> str | None:
+    """Return the link to an episode's replay; None where there is none, or it is gone."""
+    named = row.get("replay")
+    if not isinstance(named, str) or not named.endswith(".html"):
+        return None
+    path = file.path.parent / named
+    return link(path) if path.is_file() else None
+
+
+def shorten_texts(value: Any, longest: int) -> tuple[Any, int]:
+    """Cut texts of more than ``longest`` characters in the middle, within plain data.
+
+    Returns:
+        the data, with numbers that JSON does not have as text; the number of characters that were left out.
+    """
+    if isinstance(value, str):
+        if len(value) <= longest:
+            return value, 0
+        head, tail = longest - longest // 4, longest // 4
+        left_out = len(value) - head - tail
+        return (
+            f"{value[:head]}\n[… {left_out:,} characters are left out here …]\n{value[len(value) - tail :]}",
+            left_out,
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value), 0
+    if isinstance(value, dict):
+        shortened = {key: shorten_texts(item, longest) for key, item in value.items()}
+        return {key: item for key, (item, _) in shortened.items()}, sum(cut for _, cut in shortened.values())
+    if isinstance(value, list):
+        # An array of numbers can be long as well; as text it is bounded.
+        if len(value) > 1000 and len(text := json.dumps(value)) > longest:
+            return shorten_texts(text, longest)
+        parts = [shorten_texts(item, longest) for item in value]
+        return [item for item, _ in parts], sum(cut for _, cut in parts)
+    return value, 0
+
+
+def iterate_page_data(made: EpisodeCollection) -> Iterator[str]:
+    """Make the elements of the page that hold the data."""
+    head = {"files": made.files, "envs": made.envs, "notes": made.notes, "chunks": made.sizes}
+    # The one place where names stand in the page as they are.
+    yield f'<script type="application/json" id="head">{json.dumps(head).replace("<", chr(92) + "u003c")}</script>\n'
+    yield f'<script type="text/plain" id="entries">{pack(json.dumps(made.entries))}</script>\n'
+    for number, chunk in enumerate(made.chunks):
+        yield f'<script type="text/plain" id="chunk-{number}">{chunk}</script>\n'
