@@ -1,0 +1,178 @@
+"""`GridRules`, the definition of a family of gridworlds, from which its native environment and its text twin are made.
+
+A family says how a level is laid out, what the mission is, which subgoals lead to its end, and which interactions a
+planner may consider (`Option`). Dynamics, observations, texts, pictures, extras and the oracle are shared. ``rules`` in
+other modules is an instance; it has no state of an episode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..param_space import ParamSpace
+from .cells import ENTERABLE, GOAL, LAVA
+from .descriptions import draw_map
+from .grid_world import DONE, DROP, FORWARD, PICK_UP, World, apply_action
+
+FREE_STEPS = bytes(1 if flag and code != LAVA else 0 for code, flag in enumerate(ENTERABLE))
+
+
+class Option(NamedTuple):
+    """An interaction that a planner may aim at.
+
+    Args:
+        action: pick up, drop or toggle, of the cell ahead; forward stands for being on the cell, and done for facing it.
+        cell: index of the cell.
+        ends: whether the mission is then accomplished.
+    """
+
+    action: int
+    cell: int
+    ends: bool = False
+
+
+class GridRules:
+    """Base of all families. A subclass has a docstring with "Description:", "Parameters:" and "Source:", sets
+    ``param_space`` and ``subgoals``, and implements `lay_out`, `mission`, `limit`, `flags` and `options`.
+
+    Attributes:
+        subgoals: names of the subgoals in the order in which a solution achieves them; the last one is the mission.
+        see_through: whether walls hide nothing from the agent.
+        actions: the first so many of MiniGrid's seven actions are allowed.
+        penalty: reward of a failure.
+        hidden: whether the mission is to find or remember something, so that the text twin shows the agent's view
+            rather than the whole map.
+        arguments: names of the constructor's further arguments.
+    """
+
+    param_space: ClassVar[ParamSpace]
+    subgoals: ClassVar[tuple[str, ...]] = ("goal",)
+    see_through: ClassVar[bool] = False
+    actions: ClassVar[int] = DONE + 1
+    penalty: ClassVar[float] = 0.0
+    hidden: ClassVar[bool] = False
+    arguments: ClassVar[tuple[str, ...]] = ()
+
+    # Implemented by families.
+
+    def lay_out(self, rng: np.random.Generator, params: Mapping[str, Any]) -> World:
+        """Draw a level that can be solved. All randomness of the episode is drawn here."""
+        raise NotImplementedError(f"{type(self).__name__} must implement lay_out(rng, params).")
+
+    def mission(self, world: World) -> str:
+        """Return the mission as one phrase without a full stop: "reach the goal"."""
+        raise NotImplementedError(f"{type(self).__name__} must implement mission(world).")
+
+    def limit(self, world: World) -> int:
+        """Return the number of steps after which an episode is truncated, given its first state."""
+        raise NotImplementedError(f"{type(self).__name__} must implement limit(world).")
+
+    def flags(self, world: World) -> tuple[bool, ...]:
+        """Return for each of ``subgoals`` whether it is achieved in this state."""
+        return (world.cells[world.agent] == GOAL,)
+
+    def options(self, world: World) -> Sequence[Option]:
+        """List the interactions by which a shortest solution may go on; the agent's place and direction must not
+        matter."""
+        return [Option(FORWARD, world.cells.index(GOAL), ends=True)]
+
+    # Overridden where a family differs.
+
+    def turns(self, world: World) -> int:
+        """Return the limit of the text twin, in actions."""
+        return self.limit(world)
+
+    def advance(self, world: World, action: int) -> World:
+        """Return the next state."""
+        return apply_action(world, action)
+
+    def fails(self, before: World, action: int, after: World) -> bool:
+        """Return whether a step that achieved nothing ends the episode."""
+        return after.cells[after.agent] == LAVA
+
+    def progress(self, flags: Sequence[bool]) -> float:
+        """Return the share of the subgoals up to the last one achieved."""
+        return max((place + 1 for place, flag in enumerate(flags) if flag), default=0) / len(flags)
+
+    def still(self, world: World) -> World:
+        """Return the world as a planner should see it: without what moves by itself."""
+        return world
+
+    def entry(self, world: World) -> bytes:
+        """Return for each cell how a planner enters it: 0 not at all, 1 by a step, 2 by opening a door first."""
+        return world.cells.translate(entry_table(world.carried))
+
+    def steer(self, world: World, action: int) -> int:
+        """Return the action that a solver takes where the planner, which sees only what is still, advises ``action``."""
+        return action
+
+    def draw_map(self, world: World) -> str:
+        """Draw the map as text, one sign a cell."""
+        return draw_map(world)
+
+    def content(self, world: World) -> str:
+        """Return text that identifies a level."""
+        shown = world.cells.hex(), world.width, world.agent, world.facing, world.carried
+        return repr((*shown, world.task) if world.task is not None else shown)
+
+    def split_key(self, world: World) -> str:
+        """Return text that is shared by levels that must stay in one split; empty where the content decides."""
+        return ""
+
+
+_tables: dict[int, bytes] = {}
+
+
+def entry_table(carried: int) -> bytes:
+    """Return 256 bytes that map a code to how a planner enters its cell: as `GridRules.entry`, with the key carried."""
+    if carried not in _tables:
+        from .cells import TOGGLED, THINGS, UNLOCKED
+
+        table = bytearray(256)
+        for code, thing in enumerate(THINGS):
+            shut = thing.kind == "door" and not ENTERABLE[code]
+            if FREE_STEPS[code]:
+                table[code] = 1
+            elif shut and (code in TOGGLED or UNLOCKED[code][0] == carried):
+                table[code] = 2
+        _tables[carried] = bytes(table)
+    return _tables[carried]
+
+
+def drop_options(world: World, near: int, count: int = 2) -> list[Option]:
+    """List the free cells nearest to a cell where what is carried can be put down without being in the way.
+
+    A cell is in the way if its free neighbours are not connected around it, or if it lies beside ``near`` or a door.
+
+    Args:
+        world: any state.
+        near: index of the cell that is to be reached next.
+        count: options at most.
+    """
+    width, cells = world.width, world.cells
+    from .cells import THINGS
+
+    def is_spare(index: int) -> bool:
+        beside = [index + 1, index + width, index - 1, index - width]
+        if any(THINGS[cells[i]].kind == "door" for i in beside):
+            return False
+        ring = (1, width + 1, width, width - 1, -1, -width - 1, -width, 1 - width)
+        free = [FREE_STEPS[cells[index + step]] for step in ring]
+        runs = sum(here and not before for here, before in zip(free, free[-1:] + free))
+        return runs == 1 and any(free[::2])
+
+    def distance(index: int) -> int:
+        return abs(index % width - near % width) + abs(index // width - near // width)
+
+    spare = [index for index, code in enumerate(cells) if not code and width < index < len(cells) - width]
+    ordered = sorted((index for index in spare if distance(index) > 1), key=distance)
+    found = [index for index in ordered[:40] if is_spare(index)][:count]
+    return [Option(DROP, index) for index in found or ordered[:count]]
+
+
+def fetch_options(world: World, cell: int, ends: bool = False) -> list[Option]:
+    """Options that lead to picking up what lies in ``cell``: that itself, or first to put down what is carried."""
+    return drop_options(world, cell) if world.carried else [Option(PICK_UP, cell, ends)]
