@@ -15,7 +15,7 @@ import numpy as np
 from ..task_env import TaskEnv
 from ..unicode import Unicode
 from .grid_measures import SUPPLIES, measure_worlds
-from .grid_planner import find_action, find_distance
+from .grid_planner import draw_level, find_action, find_distance
 from .grid_rules import GridRules
 from .grid_world import World
 from .minigrid_surface import MiniGridSurface
@@ -43,7 +43,7 @@ class RulesEnv(TaskEnv):
         self.max_steps = 0
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> World:
-        return self.rules.lay_out(rng, params)
+        return draw_level(self.rules, rng, params)
 
     def content_of(self, episode: World) -> str:
         return self.rules.content(episode)

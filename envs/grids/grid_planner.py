@@ -2,12 +2,17 @@
 
 A world without the agent's place and direction is a *configuration*. For each, one table holds the fewest actions from
 every place and direction to the end. It is filled by a search back from the rules' options, each of which leads to
-another configuration with a table of its own. Shut doors that can be opened count as cells that take two actions.
+another configuration with a table of its own. Shut doors that can be opened count as cells that take two actions, so
+that a door which a way passes twice is counted as opened twice until it stands open.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from .cells import ENTERABLE
 from .grid_rules import GridRules, Option
@@ -15,6 +20,14 @@ from .grid_world import DONE, FORWARD, LEFT, RIGHT, TOGGLE, World
 
 FAR = 1 << 30
 """The distance of places from which the mission cannot be accomplished."""
+
+
+def draw_level(rules: GridRules, rng: np.random.Generator, params: Mapping[str, Any]) -> World:
+    """Draw a level that can be solved."""
+    while True:
+        world = rules.lay_out(rng, params)
+        if not rules.redraws or find_distance(rules, world) < FAR:
+            return world
 
 
 def find_distance(rules: GridRules, world: World) -> int:

@@ -13,10 +13,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..param_space import ParamSpace
-from .cells import ENTERABLE, GOAL, LAVA
+from .cells import ENTERABLE, GOAL, LAVA, PORTABLE, THINGS, TOGGLED, UNLOCKED
 from .descriptions import draw_map
-from .grid_world import DONE, DROP, FORWARD, PICK_UP, World, apply_action
+from .grid_world import DONE, DROP, FORWARD, PICK_UP, TOGGLE, World, apply_action
 
+DOORS = bytes(thing.kind == "door" for thing in THINGS)
 FREE_STEPS = bytes(1 if flag and code != LAVA else 0 for code, flag in enumerate(ENTERABLE))
 
 
@@ -46,6 +47,7 @@ class GridRules:
         hidden: whether the mission is to find or remember something, so that the text twin shows the agent's view
             rather than the whole map.
         arguments: names of the constructor's further arguments.
+        redraws: whether `lay_out` may draw a level that cannot be solved, which is then drawn again.
     """
 
     param_space: ClassVar[ParamSpace]
@@ -55,11 +57,12 @@ class GridRules:
     penalty: ClassVar[float] = 0.0
     hidden: ClassVar[bool] = False
     arguments: ClassVar[tuple[str, ...]] = ()
+    redraws: ClassVar[bool] = False
 
     # Implemented by families.
 
     def lay_out(self, rng: np.random.Generator, params: Mapping[str, Any]) -> World:
-        """Draw a level that can be solved. All randomness of the episode is drawn here."""
+        """Draw a level. All randomness of the episode is drawn here."""
         raise NotImplementedError(f"{type(self).__name__} must implement lay_out(rng, params).")
 
     def mission(self, world: World) -> str:
@@ -129,8 +132,6 @@ _tables: dict[int, bytes] = {}
 def entry_table(carried: int) -> bytes:
     """Return 256 bytes that map a code to how a planner enters its cell: as `GridRules.entry`, with the key carried."""
     if carried not in _tables:
-        from .cells import TOGGLED, THINGS, UNLOCKED
-
         table = bytearray(256)
         for code, thing in enumerate(THINGS):
             shut = thing.kind == "door" and not ENTERABLE[code]
@@ -142,37 +143,63 @@ def entry_table(carried: int) -> bytes:
     return _tables[carried]
 
 
-def drop_options(world: World, near: int, count: int = 2) -> list[Option]:
-    """List the free cells nearest to a cell where what is carried can be put down without being in the way.
+def drop_options(world: World, *near: int) -> list[Option]:
+    """List free cells where what is carried can be put down without being in the way: for each of the cells ``near``
+    the one that is fewest steps away from it.
 
-    A cell is in the way if its free neighbours are not connected around it, or if it lies beside ``near`` or a door.
-
-    Args:
-        world: any state.
-        near: index of the cell that is to be reached next.
-        count: options at most.
+    A cell is in the way if its free neighbours are not connected around it, or if it lies beside a door or ``near[0]``.
+    Where all cells are in some way several are listed, and the planner finds out which one leaves a way.
     """
     width, cells = world.width, world.cells
-    from .cells import THINGS
+    beside, ring = (1, width, -1, -width), (1, width + 1, width, width - 1, -1, -width - 1, -width, 1 - width)
 
     def is_spare(index: int) -> bool:
-        beside = [index + 1, index + width, index - 1, index - width]
-        if any(THINGS[cells[i]].kind == "door" for i in beside):
+        around = [index + step for step in beside]
+        if near[0] in (index, *around) or any(DOORS[cells[place]] for place in around):
             return False
-        ring = (1, width + 1, width, width - 1, -1, -width - 1, -width, 1 - width)
         free = [FREE_STEPS[cells[index + step]] for step in ring]
         runs = sum(here and not before for here, before in zip(free, free[-1:] + free))
         return runs == 1 and any(free[::2])
 
-    def distance(index: int) -> int:
-        return abs(index % width - near % width) + abs(index // width - near // width)
+    found: dict[int, Option] = {}
+    tight: list[int] = []
+    for place in near:
+        # Search outwards from the cell, through open and shut doors.
+        queue, seen = [place], {place}
+        for here in queue:
+            if not cells[here] and is_spare(here):
+                found[here] = Option(DROP, here)
+                break
+            tight += [] if cells[here] or here == place else [here]
+            around = [here + step for step in beside if 0 <= here + step < len(cells)]
+            queue += [i for i in around if i not in seen and (FREE_STEPS[cells[i]] or DOORS[cells[i]])]
+            seen.update(around)
+    return list(found.values()) or [Option(DROP, index) for index in tight[:8]]
 
-    spare = [index for index, code in enumerate(cells) if not code and width < index < len(cells) - width]
-    ordered = sorted((index for index in spare if distance(index) > 1), key=distance)
-    found = [index for index in ordered[:40] if is_spare(index)][:count]
-    return [Option(DROP, index) for index in found or ordered[:count]]
+
+def fetch_options(world: World, cell: int, *near: int, ends: bool = False) -> list[Option]:
+    """Options that lead to picking up what lies in ``cell``: that itself, or first to put down what is carried, there or
+    at one of the cells ``near``."""
+    return drop_options(world, cell, *near) if world.carried else [Option(PICK_UP, cell, ends)]
 
 
-def fetch_options(world: World, cell: int, ends: bool = False) -> list[Option]:
-    """Options that lead to picking up what lies in ``cell``: that itself, or first to put down what is carried."""
-    return drop_options(world, cell) if world.carried else [Option(PICK_UP, cell, ends)]
+def open_options(world: World, door: int, front: int) -> list[Option]:
+    """Options that lead to opening a locked door: clear the cell before it, take its key (out of a box if need be), and
+    open it; what the agent carries meanwhile is put down.
+
+    Args:
+        world: a state in which the door is locked.
+        door: index of the door's cell.
+        front: index of the cell from which it is opened.
+    """
+    cells, carried = world.cells, world.carried
+    key = UNLOCKED[cells[door]][0]
+    blocked = THINGS[cells[front]].kind in PORTABLE
+    if carried and (carried != key or blocked):
+        return drop_options(world, front)
+    if blocked:
+        return [Option(PICK_UP, front)]
+    if carried:
+        return [Option(TOGGLE, door)]
+    found = [Option(PICK_UP, index) for index, code in enumerate(cells) if code == key]
+    return found or [Option(TOGGLE, index) for index, code in enumerate(cells) if THINGS[code].inside == key]

@@ -18,7 +18,7 @@ from ..game import Game, Transition
 from ..unicode import Unicode
 from .descriptions import describe_map, describe_view, describe_words, legend_of
 from .grid_measures import SUPPLIES, measure_worlds
-from .grid_planner import find_action, find_distance
+from .grid_planner import draw_level, find_action, find_distance
 from .grid_rules import GridRules
 from .grid_world import DIRECTIONS, World
 from .partial_view import VIEW, Viewer
@@ -52,6 +52,10 @@ class Turn(NamedTuple):
     first: bool = True
     words: int = 0
     past: tuple[str, ...] = ()
+
+    def __deepcopy__(self, memo: object) -> Turn:
+        """Return the turn itself, which is immutable."""
+        return self
 
 
 class GridText(Game):
@@ -116,7 +120,7 @@ class GridText(Game):
             self.observation_space = gym.spaces.Dict({"image": picture, "text": Unicode(self.max_observation)})
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Turn:
-        world = self.rules.lay_out(rng, params)
+        world = draw_level(self.rules, rng, params)
         return Turn(world, words=int(rng.integers(1 << 31)) if self._draws_words else 0)
 
     def content_of(self, episode: Turn) -> str:

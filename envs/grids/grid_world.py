@@ -40,6 +40,10 @@ class World(NamedTuple):
     task: Any = None
     memo: Any = None
 
+    def __deepcopy__(self, memo: object) -> World:
+        """Return the world itself, which is immutable."""
+        return self
+
     @property
     def height(self) -> int:
         return len(self.cells) // self.width
