@@ -15,7 +15,10 @@ from .grid_text import Turn
 from .grid_world import FORWARD, LEFT, PICK_UP, RIGHT, TOGGLE, Canvas, Cell, World
 from .vocabulary import ACTION_NAMES
 
-KEY, LOCKED, CLOSED, OPEN = code_of("key", "yellow"), *(code_of("door", "yellow", s) for s in ("locked", "closed", "open"))
+KEY, LOCKED, CLOSED, OPEN = (
+    code_of("key", "yellow"),
+    *(code_of("door", "yellow", s) for s in ("locked", "closed", "open")),
+)
 _RING: tuple[Cell, ...] = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))
 
 

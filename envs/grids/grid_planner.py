@@ -68,6 +68,8 @@ def _value(rules: GridRules, world: World, option: Option) -> int:
     if option.ends:
         return cost
     after = rules.advance(world, option.action if cost else DONE)
+    if rules.flags(after)[-1]:
+        return cost
     if after.cells == world.cells and after.carried == world.carried and after.memo == world.memo:
         return FAR
     table = tabulate(rules, _configuration(rules.still(after)))

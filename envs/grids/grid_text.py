@@ -247,5 +247,3 @@ class GridText(Game):
     def set_state(self, state: Mapping[str, Any]) -> None:
         super().set_state(state)
         self._errors = state["errors"]
-
-

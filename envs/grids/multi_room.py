@@ -61,7 +61,9 @@ class MultiRoomRules(GridRules):
             colours = [colour for colour in COLOURS if colour != before]
             before = colours[int(rng.integers(len(colours)))]
             canvas[box.door] = code_of("door", before, "closed")
-        first, last = (canvas.free(box.x + 1, box.y + 1, box.width - 2, box.height - 2) for box in (boxes[0], boxes[-1]))
+        first, last = (
+            canvas.free(box.x + 1, box.y + 1, box.width - 2, box.height - 2) for box in (boxes[0], boxes[-1])
+        )
         canvas[last[int(rng.integers(len(last)))]] = GOAL
         return canvas.world(first[int(rng.integers(len(first)))], int(rng.integers(4)), task=len(boxes))
 

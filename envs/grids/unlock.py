@@ -83,7 +83,11 @@ class UnlockRules(GridRules):
         door, _, target, _ = world.task
         if world.cells[door] in UNLOCKED:
             found = open_options(world, door, door - 1)
-            return found if target else [option._replace(ends=option.action == TOGGLE and option.cell == door) for option in found]
+            return (
+                found
+                if target
+                else [option._replace(ends=option.action == TOGGLE and option.cell == door) for option in found]
+            )
         places = [index for index, code in enumerate(world.cells) if code == target]
         return [option for cell in places for option in fetch_options(world, cell, door - 1, ends=True)]
 
