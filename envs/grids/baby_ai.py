@@ -98,7 +98,7 @@ class BabyAIRules(GridRules):
         return baby.list_options(world.task[0], world.memo[0], world)
 
     def content(self, world: World) -> str:
-        return f"{world.cells.hex()} {world.agent} {world.facing} {world.task[0]}"
+        return f"{super().content(world._replace(task=None))} {world.task[0]}"
 
 
 def start_instruction(world: World, instruction: baby.Instruction, side: int) -> World:

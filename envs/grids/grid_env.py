@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
-from ..task_env import TaskEnv
 from ..unicode import Unicode
 from .grid_measures import SUPPLIES, measure_worlds
-from .grid_planner import draw_level, find_action, find_distance
+from .grid_planner import find_action, find_distance
 from .grid_rules import GridRules
 from .grid_world import World
+from .level_reset import LevelReset
 from .minigrid_surface import MiniGridSurface
 from .partial_view import VIEW, Viewer
 from .tiles import draw_grid
@@ -25,7 +25,7 @@ from .tiles import draw_grid
 MAX_MISSION = 256
 
 
-class RulesEnv(TaskEnv):
+class RulesEnv(LevelReset):
     """The part that native environments and their blind twins share: levels, steps, rewards and the oracle.
 
     A subclass sets ``rules_class``; the family's further arguments are those of its constructor.
@@ -43,7 +43,7 @@ class RulesEnv(TaskEnv):
         self.max_steps = 0
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> World:
-        return draw_level(self.rules, rng, params)
+        return self.draw_world(rng, params)
 
     def content_of(self, episode: World) -> str:
         return self.rules.content(episode)

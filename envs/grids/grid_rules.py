@@ -13,12 +13,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..param_space import ParamSpace
-from .cells import ENTERABLE, GOAL, LAVA, PORTABLE, THINGS, TOGGLED, UNLOCKED
+from .cells import ENTERABLE, GOAL, LAVA, PORTABLE, THINGS, TOGGLED, UNLOCKED, code_of
 from .descriptions import draw_map
 from .grid_world import DONE, DROP, FORWARD, PICK_UP, TOGGLE, World, apply_action
 
 DOORS = bytes(thing.kind == "door" for thing in THINGS)
 FREE_STEPS = bytes(1 if flag and code != LAVA else 0 for code, flag in enumerate(ENTERABLE))
+
+
+SHUT_BOXES = bytes(code_of("box", t.colour) if t.kind == "box" else code for code, t in enumerate(THINGS)).ljust(256)
+"""256 bytes that map each code to the same without what a box holds."""
 
 
 class Option(NamedTuple):
@@ -84,6 +88,11 @@ class GridRules:
 
     # Overridden where a family differs.
 
+    def given(self, params: Mapping[str, Any]) -> tuple[World | None, dict[str, Any]]:
+        """Return the level that reset's "params" or the constructor give, with its parameters; or None, with the
+        parameters as they are."""
+        return None, dict(params)
+
     def turns(self, world: World) -> int:
         """Return the limit of the text twin, in actions."""
         return self.limit(world)
@@ -117,8 +126,8 @@ class GridRules:
         return draw_map(world)
 
     def content(self, world: World) -> str:
-        """Return text that identifies a level."""
-        shown = world.cells.hex(), world.width, world.agent, world.facing, world.carried
+        """Return text that identifies a level, without what boxes hide."""
+        shown = world.cells.translate(SHUT_BOXES).hex(), world.width, world.agent, world.facing, world.carried
         return repr((*shown, world.task) if world.task is not None else shown)
 
     def split_key(self, world: World) -> str:

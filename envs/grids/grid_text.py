@@ -18,9 +18,10 @@ from ..game import Game, Transition
 from ..unicode import Unicode
 from .descriptions import describe_map, describe_view, describe_words, legend_of
 from .grid_measures import SUPPLIES, measure_worlds
-from .grid_planner import draw_level, find_action, find_distance
+from .grid_planner import find_action, find_distance
 from .grid_rules import GridRules
 from .grid_world import DIRECTIONS, World
+from .level_reset import LevelReset
 from .partial_view import VIEW, Viewer
 from .tiles import draw_grid, draw_view
 from .vocabulary import Vocabulary, check_vocabulary, make_vocabulary
@@ -58,7 +59,7 @@ class Turn(NamedTuple):
         return self
 
 
-class GridText(Game):
+class GridText(LevelReset, Game):
     """Base of text grids; `define_family` makes one of a `GridRules`.
 
     Args:
@@ -120,7 +121,7 @@ class GridText(Game):
             self.observation_space = gym.spaces.Dict({"image": picture, "text": Unicode(self.max_observation)})
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Turn:
-        world = draw_level(self.rules, rng, params)
+        world = self.draw_world(rng, params)
         return Turn(world, words=int(rng.integers(1 << 31)) if self._draws_words else 0)
 
     def content_of(self, episode: Turn) -> str:
