@@ -36,7 +36,8 @@ class BlockMazeRules(GridRules):
         level (argument, or in reset's "params"): the level, from which size and blocks then follow.
 
     Termination:
-        On reaching the goal. Truncated after 250 steps, or size**2 where that is more.
+        On reaching the goal. Truncated after 250 steps, or size**2 where that is more, and in text
+        after 60 turns, or 8 * size where that is more.
 
     Source:
         The mazes of Dennis et al. (PAIRED, arXiv 2012.02096) and Parker-Holder et al. (ACCEL, arXiv 2203.01302), with
@@ -76,6 +77,9 @@ class BlockMazeRules(GridRules):
 
     def limit(self, world: World) -> int:
         return max(250, world.width**2)
+
+    def turns(self, world: World) -> int:
+        return max(60, 8 * world.width)
 
     def content(self, world: World) -> str:
         return self.draw_map(world)
@@ -128,4 +132,16 @@ def mutate_level(task: Mapping[str, str], rng: np.random.Generator) -> dict[str,
     return {"level": BlockMazeRules().draw_map(World(side, bytes(cells), agent, world.facing))}
 
 
-BlockMaze, BlockMazeText = define_family(BlockMazeRules)
+BlockMaze, BlockMazeText = define_family(
+    BlockMazeRules,
+    grid={
+        "baselines": {"constant": (0.09, 0.05, 0.04, 0.03, 0.01), "random": (0.52, 0.31, 0.26, 0.13, 0.12)},
+        "chance": 0.09,
+        "note": "Going forward all the time meets the goal by chance in a few levels.",
+    },
+    text={
+        "baselines": {"random": (0.2, 0.1, 0.1, 0.1, 0.05)},
+        "chance": 0.09,
+        "note": "Going forward all the time meets the goal by chance in a few levels.",
+    },
+)

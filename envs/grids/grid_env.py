@@ -17,7 +17,7 @@ from .grid_measures import SUPPLIES, measure_worlds
 from .grid_planner import find_action, find_distance
 from .grid_rules import GridRules
 from .grid_world import World
-from .level_reset import LevelReset
+from .level_reset import LevelReset, check_horizon
 from .minigrid_surface import MiniGridSurface
 from .partial_view import VIEW, Viewer
 from .tiles import draw_grid
@@ -28,16 +28,24 @@ MAX_MISSION = 256
 class RulesEnv(LevelReset):
     """The part that native environments and their blind twins share: levels, steps, rewards and the oracle.
 
-    A subclass sets ``rules_class``; the family's further arguments are those of its constructor.
+    A subclass sets ``rules_class``.
+
+    Args:
+        max_steps: steps after which an episode is truncated; None is the family's limit.
+        **kwargs: the family's own arguments, and those of all environments.
+
+    Raises:
+        InputError: one of them out of range or unknown.
     """
 
     rules_class: ClassVar[type[GridRules]] = GridRules
 
-    def __init__(self, **kwargs: Any):
+    def __init__(self, *, max_steps: int | None = None, **kwargs: Any):
         own = {name: kwargs.pop(name) for name in self.rules_class.arguments if name in kwargs}
         super().__init__(**kwargs)
         self.rules = self.rules_class(**own)
         self.action_space = gym.spaces.Discrete(self.rules.actions)
+        self._horizon = check_horizon(max_steps)
         self._world: World | None = None
         self.step_count = 0
         self.max_steps = 0
@@ -67,7 +75,7 @@ class RulesEnv(LevelReset):
     def place_world(self, world: World, steps: int = 0, limit: int | None = None) -> None:
         """Go on from a state after ``steps`` steps; ``limit`` is that of its first state unless given."""
         self._world, self.step_count = world, steps
-        self.max_steps = self.rules.limit(world) if limit is None else limit
+        self.max_steps = limit or self._horizon or self.rules.limit(world)
 
     def get_state(self) -> dict[str, Any]:
         return {**super().get_state(), "world": self.here(), "steps": self.step_count, "limit": self.max_steps}

@@ -23,7 +23,7 @@ _NATIVE = {
     "Actions:": """
         MiniGrid's Discrete({actions}): turn left, turn right, forward{more}.""",
     "Reward:": """
-        MiniGrid's: ``1 - 0.9 * steps / limit`` when the mission is accomplished, {penalty} on a failure, 0 otherwise.""",
+        MiniGrid's: ``1 - 0.9 * steps / limit`` when the mission is accomplished{penalty}, 0 otherwise.""",
     "end": """
         An action outside the space uses up a step. ``info["progress"]`` counts the subgoals {subgoals} in equal
         parts.{note}""",
@@ -38,13 +38,13 @@ _TEXT = {
         Text: "turn left", "turn right", "go forward"{more}; case and spacing do not matter. Read in
         ``answer_format``.""",
     "Reward:": """
-        1 when the mission is accomplished, {penalty} on a failure, 0 otherwise.""",
+        1 when the mission is accomplished{penalty}, 0 otherwise.""",
     "end": """
         An action that cannot be read uses up a turn. ``info["progress"]`` counts the subgoals {subgoals} in equal
         parts.{note}""",
 }
 _EXTRAS = """
-        Positions, waypoints, distances to the end of the mission, subgoals achieved, potentials: see `measure_worlds`."""
+        Positions, waypoints, distances to the end, subgoals achieved, potentials: see `measure_worlds`."""
 
 
 def define_family(
@@ -88,7 +88,7 @@ def write_docstring(rules: type[GridRules], shared: Mapping[str, str], note: str
     values = {
         "actions": rules.actions,
         "more": "".join(f", {name}" for name in names),
-        "penalty": f"{rules.penalty:g}",
+        "penalty": f", {rules.penalty:g} on a failure" if rules.penalty else "",
         "subgoals": ", ".join(rules.subgoals),
         "note": f" {note}" if note else "",
     }

@@ -1,4 +1,4 @@
-"""Extras of gridworlds, computed from the worlds that an episode has passed: positions, distances, subgoals, potentials.
+"""Extras of gridworlds, computed from the worlds of an episode: positions, distances, subgoals, potentials.
 
 Native environments and text twins supply the same. Distances come from the planner's tables.
 """

@@ -39,7 +39,7 @@ def find_distance(rules: GridRules, world: World) -> int:
 def find_action(rules: GridRules, world: World) -> int:
     """Return the next action on a shortest way; done where there is none."""
     world = rules.still(world)
-    table, (width, cells, agent, facing, *_) = tabulate(rules, _configuration(world)), world
+    table, (_, cells, agent, facing, *_) = tabulate(rules, _configuration(world)), world
     left = table[agent * 4 + facing]
     if left >= FAR:
         return DONE

@@ -29,7 +29,7 @@ class Option(NamedTuple):
     """An interaction that a planner may aim at.
 
     Args:
-        action: pick up, drop or toggle, of the cell ahead; forward stands for being on the cell, and done for facing it.
+        action: pick up, drop or toggle, of the cell ahead; forward stands for being on the cell, done for facing it.
         cell: index of the cell.
         ends: whether the mission is then accomplished.
     """
@@ -118,7 +118,7 @@ class GridRules:
         return world.cells.translate(entry_table(world.carried))
 
     def steer(self, world: World, action: int) -> int:
-        """Return the action that a solver takes where the planner, which sees only what is still, advises ``action``."""
+        """Return a solver's action where the planner, which sees only what is still, advises ``action``."""
         return action
 
     def draw_map(self, world: World) -> str:
@@ -187,8 +187,8 @@ def drop_options(world: World, *near: int) -> list[Option]:
 
 
 def fetch_options(world: World, cell: int, *near: int, ends: bool = False) -> list[Option]:
-    """Options that lead to picking up what lies in ``cell``: that itself, or first to put down what is carried, there or
-    at one of the cells ``near``."""
+    """Options that lead to picking up what lies in ``cell``: that itself, or first to put down what is carried, near it
+    or near one of the other cells."""
     return drop_options(world, cell, *near) if world.carried else [Option(PICK_UP, cell, ends)]
 
 

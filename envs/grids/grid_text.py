@@ -1,4 +1,4 @@
-"""`GridText`, the text twin of a family of gridworlds: the levels of the native environment, seen and acted on in words.
+"""`GridText`, the text twin of a family of gridworlds: the levels of the native one, seen and acted on in words.
 
 Its arguments are for language agents: what is described and how, in which words, how many actions a turn has, how many
 earlier turns are shown again, and after how many unreadable actions an episode is given up.
@@ -21,7 +21,7 @@ from .grid_measures import SUPPLIES, measure_worlds
 from .grid_planner import find_action, find_distance
 from .grid_rules import GridRules
 from .grid_world import DIRECTIONS, World
-from .level_reset import LevelReset
+from .level_reset import LevelReset, check_horizon
 from .partial_view import VIEW, Viewer
 from .tiles import draw_grid, draw_view
 from .vocabulary import Vocabulary, check_vocabulary, make_vocabulary
@@ -72,7 +72,8 @@ class GridText(LevelReset, Game):
             episode, or after one that cannot be read, do not count.
         look_back: the last so many turns are shown again with the actions taken.
         patience: the episode ends after more than this many unreadable actions in a row; None never ends it.
-        **kwargs: the family's own, and those of all environments.
+        max_steps: turns after which an episode is truncated; None is the family's limit.
+        **kwargs: the family's own arguments, and those of all environments.
 
     Raises:
         InputError: one of them out of range or unknown.
@@ -93,6 +94,7 @@ class GridText(LevelReset, Game):
         actions_per_turn: int = 1,
         look_back: int = 0,
         patience: int | None = None,
+        max_steps: int | None = None,
         **kwargs: Any,
     ):
         own = {name: kwargs.pop(name) for name in self.rules_class.arguments if name in kwargs}
@@ -109,7 +111,7 @@ class GridText(LevelReset, Game):
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
                 raise InputError(f"{name} must be a whole number from {low} to {high}, not {value!r}.")
         self.observation, self.actions_per_turn, self.look_back = observation, actions_per_turn, look_back
-        self.patience = patience
+        self.patience, self._horizon = patience, check_horizon(max_steps)
         chosen = check_vocabulary(vocabulary)
         self._choice = tuple(sorted(chosen.items())) if isinstance(chosen, dict) else chosen
         self._draws_words = chosen in ("synonyms", "invented")
@@ -137,7 +139,7 @@ class GridText(LevelReset, Game):
         return measure_worlds(self.rules, states, name)
 
     def turn_limit(self, state: Turn) -> int:
-        return self.rules.turns(state.world)
+        return self._horizon or self.rules.turns(state.world)
 
     def vocabulary_of(self, state: Turn) -> Vocabulary:
         """Return the words of an episode."""
@@ -161,7 +163,7 @@ class GridText(LevelReset, Game):
         legend = legend or f"{mission[0].upper()}{mission[1:]}.{shown}"
         several = f", up to {self.actions_per_turn} a turn, with commas between" if self.actions_per_turn > 1 else ""
         allowed = ", ".join(words.actions[: self.rules.actions])
-        turns = self.rules.turns(state.world)
+        turns = self.turn_limit(state)
         return f"{legend} Actions: {allowed}{several}.{words.glossary()} You have {turns} turns."
 
     def act(self, state: Turn, action: str) -> Transition:
@@ -234,8 +236,8 @@ class GridText(LevelReset, Game):
         return self._add_picture(text), info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        text, *rest = super().step(action)
-        return self._add_picture(text), *rest
+        text, reward, terminated, truncated, info = super().step(action)
+        return self._add_picture(text), reward, terminated, truncated, info
 
     def _add_picture(self, text: str) -> Any:
         if self.observation != "image":

@@ -29,7 +29,8 @@ class HallwayMemoryRules(GridRules):
 
     Termination:
         On the cell before the matching thing, and on the one before the other, a failure. Truncated after 5 * side**2
-        steps, MiniGrid's limit. Walking at random is right every other time that it gets to the end.
+        steps, MiniGrid's limit. In text after 4 * side turns. Walking at random is right every other time
+        that it gets to the end, which does not fall with difficulty.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-Memory``.
@@ -87,4 +88,8 @@ class HallwayMemoryRules(GridRules):
         return self.draw_map(world)
 
 
-HallwayMemory, HallwayMemoryText = define_family(HallwayMemoryRules)
+HallwayMemory, HallwayMemoryText = define_family(
+    HallwayMemoryRules,
+    grid={"baselines": {"random": (0.26, 0.3, 0.34, 0.34, 0.34)}},
+    text={"baselines": {"random": (0.09, 0.05, 0.07, 0.05, 0.05)}},
+)

@@ -1,4 +1,4 @@
-"""palaestra/HiddenKey-v0: a key in one of several boxes, by a rule that is the same in all episodes; and its text twin."""
+"""palaestra/HiddenKey-v0: a key in one of several boxes, by a rule that recurs in all episodes; and its text twin."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ class LavaGapRules(GridRules):
         hazard (wall, lava): what the rivers are; stepping into lava ends the episode.
 
     Termination:
-        On reaching the goal, and on stepping into lava, a failure. Truncated after 4 * size**2 steps, MiniGrid's limit.
+        On reaching the goal, and on stepping into lava, a failure. Truncated after 4 * size**2 steps, MiniGrid's
+        limit, and in text after 6 * size turns.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-LavaGap``, ``LavaCrossing`` and
@@ -78,5 +79,8 @@ class LavaGapRules(GridRules):
     def limit(self, world: World) -> int:
         return 4 * world.width**2
 
+    def turns(self, world: World) -> int:
+        return 6 * world.width
 
-LavaGap, LavaGapText = define_family(LavaGapRules)
+
+LavaGap, LavaGapText = define_family(LavaGapRules, grid={"baselines": {"random": (0.08, 0.04, 0.02, 0.0, 0.0)}})

@@ -1,41 +1,73 @@
 """The attributes and methods of MiniGrid's environments that its wrappers and users read, for worlds of our own.
 
-With them MiniGrid's wrappers (full observation, pictures, position bonus, symbols, ...) work on our ids. `read_level`
-goes the other way: the state of a MiniGrid environment as a `World`. MiniGrid is imported only where one of its objects
-is asked for.
+With them MiniGrid's wrappers (full observation, pictures, other view sizes, bonuses, symbols, ...) work on our ids.
+`read_level` goes the other way: the state of a MiniGrid environment as a `World`. MiniGrid is imported only where one
+of its objects is asked for.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import MissingExtra
-from .cells import COLOURS, EMPTY, STATES, THINGS, code_of
+from .cells import EMPTY, STATES, THINGS, code_of
+from .grid_rules import GridRules
 from .grid_world import STEPS, World
 from .partial_view import VIEW, Viewer
 from .tiles import draw_grid, draw_view
 
+BORROWED = frozenset(
+    {
+        "agent_sees",
+        "gen_obs_grid",
+        "get_view_coords",
+        "get_view_exts",
+        "hash",
+        "in_view",
+        "pprint_grid",
+        "relative_coords",
+    }
+)
+"""Methods of MiniGrid's own class that are called on our attributes."""
+
 
 class MiniGridSurface:
-    """Mixin of `GridEnv`. All values follow from the current world."""
+    """Mixin of `GridEnv`. All values follow from the current world, and before a reset from one of the hardest."""
 
     agent_view_size = VIEW
     tile_size = 32
+    highlight = True
+    reward_range = (0, 1)
     viewer: Viewer
+    rules: GridRules
 
     if TYPE_CHECKING:
+        _world: World | None
+        param_space: Any
 
         def here(self) -> World: ...
 
+    def __getattr__(self, name: str) -> Any:
+        if name in BORROWED:
+            return functools.partial(getattr(_import_minigrid().minigrid_env.MiniGridEnv, name), self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     @property
     def width(self) -> int:
-        return self.here().width
+        return self._sample().width
 
     @property
     def height(self) -> int:
-        return self.here().height
+        return self._sample().height
+
+    def _sample(self) -> World:
+        if self._world is None:
+            rng = np.random.default_rng(0)
+            return self.rules.lay_out(rng, self.param_space.complete({}, rng, 1.0))
+        return self._world
 
     @property
     def agent_pos(self) -> tuple[int, int]:
@@ -48,6 +80,11 @@ class MiniGridSurface:
     @property
     def dir_vec(self) -> np.ndarray:
         return np.array(STEPS[self.here().facing])
+
+    @property
+    def right_vec(self) -> np.ndarray:
+        dx, dy = self.dir_vec
+        return np.array((-dy, dx))
 
     @property
     def front_pos(self) -> np.ndarray:
@@ -74,7 +111,8 @@ class MiniGridSurface:
         grid = _import_minigrid().core.grid.Grid(world.width, world.height)
         for index, code in enumerate(world.cells):
             if code != EMPTY:
-                grid.set(index % world.width, index // world.width, make_object(code, divmod(index, world.width)[::-1]))
+                x, y = index % world.width, index // world.width
+                grid.set(x, y, make_object(code, (x, y)))
         return grid
 
     def get_frame(self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False) -> np.ndarray:
@@ -89,6 +127,7 @@ def _import_minigrid() -> Any:
         import minigrid.core.actions
         import minigrid.core.grid
         import minigrid.core.world_object
+        import minigrid.minigrid_env
     except ImportError:
         raise MissingExtra("MiniGrid's objects", "grid") from None
     return minigrid
@@ -128,5 +167,4 @@ def _code_of_object(thing: Any) -> int:
     if thing is None:
         return EMPTY
     state = STATES[thing.encode()[2]] if thing.type == "door" else "open"
-    colour = thing.color if thing.color in COLOURS else "red"
-    return code_of(thing.type, colour, state, _code_of_object(thing.contains))
+    return code_of(thing.type, thing.color, state, _code_of_object(thing.contains))

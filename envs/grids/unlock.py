@@ -30,7 +30,7 @@ class UnlockRules(GridRules):
 
     Termination:
         When the door is open, or the box picked up. Truncated after 8 * room_size**2 steps, twice as many where the
-        door is blocked, MiniGrid's limits.
+        door is blocked, MiniGrid's limits, and in text after a quarter as many turns.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-Unlock``, ``UnlockPickup`` and
@@ -92,4 +92,4 @@ class UnlockRules(GridRules):
         return [option for cell in places for option in fetch_options(world, cell, door - 1, ends=True)]
 
 
-Unlock, UnlockText = define_family(UnlockRules)
+Unlock, UnlockText = define_family(UnlockRules, grid={"baselines": {"random": (0.1, 0.0, 0.0, 0.0, 0.0)}})

@@ -49,7 +49,7 @@ _SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "goal": ("target", "exit", "finish"),
     "lava": ("fire", "magma", "pit"),
 }
-# Synonyms of plain actions; `_PATTERNS` allows a verb before and an object after: "walk straight ahead", "open the door".
+# Other phrases for plain actions, with a verb before and a thing after: "walk straight ahead", "open the door".
 _PHRASES = {
     "turn left": "left",
     "turn right": "right",
@@ -139,7 +139,7 @@ def check_vocabulary(choice: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=256)
-def make_vocabulary(choice: str | tuple[tuple[str, str], ...], seed: int, coloured: bool) -> Vocabulary:
+def make_vocabulary(choice: Any, seed: int, coloured: bool) -> Vocabulary:
     """Return the vocabulary of an episode.
 
     Args:
@@ -158,7 +158,7 @@ def make_vocabulary(choice: str | tuple[tuple[str, str], ...], seed: int, colour
             word = "".join(rng.choice(_SYLLABLES) for _ in range(3))
             drawn += [] if word in drawn else [word]
         return Vocabulary(dict(zip(WORDS, drawn)), coloured)
-    return Vocabulary(dict(choice), coloured)
+    return Vocabulary({plain: word for plain, word in choice}, coloured)
 
 
 SIGNS = {"empty": ".", "wall": "#", "goal": "G", "lava": "~", "key": "K", "ball": "A", "box": "B", "floor": "_"}
