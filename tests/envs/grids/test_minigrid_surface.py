@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import palaestra  # noqa: F401  # registers the ids
+import palaestra  # registers the ids
 import pytest
 from minigrid import wrappers
 from minigrid.core.actions import Actions
