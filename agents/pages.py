@@ -38,7 +38,7 @@ def render(template: Traversable, what: str, **values: Any) -> str:
     try:
         from jinja2 import Environment
     except ModuleNotFoundError:
-        raise MissingExtra(what, "train") from None
+        raise MissingExtra(what, "render") from None
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= values.pop("filters", {})
     page = environment.from_string(template.read_text(encoding="utf-8")).render(style=read_style(), **values)

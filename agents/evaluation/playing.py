@@ -25,9 +25,9 @@ import numpy as np
 from ...errors import InputError, MissingExtra
 from ...rewards import Recording
 from ..agent import Agent, AgentError, EndEpisode, SlotAgent
+from ..replay import ReplayRecorder
 from ..stepping import needs_threads, threads_for
 from ..usage import TokenUsage
-from ..replay import ReplayRecorder
 from .episodes import EpisodePlan, EpisodeRecord
 
 OnRecord = Callable[[EpisodeRecord], None]

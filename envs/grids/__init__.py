@@ -1,8 +1,7 @@
-"""Gridworlds of MiniGrid, and the same worlds in text. MiniGrid is imported only when one of its own is made."""
+"""Gridworlds with MiniGrid's dynamics, observations and rewards, and the same worlds in text."""
 
 from __future__ import annotations
 
-from ..registration import register
+from ..registration import import_families
 
-register("palaestra/DoorKey-v0", f"{__name__}.door_key:DoorKey")
-register("palaestra/DoorKeyText-v0", f"{__name__}.door_key_text:DoorKeyText")
+import_families(__name__, __path__)

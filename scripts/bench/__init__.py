@@ -4,6 +4,7 @@ examples:
   palaestra bench baselines palaestra/ConnectFour-v0
   palaestra bench envs --peer-python /path/to/venv/bin/python
   palaestra bench evaluation
+  palaestra bench grids
   palaestra bench ladders SecretCode
   palaestra bench learner --setup
   palaestra bench learner --markdown table.md
@@ -29,6 +30,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "baselines": ("baselines", "success of constant, blind, random and one-step players, at every difficulty"),
     "envs": ("envs.command", "tasks made and answers checked per second, against other suites"),
     "evaluation": ("evaluation", "what evaluate costs: slow replies, memory, processor time, long answers"),
+    "grids": ("grids", "steps of gridworlds and descriptions per second, against MiniGrid"),
     "ladders": ("ladders", "success one, two and three rungs above what a tiny model was shown, family by family"),
     "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),
     "sandbox": (

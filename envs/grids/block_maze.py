@@ -1,0 +1,147 @@
+"""palaestra/BlockMaze-v0: a maze of single blocks whose level is data, to be edited and replayed; and its text twin.
+
+`generate_level` and `mutate_level` are what a level teacher needs:
+``palaestra.teachers.levels.space.Levels("mazes", generate_level, mutate_level)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError, shorten
+from ..param_space import IntAxis, ParamSpace
+from .cells import EMPTY, GOAL, WALL
+from .descriptions import AGENT_SIGNS
+from .grid_families import define_family
+from .grid_rules import GridRules
+from .grid_world import Canvas, World
+
+MOST_BLOCKS = 200
+
+
+class BlockMazeRules(GridRules):
+    """Reach the goal among blocks that lie anywhere, on a level that is drawn or given.
+
+    Description:
+        A square with an outer wall; blocks, agent and goal lie anywhere such that the goal can be reached. A level can
+        be given instead, as text: one line a row, # for walls, the outer ones too, . for free cells, one G and one of
+        > v < ^ for the agent. It is played as it is, solvable or not, whatever the split.
+
+    Parameters:
+        size (7 to 15, on request 5 to 25): cells along each side, the outer wall included.
+        blocks (0 to 60, on request up to 200): walls inside, as many as leave room.
+        level (argument, or in reset's "params"): the level, from which size and blocks then follow.
+
+    Termination:
+        On reaching the goal. Truncated after 250 steps, or size**2 where that is more, and in text
+        after 60 turns, or 8 * size where that is more.
+
+    Source:
+        The mazes of Dennis et al. (PAIRED, arXiv 2012.02096) and Parker-Holder et al. (ACCEL, arXiv 2203.01302), with
+        up to 60 blocks on 13 x 13 cells.
+    """
+
+    param_space = ParamSpace(
+        [IntAxis("size", 7, 15, limits=(5, 25)), IntAxis("blocks", 0, 60, limits=(0, MOST_BLOCKS))]
+    )
+    arguments = ("level",)
+    redraws = True
+
+    def __init__(self, level: str | None = None):
+        self.level = None if level is None else read_maze(level)
+
+    def lay_out(self, rng: np.random.Generator, params: Mapping[str, Any]) -> World:
+        canvas = Canvas(params["size"], params["size"])
+        free = canvas.free()
+        places = [free[i] for i in rng.permutation(len(free)).tolist()]
+        agent, goal, *rest = places
+        canvas[goal] = GOAL
+        # At least a third of the cells stays free, so that a level which can be solved is found soon.
+        for block in rest[: min(params["blocks"], len(places) * 2 // 5)]:
+            canvas[block] = WALL
+        return canvas.world(agent, int(rng.integers(4)))
+
+    def given(self, params: Mapping[str, Any]) -> tuple[World | None, dict[str, Any]]:
+        rest = {name: value for name, value in params.items() if name != "level"}
+        world = read_maze(params["level"]) if "level" in params else self.level
+        if world is not None:
+            blocks = world.cells.count(WALL) - 4 * (world.width - 1)
+            return world, {"size": world.width, "blocks": min(blocks, MOST_BLOCKS)}
+        return None, rest
+
+    def mission(self, world: World) -> str:
+        return "reach the goal"
+
+    def limit(self, world: World) -> int:
+        return max(250, world.width**2)
+
+    def turns(self, world: World) -> int:
+        return max(60, 8 * world.width)
+
+    def content(self, world: World) -> str:
+        return self.draw_map(world)
+
+
+def read_maze(level: Any) -> World:
+    """Read a level.
+
+    Raises:
+        InputError: it is not text of the form that `BlockMazeRules` states.
+    """
+    rows = level.strip().split("\n") if isinstance(level, str) else []
+    signs, side = "".join(rows), len(rows)
+    border = signs[:side] + signs[-side:] + "".join(row[:1] + row[-1:] for row in rows)
+    found = [sign for sign in signs if sign in AGENT_SIGNS]
+    known = set(signs) <= set("#.G" + AGENT_SIGNS)
+    square = 5 <= side <= 25 and all(len(row) == side for row in rows)
+    if not (known and square and set(border) == {"#"} and len(found) == 1 and signs.count("G") == 1):
+        raise InputError(
+            "a level must be text of 5 to 25 equally long lines of as many signs, # (around it, too), ., one G and one "
+            f"of > v < ^, not {shorten(repr(level))}."
+        )
+    codes = {"#": WALL, "G": GOAL}
+    cells = bytes(codes.get(sign, EMPTY) for sign in signs)
+    return World(side, cells, signs.index(found[0]), AGENT_SIGNS.index(found[0]))
+
+
+def generate_level(rng: np.random.Generator, size: int = 15, blocks: int = 60) -> dict[str, str]:
+    """Draw a level as a task for reset's "params": ``{"level": text}``, with 0 to ``blocks`` blocks; it may have no
+    way to the goal."""
+    rules = BlockMazeRules()
+    return {"level": rules.draw_map(rules.lay_out(rng, {"size": size, "blocks": int(rng.integers(blocks + 1))}))}
+
+
+def mutate_level(task: Mapping[str, str], rng: np.random.Generator) -> dict[str, str]:
+    """Return a level after one edit: a block set or taken away, or goal or agent moved (one edit in five)."""
+    world = read_maze(task["level"])
+    cells, agent, side = bytearray(world.cells), world.agent, world.width
+    inner = [y * side + x for y in range(1, side - 1) for x in range(1, side - 1)]
+    cell = inner[int(rng.integers(len(inner)))]
+    while cell == agent or cells[cell] == GOAL:
+        cell = inner[int(rng.integers(len(inner)))]
+    what = rng.random()
+    if what < 0.1:
+        cells[cells.index(GOAL)], cells[cell] = EMPTY, GOAL
+    elif what < 0.2:
+        cells[cell], agent = EMPTY, cell
+    else:
+        cells[cell] = WALL if cells[cell] == EMPTY else EMPTY
+    return {"level": BlockMazeRules().draw_map(World(side, bytes(cells), agent, world.facing))}
+
+
+BlockMaze, BlockMazeText = define_family(
+    BlockMazeRules,
+    grid={
+        "baselines": {"constant": (0.09, 0.05, 0.04, 0.03, 0.01), "random": (0.52, 0.31, 0.26, 0.13, 0.12)},
+        "chance": 0.09,
+        "note": "Going forward all the time meets the goal by chance in a few levels.",
+    },
+    text={
+        "baselines": {"random": (0.1, 0.09, 0.12, 0.07, 0.04)},
+        "chance": 0.09,
+        "note": "Going forward all the time meets the goal by chance in a few levels.",
+    },
+)

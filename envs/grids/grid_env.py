@@ -1,0 +1,201 @@
+"""`GridEnv`, the native environment of a family of gridworlds: MiniGrid's observations, actions and rewards.
+
+The family's `GridRules` say how levels are laid out and what the mission is; everything else is here. `BlindGrid` plays
+the same episodes without observations, for players that do not look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from ..unicode import Unicode
+from .grid_measures import SUPPLIES, measure_worlds
+from .grid_planner import find_action, find_distance
+from .grid_rules import GridRules
+from .grid_world import World
+from .level_reset import LevelReset, check_horizon
+from .minigrid_surface import MiniGridSurface
+from .partial_view import VIEW, Viewer
+from .tiles import draw_grid
+
+MAX_MISSION = 256
+
+
+class RulesEnv(LevelReset):
+    """The part that native environments and their blind twins share: levels, steps, rewards and the oracle.
+
+    A subclass sets ``rules_class``.
+
+    Args:
+        max_steps: steps after which an episode is truncated; None is the family's limit.
+        **kwargs: the family's own arguments, and those of all environments.
+
+    Raises:
+        InputError: one of them out of range or unknown.
+    """
+
+    rules_class: ClassVar[type[GridRules]] = GridRules
+
+    def __init__(self, *, max_steps: int | None = None, **kwargs: Any):
+        own = {name: kwargs.pop(name) for name in self.rules_class.arguments if name in kwargs}
+        super().__init__(**kwargs)
+        self.rules = self.rules_class(**own)
+        self.action_space = gym.spaces.Discrete(self.rules.actions)
+        self._horizon = check_horizon(max_steps)
+        self._world: World | None = None
+        self.step_count = 0
+        self.max_steps = 0
+
+    def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> World:
+        return self.draw_world(rng, params)
+
+    def content_of(self, episode: World) -> str:
+        return self.rules.content(episode)
+
+    def split_key(self, episode: World) -> str:
+        return self.rules.split_key(episode)
+
+    def oracle(self, world: World) -> int:
+        """Return the next action on a shortest way from ``world``; without argument, from the current state."""
+        return self.rules.steer(world, find_action(self.rules, world))
+
+    def solver_cost(self, episode: World) -> float:
+        """Return the length of a shortest solution."""
+        return float(find_distance(self.rules, episode))
+
+    def here(self) -> World:
+        if self._world is None:
+            raise gym.error.ResetNeeded(f"{type(self).__name__} has no world yet; call reset() first.")
+        return self._world
+
+    def place_world(self, world: World, steps: int = 0, limit: int | None = None) -> None:
+        """Go on from a state after ``steps`` steps; ``limit`` is that of its first state unless given."""
+        self._world, self.step_count = world, steps
+        self.max_steps = limit or self._horizon or self.rules.limit(world)
+
+    def get_state(self) -> dict[str, Any]:
+        return {**super().get_state(), "world": self.here(), "steps": self.step_count, "limit": self.max_steps}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        super().set_state(state)
+        self.place_world(state["world"], state["steps"], state["limit"])
+
+    def advance(self, action: int) -> tuple[tuple[bool, ...], float, bool]:
+        """Take a step; return the flags of the subgoals, the reward, and whether the mission ended in a failure."""
+        before, rules = self.here(), self.rules
+        self._world = after = rules.advance(before, action)
+        self.step_count += 1
+        flags = rules.flags(after)
+        if flags[-1]:
+            return flags, 1 - 0.9 * (self.step_count / self.max_steps), False
+        failed = rules.fails(before, action, after)
+        return flags, rules.penalty if failed else 0.0, failed
+
+
+class GridEnv(MiniGridSurface, RulesEnv):
+    """Base of native gridworlds; `define_family` makes one of a `GridRules`."""
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # type: ignore[misc]
+    supplies = SUPPLIES | {"completion"}
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.observation_space = gym.spaces.Dict(
+            {
+                "image": gym.spaces.Box(0, 255, (VIEW, VIEW, 3), np.uint8),
+                "direction": gym.spaces.Discrete(4),
+                "mission": Unicode(MAX_MISSION),
+            }
+        )
+        self.viewer = Viewer(self.rules.see_through)
+        self.mission = ""
+        # Grows during an episode only, as infos of earlier steps refer to it.
+        self._passed: list[World] = []
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        world = self.begin(seed, options)
+        self.place_world(world)
+        self._passed = [world]
+        return self.gen_obs(), self.task_info((self._passed, 1))
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.require_running()
+        if type(action) is not int:
+            if isinstance(action, np.ndarray) and action.shape == () and action.dtype.kind in "iu":
+                action = action[()]
+            action = int(action) if isinstance(action, (int, np.integer)) and not isinstance(action, bool) else -1
+        error = None
+        if 0 <= action < self.rules.actions:
+            flags, reward, failed = self.advance(action)
+        else:
+            error = f"The action must be a whole number from 0 to {self.rules.actions - 1}."
+            self.step_count += 1
+            flags, reward, failed = self.rules.flags(self.here()), 0.0, False
+        terminated = flags[-1] or failed
+        # MiniGrid reports both when the mission is accomplished on the last step.
+        truncated = self.step_count >= self.max_steps and not terminated
+        self._ended = terminated or truncated
+        self._passed.append(self._world)  # type: ignore[arg-type]
+        info = self.step_info(
+            (self._passed, len(self._passed)),
+            {"failure" if failed else "success": reward},
+            success=flags[-1],
+            progress=self.rules.progress(flags),
+            error=error,
+            feedback=error or "",
+        )
+        return self.gen_obs(), reward, terminated, truncated, info
+
+    def gen_obs(self) -> dict[str, Any]:
+        """Return MiniGrid's observation of the current state."""
+        world = self.here()
+        return {"image": self.viewer.image(world), "direction": world.facing, "mission": self.mission}
+
+    def place_world(self, world: World, steps: int = 0, limit: int | None = None) -> None:
+        super().place_world(world, steps, limit)
+        self.mission = self.rules.mission(world)
+
+    def compute_extra(self, subject: tuple[list[World], int], name: str) -> Any:
+        passed, count = subject
+        if name == "completion":
+            return [self.rules.progress(self.rules.flags(world)) for world in passed[1:count]]
+        return measure_worlds(self.rules, passed[:count], name) if name in SUPPLIES else None
+
+    def get_state(self) -> dict[str, Any]:
+        return {**super().get_state(), "passed": [*self._passed]}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        super().set_state(state)
+        self._passed = [*state["passed"]]
+
+    def draw(self, episode: World) -> np.ndarray:
+        return draw_grid(episode, self.viewer)
+
+    def render(self) -> Any:
+        if self.render_mode == "rgb_array":
+            return self.draw(self.here())
+        return self.rules.draw_map(self.here()) if self.render_mode == "ansi" else None
+
+
+class BlindGrid(RulesEnv):
+    """The episodes of a `GridEnv` under the same seeds, parameters and limits; observations are always 0."""
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.observation_space = gym.spaces.Discrete(1)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        self.place_world(self.begin(seed, options))
+        return 0, self.task_info()
+
+    def step(self, action: Any) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        self.require_running()
+        flags, reward, failed = self.advance(int(action))
+        terminated = flags[-1] or failed
+        truncated = self.step_count >= self.max_steps and not terminated
+        self._ended = terminated or truncated
+        return 0, reward, terminated, truncated, {"is_success": flags[-1]}

@@ -1,0 +1,214 @@
+"""`GridRules`, the definition of a family of gridworlds, from which its native environment and its text twin are made.
+
+A family says how a level is laid out, what the mission is, which subgoals lead to its end, and which interactions a
+planner may consider (`Option`). Dynamics, observations, texts, pictures, extras and the oracle are shared. ``rules`` in
+other modules is an instance; it has no state of an episode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..param_space import ParamSpace
+from .cells import ENTERABLE, GOAL, LAVA, PORTABLE, THINGS, TOGGLED, UNLOCKED, code_of
+from .descriptions import draw_map
+from .grid_world import DONE, DROP, FORWARD, PICK_UP, TOGGLE, World, apply_action
+
+DOORS = bytes(thing.kind == "door" for thing in THINGS)
+FREE_STEPS = bytes(1 if flag and code != LAVA else 0 for code, flag in enumerate(ENTERABLE))
+
+
+SHUT_BOXES = bytes(code_of("box", t.colour) if t.kind == "box" else code for code, t in enumerate(THINGS)).ljust(256)
+"""256 bytes that map each code to the same without what a box holds."""
+
+
+class Option(NamedTuple):
+    """An interaction that a planner may aim at.
+
+    Args:
+        action: pick up, drop or toggle, of the cell ahead; forward stands for being on the cell, done for facing it.
+        cell: index of the cell.
+        ends: whether the mission is then accomplished.
+    """
+
+    action: int
+    cell: int
+    ends: bool = False
+
+
+class GridRules:
+    """Base of all families. A subclass has a docstring with "Description:", "Parameters:" and "Source:", sets
+    ``param_space`` and ``subgoals``, and implements `lay_out`, `mission`, `limit`, `flags` and `options`.
+
+    Attributes:
+        subgoals: names of the subgoals in the order in which a solution achieves them; the last one is the mission.
+        see_through: whether walls hide nothing from the agent.
+        actions: the first so many of MiniGrid's seven actions are allowed.
+        penalty: reward of a failure.
+        hidden: whether the mission is to find or remember something, so that the text twin shows the agent's view
+            rather than the whole map.
+        arguments: names of the constructor's further arguments.
+        redraws: whether `lay_out` may draw a level that cannot be solved, which is then drawn again.
+    """
+
+    param_space: ClassVar[ParamSpace]
+    subgoals: ClassVar[tuple[str, ...]] = ("goal",)
+    see_through: ClassVar[bool] = False
+    actions: ClassVar[int] = DONE + 1
+    penalty: ClassVar[float] = 0.0
+    hidden: ClassVar[bool] = False
+    arguments: ClassVar[tuple[str, ...]] = ()
+    redraws: ClassVar[bool] = False
+
+    # Implemented by families.
+
+    def lay_out(self, rng: np.random.Generator, params: Mapping[str, Any]) -> World:
+        """Draw a level. All randomness of the episode is drawn here."""
+        raise NotImplementedError(f"{type(self).__name__} must implement lay_out(rng, params).")
+
+    def mission(self, world: World) -> str:
+        """Return the mission as one phrase without a full stop: "reach the goal"."""
+        raise NotImplementedError(f"{type(self).__name__} must implement mission(world).")
+
+    def limit(self, world: World) -> int:
+        """Return the number of steps after which an episode is truncated, given its first state."""
+        raise NotImplementedError(f"{type(self).__name__} must implement limit(world).")
+
+    def flags(self, world: World) -> tuple[bool, ...]:
+        """Return for each of ``subgoals`` whether it is achieved in this state."""
+        return (world.cells[world.agent] == GOAL,)
+
+    def options(self, world: World) -> Sequence[Option]:
+        """List the interactions by which a shortest solution may go on; the agent's place and direction must not
+        matter."""
+        return [Option(FORWARD, world.cells.index(GOAL), ends=True)]
+
+    # Overridden where a family differs.
+
+    def given(self, params: Mapping[str, Any]) -> tuple[World | None, dict[str, Any]]:
+        """Return the level that reset's "params" or the constructor give, with its parameters; or None, with the
+        parameters as they are."""
+        return None, dict(params)
+
+    def turns(self, world: World) -> int:
+        """Return the limit of the text twin, in actions."""
+        return self.limit(world)
+
+    def advance(self, world: World, action: int) -> World:
+        """Return the next state."""
+        return apply_action(world, action)
+
+    def fails(self, before: World, action: int, after: World) -> bool:
+        """Return whether a step that achieved nothing ends the episode."""
+        return after.cells[after.agent] == LAVA
+
+    def progress(self, flags: Sequence[bool]) -> float:
+        """Return the share of the subgoals up to the last one achieved."""
+        return max((place + 1 for place, flag in enumerate(flags) if flag), default=0) / len(flags)
+
+    def still(self, world: World) -> World:
+        """Return the world as a planner should see it: without what moves by itself."""
+        return world
+
+    def entry(self, world: World) -> bytes:
+        """Return for each cell how a planner enters it: 0 not at all, 1 by a step, 2 by opening a door first."""
+        return world.cells.translate(entry_table(world.carried))
+
+    def steer(self, world: World, action: int) -> int:
+        """Return a solver's action where the planner, which sees only what is still, advises ``action``."""
+        return action
+
+    def draw_map(self, world: World) -> str:
+        """Draw the map as text, one sign a cell."""
+        return draw_map(world)
+
+    def content(self, world: World) -> str:
+        """Return text that identifies a level, without what boxes hide."""
+        shown = world.cells.translate(SHUT_BOXES).hex(), world.width, world.agent, world.facing, world.carried
+        return repr((*shown, world.task) if world.task is not None else shown)
+
+    def split_key(self, world: World) -> str:
+        """Return text that is shared by levels that must stay in one split; empty where the content decides."""
+        return ""
+
+
+_tables: dict[int, bytes] = {}
+
+
+def entry_table(carried: int) -> bytes:
+    """Return 256 bytes that map a code to how a planner enters its cell: as `GridRules.entry`, with the key carried."""
+    if carried not in _tables:
+        table = bytearray(256)
+        for code, thing in enumerate(THINGS):
+            shut = thing.kind == "door" and not ENTERABLE[code]
+            if FREE_STEPS[code]:
+                table[code] = 1
+            elif shut and (code in TOGGLED or UNLOCKED[code][0] == carried):
+                table[code] = 2
+        _tables[carried] = bytes(table)
+    return _tables[carried]
+
+
+def drop_options(world: World, *near: int) -> list[Option]:
+    """List free cells where what is carried can be put down without being in the way: for each of the cells ``near``
+    the one that is fewest steps away from it.
+
+    A cell is in the way if its free neighbours are not connected around it, or if it lies beside a door or ``near[0]``.
+    Where all cells are in some way several are listed, and the planner finds out which one leaves a way.
+    """
+    width, cells = world.width, world.cells
+    beside, ring = (1, width, -1, -width), (1, width + 1, width, width - 1, -1, -width - 1, -width, 1 - width)
+
+    def is_spare(index: int) -> bool:
+        around = [index + step for step in beside]
+        if near[0] in (index, *around) or any(DOORS[cells[place]] for place in around):
+            return False
+        free = [FREE_STEPS[cells[index + step]] for step in ring]
+        runs = sum(here and not before for here, before in zip(free, free[-1:] + free))
+        return runs == 1 and any(free[::2])
+
+    found: dict[int, Option] = {}
+    tight: list[int] = []
+    for place in near:
+        # Search outwards from the cell, through open and shut doors.
+        queue, seen = [place], {place}
+        for here in queue:
+            if not cells[here] and is_spare(here):
+                found[here] = Option(DROP, here)
+                break
+            tight += [] if cells[here] or here == place else [here]
+            around = [here + step for step in beside if 0 <= here + step < len(cells)]
+            queue += [i for i in around if i not in seen and (FREE_STEPS[cells[i]] or DOORS[cells[i]])]
+            seen.update(around)
+    return list(found.values()) or [Option(DROP, index) for index in tight[:8]]
+
+
+def fetch_options(world: World, cell: int, *near: int, ends: bool = False) -> list[Option]:
+    """Options that lead to picking up what lies in ``cell``: that itself, or first to put down what is carried, near it
+    or near one of the other cells."""
+    return drop_options(world, cell, *near) if world.carried else [Option(PICK_UP, cell, ends)]
+
+
+def open_options(world: World, door: int, front: int) -> list[Option]:
+    """Options that lead to opening a locked door: clear the cell before it, take its key (out of a box if need be), and
+    open it; what the agent carries meanwhile is put down.
+
+    Args:
+        world: a state in which the door is locked.
+        door: index of the door's cell.
+        front: index of the cell from which it is opened.
+    """
+    cells, carried = world.cells, world.carried
+    key = UNLOCKED[cells[door]][0]
+    blocked = THINGS[cells[front]].kind in PORTABLE
+    if carried and (carried != key or blocked):
+        return drop_options(world, front)
+    if blocked:
+        return [Option(PICK_UP, front)]
+    if carried:
+        return [Option(TOGGLE, door)]
+    found = [Option(PICK_UP, index) for index, code in enumerate(cells) if code == key]
+    return found or [Option(TOGGLE, index) for index, code in enumerate(cells) if THINGS[code].inside == key]

@@ -1,0 +1,170 @@
+"""The attributes and methods of MiniGrid's environments that its wrappers and users read, for worlds of our own.
+
+With them MiniGrid's wrappers (full observation, pictures, other view sizes, bonuses, symbols, ...) work on our ids.
+`read_level` goes the other way: the state of a MiniGrid environment as a `World`. MiniGrid is imported only where one
+of its objects is asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import MissingExtra
+from .cells import EMPTY, STATES, THINGS, code_of
+from .grid_rules import GridRules
+from .grid_world import STEPS, World
+from .partial_view import VIEW, Viewer
+from .tiles import draw_grid, draw_view
+
+BORROWED = frozenset(
+    {
+        "agent_sees",
+        "gen_obs_grid",
+        "get_view_coords",
+        "get_view_exts",
+        "hash",
+        "in_view",
+        "pprint_grid",
+        "relative_coords",
+    }
+)
+"""Methods of MiniGrid's own class that are called on our attributes."""
+
+
+class MiniGridSurface:
+    """Mixin of `GridEnv`. All values follow from the current world, and before a reset from one of the hardest."""
+
+    agent_view_size = VIEW
+    tile_size = 32
+    highlight = True
+    reward_range = (0, 1)
+    viewer: Viewer
+    rules: GridRules
+
+    if TYPE_CHECKING:
+        _world: World | None
+        param_space: Any
+
+        def here(self) -> World: ...
+
+    def __getattr__(self, name: str) -> Any:
+        if name in BORROWED:
+            return functools.partial(getattr(_import_minigrid().minigrid_env.MiniGridEnv, name), self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def width(self) -> int:
+        return self._sample().width
+
+    @property
+    def height(self) -> int:
+        return self._sample().height
+
+    def _sample(self) -> World:
+        if self._world is None:
+            rng = np.random.default_rng(0)
+            return self.rules.lay_out(rng, self.param_space.complete({}, rng, 1.0))
+        return self._world
+
+    @property
+    def agent_pos(self) -> tuple[int, int]:
+        return self.here().place
+
+    @property
+    def agent_dir(self) -> int:
+        return self.here().facing
+
+    @property
+    def dir_vec(self) -> np.ndarray:
+        return np.array(STEPS[self.here().facing])
+
+    @property
+    def right_vec(self) -> np.ndarray:
+        dx, dy = self.dir_vec
+        return np.array((-dy, dx))
+
+    @property
+    def front_pos(self) -> np.ndarray:
+        return np.array(self.agent_pos) + self.dir_vec
+
+    @property
+    def see_through_walls(self) -> bool:
+        return self.viewer.see_through
+
+    @property
+    def actions(self) -> Any:
+        """MiniGrid's enumeration of actions."""
+        return _import_minigrid().core.actions.Actions
+
+    @property
+    def carrying(self) -> Any:
+        """A MiniGrid object, None where the agent carries nothing."""
+        return make_object(self.here().carried)
+
+    @property
+    def grid(self) -> Any:
+        """A copy of the cells as a MiniGrid grid."""
+        world = self.here()
+        grid = _import_minigrid().core.grid.Grid(world.width, world.height)
+        for index, code in enumerate(world.cells):
+            if code != EMPTY:
+                x, y = index % world.width, index // world.width
+                grid.set(x, y, make_object(code, (x, y)))
+        return grid
+
+    def get_frame(self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False) -> np.ndarray:
+        """Draw the grid, or what the agent sees of it: uint8[height, width, 3]."""
+        if agent_pov:
+            return draw_view(self.here(), self.viewer, tile_size)
+        return draw_grid(self.here(), self.viewer, tile_size, lights=highlight)
+
+
+def _import_minigrid() -> Any:
+    try:
+        import minigrid.core.actions
+        import minigrid.core.grid
+        import minigrid.core.world_object
+        import minigrid.minigrid_env
+    except ImportError:
+        raise MissingExtra("MiniGrid's objects", "grid") from None
+    return minigrid
+
+
+def make_object(code: int, cell: tuple[int, int] = (-1, -1)) -> Any:
+    """Return a MiniGrid object for a code; None for an empty cell."""
+    if code == EMPTY:
+        return None
+    thing, objects = THINGS[code], _import_minigrid().core.world_object
+    if thing.kind == "door":
+        made = objects.Door(thing.colour, is_open=thing.state == "open", is_locked=thing.state == "locked")
+    elif thing.kind == "lava":
+        made = objects.Lava()
+    else:
+        made = getattr(objects, thing.kind.title())(thing.colour)
+    made.cur_pos = made.init_pos = cell
+    made.contains = make_object(thing.inside)
+    return made
+
+
+def read_level(env: Any, task: Any = None, memo: Any = None) -> World:
+    """Return the current state of a MiniGrid environment as a world.
+
+    Args:
+        env: any environment of MiniGrid after its reset.
+        task, memo: of the world.
+    """
+    env = env.unwrapped
+    cells = bytes(_code_of_object(thing) for thing in env.grid.grid)
+    x, y = (int(i) for i in env.agent_pos)
+    carried = _code_of_object(env.carrying)
+    return World(env.grid.width, cells, y * env.grid.width + x, int(env.agent_dir), carried, task, memo)
+
+
+def _code_of_object(thing: Any) -> int:
+    if thing is None:
+        return EMPTY
+    state = STATES[thing.encode()[2]] if thing.type == "door" else "open"
+    return code_of(thing.type, thing.color, state, _code_of_object(thing.contains))

@@ -1,0 +1,83 @@
+"""Pictures of worlds, drawn from MiniGrid's own tiles: the whole grid, or what the agent sees.
+
+MiniGrid is imported at the first picture, and a tile is drawn once for each size.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ...errors import MissingExtra
+from .cells import EMPTY, THINGS
+from .grid_world import World
+from .partial_view import VIEW, Viewer
+
+NORTH = 3
+
+
+@functools.lru_cache(maxsize=4096)
+def draw_tile(code: int, facing: int | None, lit: bool, side: int) -> np.ndarray:
+    """Draw one cell: uint8[side, side, 3].
+
+    Args:
+        code: what is in the cell.
+        facing: direction of the agent, if it is there.
+        lit: whether the agent sees the cell.
+        side: pixels.
+
+    Raises:
+        MissingExtra: MiniGrid is not installed.
+    """
+    try:
+        from minigrid.core import world_object as objects
+        from minigrid.core.grid import Grid
+    except ImportError:
+        raise MissingExtra("render_mode='rgb_array'", "grid") from None
+    thing, drawn = THINGS[code], None
+    if thing.kind == "door":
+        drawn = objects.Door(thing.colour, is_open=thing.state == "open", is_locked=thing.state == "locked")
+    elif code != EMPTY:
+        made: Any = getattr(objects, thing.kind.title())
+        drawn = made() if thing.kind == "lava" else made(thing.colour)
+    return Grid.render_tile(drawn, facing, lit, side)
+
+
+def draw_grid(world: World, viewer: Viewer, side: int = 32, lights: bool = True) -> np.ndarray:
+    """Draw the whole grid, with ``lights`` what the agent sees of it lit: uint8[height * side, width * side, 3]."""
+    picture = np.zeros((world.height * side, world.width * side, 3), dtype=np.uint8)
+    lit = _find_lit(world, viewer) if lights else set()
+    for index, code in enumerate(world.cells):
+        y, x = divmod(index, world.width)
+        facing = world.facing if index == world.agent else None
+        picture[y * side : (y + 1) * side, x * side : (x + 1) * side] = draw_tile(code, facing, index in lit, side)
+    return picture
+
+
+def _find_lit(world: World, viewer: Viewer) -> set[int]:
+    """Return the indices of the cells that the agent sees."""
+    _, mask = viewer.scene(world).look(world)
+    seen = np.ones((VIEW, VIEW), dtype=bool) if mask is None else mask[..., 0] > 0
+    (fx, fy), (x, y) = ((1, 0), (0, 1), (-1, 0), (0, -1))[world.facing], world.place
+    lit = set()
+    for column, row in np.argwhere(seen).tolist():
+        far, aside = VIEW - 1 - row, column - VIEW // 2
+        i, j = x + fx * far - fy * aside, y + fy * far + fx * aside
+        if 0 <= i < world.width and 0 <= j < world.height:
+            lit.add(j * world.width + i)
+    return lit
+
+
+def draw_view(world: World, viewer: Viewer, side: int = 32) -> np.ndarray:
+    """Draw what the agent sees, itself at the bottom facing up: uint8[7 * side, 7 * side, 3]."""
+    codes, mask = viewer.scene(world).look(world)
+    picture = np.zeros((VIEW * side, VIEW * side, 3), dtype=np.uint8)
+    for column in range(VIEW):
+        for row in range(VIEW):
+            seen = mask is None or bool(mask[column, row, 0])
+            facing = NORTH if (column, row) == (VIEW // 2, VIEW - 1) else None
+            tile = draw_tile(int(codes[column, row]) if seen else EMPTY, facing, seen, side)
+            picture[row * side : (row + 1) * side, column * side : (column + 1) * side] = tile
+    return picture
