@@ -29,7 +29,7 @@ from typing import Any, Literal
 import gymnasium as gym
 import tyro
 
-from ..agents import AGENTS, Agent, LanguageAgent
+from ..agents import AGENTS, Agent
 from ..agents.atomic import write_atomically
 from ..agents.evaluation import (
     EvaluationStopped,
@@ -42,7 +42,9 @@ from ..agents.evaluation import (
 )
 from ..agents.grpo.config import TrainConfig
 from ..agents.grpo.run.blend import environment_of
+from ..agents.grpo.run.folder import DEFAULT_LEARNER, read_learner
 from ..agents.language.language_agent import read_run_settings
+from ..agents.learners import is_run, load_player
 from ..agents.lookup import find_agent
 from ..errors import InputError
 from .axes import parse_axes
@@ -227,7 +229,12 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
             f"the agent {text!r} is no model, so that it takes no --{next(iter(settings)).replace('_', '-')}; leave it "
             "out, or give the folder of a run or of a model."
         )
-    return LanguageAgent.load(text, **settings)
+    name = read_learner(Path(text)) if is_run(Path(text)) else DEFAULT_LEARNER
+    refused = sorted(settings.keys() - {"checkpoint", "temperature"})
+    if name != DEFAULT_LEARNER and refused:
+        option = refused[0].replace("_", "-")
+        raise InputError(f"{text!r} is a run of the learner {name!r}, which takes no --{option}; leave it out.")
+    return load_player(text, **settings)
 
 
 def _find_endpoint(model: str, config: EvalOptions) -> Agent:
