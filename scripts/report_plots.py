@@ -52,6 +52,10 @@ PANELS: dict[str, dict[str, str]] = {
     "share of tokens or actions clipped": {"clip_fraction": ""},
     "effective sample size, as a share": {"ess": ""},
     "gradient norm": {"grad_norm": ""},
+    "tokens/s by phase": {"rollout_tokens_per_s": "rollout", "train_tokens_per_s": "training"},
+}
+# The same of students, which act without tokens.
+STUDENT_PANELS: dict[str, dict[str, str]] = {
     "actions an episode": {"actions": ""},
     "bonus of an episode": {"bonus": ""},
     "value loss": {"value_loss": ""},
@@ -59,7 +63,6 @@ PANELS: dict[str, dict[str, str]] = {
     "temporal-difference error": {"td_error": ""},
     "states in the table": {"states": ""},
     "environment steps/s": {"steps_per_s": ""},
-    "tokens/s by phase": {"rollout_tokens_per_s": "rollout", "train_tokens_per_s": "training"},
 }
 LINES = (ACCENT, "#c8702a", "#7a5aa6")
 
@@ -220,7 +223,7 @@ def climb_lines(climbs: Mapping[str, Sequence[Row]]) -> str:
 def curves(metrics: Sequence[Row], timings: Sequence[Row] = ()) -> str:
     """The learner's measurements over the steps: each step faint, and the mean of its neighbourhood in front."""
     found = []
-    for title, figures in PANELS.items():
+    for title, figures in (PANELS | STUDENT_PANELS).items():
         lines = []
         for (name, label), colour in zip(figures.items(), LINES):
             points = [(row["step"], row[name]) for row in (*metrics, *timings) if _is_finite(row.get(name))]

@@ -45,7 +45,7 @@ class PracticeStep:
 
 
 @dataclass(frozen=True)
-class FinishedEpisode:
+class PracticeEpisode:
     """The results of an episode in training; ``reward`` is the environment's own, without bonuses."""
 
     reward: float
@@ -128,7 +128,7 @@ class Practice:
         self._names = [bonus.name for bonus in bonuses]
         self._slots = [_Slot(self._wrap(make())) for _ in range(count)]
         self._waiting: dict[int, _Waiting] = {}
-        self._finished: list[FinishedEpisode] = []
+        self._finished: list[PracticeEpisode] = []
         if teacher is not None:
             _check_teacher(teacher, critic)
         self.measures = teacher is not None and bool(teacher.needs)
@@ -189,7 +189,7 @@ class Practice:
                 self._begin(number, slot)
         return PracticeStep(rewards, terminated, truncated, trained, last)
 
-    def take_finished(self) -> list[FinishedEpisode]:
+    def take_finished(self) -> list[PracticeEpisode]:
         """Return the episodes that have ended since the last call."""
         finished, self._finished = self._finished, []
         return finished
@@ -226,7 +226,7 @@ class Practice:
         success = bool(info["is_success"]) if "is_success" in info else None
         difficulty, proposal = info.get("difficulty"), slot.proposal
         self._finished.append(
-            FinishedEpisode(
+            PracticeEpisode(
                 *(total, slot.bonuses, len(slot.rewards), success, info.get("progress"), slot.valid),
                 *(str(info.get("task_id", "")), dict(info.get("params") or {})),
                 None if difficulty is None else float(difficulty),

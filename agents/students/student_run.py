@@ -26,7 +26,7 @@ from ..grpo.run.trackers import TRACKERS, Tracker, evaluation_values, trackers_f
 from ..learners import LEARNERS
 from .bonuses import Bonus, describe_bonus, make_bonuses
 from .places import environment_of_run, make_environment
-from .practice import FinishedEpisode, Practice
+from .practice import Practice, PracticeEpisode
 from .student_agent import StudentAgent
 from .student_config import StudentConfig
 
@@ -253,7 +253,7 @@ def _make_student(config: StudentConfig, practice: Practice) -> Any:
     return PPO(config, practice)  # type: ignore[arg-type]
 
 
-def summarise_episodes(finished: Sequence[FinishedEpisode]) -> dict[str, float]:
+def summarise_episodes(finished: Sequence[PracticeEpisode]) -> dict[str, float]:
     """Means over the valid episodes of an iteration, for ``metrics.jsonl``; without any, their numbers alone."""
     valid = [one for one in finished if one.valid]
     found: dict[str, float] = {"episodes": len(finished), "invalid_episodes": len(finished) - len(valid)}
@@ -268,7 +268,7 @@ def summarise_episodes(finished: Sequence[FinishedEpisode]) -> dict[str, float]:
     return found
 
 
-def _episode_row(step: int, one: FinishedEpisode, space: Any) -> dict[str, Any]:
+def _episode_row(step: int, one: PracticeEpisode, space: Any) -> dict[str, Any]:
     """A row of ``proposals.jsonl``, as of other learners: an episode's task and its outcome."""
     unit = dict(zip(space.names, space.to_unit(one.params).tolist()))
     return {

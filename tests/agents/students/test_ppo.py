@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -105,3 +107,18 @@ def test_actions_that_are_many_choices_are_refused():
 def test_a_sequence_that_does_not_divide_a_rollout_is_refused_with_one_that_does():
     with pytest.raises(InputError, match="take 5"):
         PPOConfig(rollout=20, memory=8, sequence=7)
+
+
+def test_ppo_of_stable_baselines_runs_on_our_ids_unchanged():
+    baselines = pytest.importorskip("stable_baselines3")
+    from minigrid.wrappers import ImgObsWrapper
+
+    # MiniGrid's own wrapper leaves the mission out, which Stable-Baselines3 has no encoder for.
+    envs = [lambda: ImgObsWrapper(gym.make("palaestra/DoorKey-v0", size=5))] * 2
+    vector = importlib.import_module("stable_baselines3.common.vec_env").DummyVecEnv(envs)
+    options = {"policy_kwargs": {"net_arch": [8]}, "device": "cpu", "seed": 0}
+    model = baselines.PPO("MlpPolicy", vector, n_steps=16, batch_size=16, n_epochs=1, **options)
+    before = model.policy.action_net.weight.detach().clone()
+    model.learn(64)
+    assert model.num_timesteps == 64
+    assert not torch.equal(before, model.policy.action_net.weight)

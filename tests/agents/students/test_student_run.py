@@ -18,6 +18,7 @@ from palaestra.agents.students import PPOConfig, QConfig, StudentConfig
 from palaestra.agents.students.student_run import StudentRun, summarise_episodes
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
+from palaestra.scripts.report import write_report
 
 SMALL = {"eval_every": 0, "eval_episodes": 4, "final_episodes": 6, "track": ()}
 Q = QConfig(env="students/Corridor-v0", environments=4, steps=800, log_every=200, checkpoint_every=400, **SMALL)
@@ -187,3 +188,9 @@ def test_a_run_goes_further_with_its_own_options_only(trained, capsys):
     assert "a run of the learner 'q'" in capsys.readouterr().err
     with pytest.raises(InputError, match="800 steps already"):
         StudentRun.resume(trained, QConfig(**{**vars(Q), "steps": 100}))
+
+
+def test_the_report_shows_what_a_student_does(trained):
+    page = write_report(trained).read_text()
+    for words in ("learner <b>q</b>", "environment steps", "actions an episode", "temporal-difference error"):
+        assert words in page
