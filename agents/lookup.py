@@ -8,9 +8,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, MissingExtra, unknown_name
+from ..errors import InputError, unknown_name
 from .agent import AGENTS, Agent, make
 from .callable_agent import CallableAgent
+from .learners import load_player
 
 
 def find_agent(text: str) -> Agent:
@@ -30,20 +31,20 @@ def find_agent(text: str) -> Agent:
     if text.startswith("openai:"):
         return make("chat", model=text.removeprefix("openai:"))
     if text.startswith("hf:"):
-        return _load_model(text.removeprefix("hf:"))
+        return load_player(text.removeprefix("hf:"))
     if text.endswith(")"):
         from .grpo.recipes.recipe import Component
 
         component = Component.parse(text)
         return make(component.name, **component.params)
     if Path(text).is_dir():
-        return _load_model(text)
+        return load_player(text)
     module, colon, attribute = text.rpartition(":")
     if not colon or os.sep in text:
         # One slash has the form of a hub id. If the part before it is a folder here, the rest is mistyped, and a
         # request to the hub would only cost time.
         if text.count("/") == 1 and not (Path(text).parent.is_dir() or text[0] in "./"):
-            return _load_model(text)
+            return load_player(text)
         if os.sep in text or text.startswith("."):
             raise InputError(f"the agent {text!r} is no folder; give the folder of a run or of a model.")
         raise unknown_name("agent", text, AGENTS, AGENTS.table)
@@ -56,16 +57,6 @@ def find_agent(text: str) -> Agent:
             raise unknown_name(f"attribute of {module}", part, [name for name in dir(value) if name[0] != "_"])
         value = getattr(value, part)
     return as_agent(value)
-
-
-def _load_model(source: str) -> Agent:
-    try:
-        from .language.language_agent import LanguageAgent
-    except ModuleNotFoundError as error:
-        if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("a language model", "train") from error
-        raise
-    return LanguageAgent.load(source)
 
 
 def as_agent(agent: Any) -> Agent:

@@ -170,6 +170,21 @@ class StepReward(Reward):
         """
         return None
 
+    def from_extras(self, extras: Mapping[str, Any], terminated: bool) -> float | None:
+        """Reward of the step just taken, from the extras that came with it; None where these do not tell.
+
+        Args:
+            extras: of the episode so far.
+            terminated: the step ended the task.
+        """
+        return None
+
+    @property
+    def has_newest(self) -> bool:
+        """True if the reward of a step follows from it and the steps before, by `at_once` or `from_extras`."""
+        cls = type(self)
+        return cls.at_once is not StepReward.at_once or cls.from_extras is not StepReward.from_extras
+
     def value(self, episode: Episode) -> float | None:
         values = self.values(episode)
         return None if values is None else float(sum(values))

@@ -16,7 +16,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
     """Adds a reward to the environment's own, or replaces it where the reward is complete.
 
     The reward is computed when the episode ends and added to the last step. A `StepReward` that implements ``at_once``
-    (such as potential-based shaping) is added step by step. Wrappers can be stacked.
+    (such as potential-based shaping of observations) is added step by step. Wrappers can be stacked.
 
     On every step, ``info["reward_terms"]`` gains the reward's terms (and still sums to the step's reward), and
     ``info["reward_valid"]`` is False where the reward could not be determined. The success is ``info["is_success"]``,
@@ -26,12 +26,21 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
         env: any environment with scalar rewards.
         reward: the reward to add.
         count: the length of an action in tokens; None counts the characters of a text, and 1 for any other action.
+        by_step: add the reward of each step at that step, also where it is read from the environment's extras, for
+            learners that see each step once. An episode that is cut off ends without what is known at its end only.
 
     Raises:
-        InputError: the reward compares siblings, or needs what is not in the environment's ``supplies``.
+        InputError: the reward compares siblings, needs what is not in the environment's ``supplies``, or with
+            ``by_step`` is known at the end of an episode only.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], reward: Reward, count: Callable[[Any], int] | None = None):
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        reward: Reward,
+        count: Callable[[Any], int] | None = None,
+        by_step: bool = False,
+    ):
         if not isinstance(reward, Reward):
             raise InputError(
                 f"RewardWrapper needs a reward, such as palaestra.rewards.make('outcome'), not {reward!r}."
@@ -44,8 +53,11 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
             )
         if siblings := sorted({part.name for part in reward.walk() if isinstance(part, GroupReward)}):
             raise InputError(f"{siblings} compare several episodes of one task, but a wrapper sees one at a time.")
+        if by_step and not (isinstance(reward, StepReward) and reward.has_newest and not reward.complete):
+            raise InputError(f"reward {reward.name!r} is known at the end of an episode only; leave by_step out.")
         super().__init__(env)
         self.reward = reward
+        self._by_step = by_step
         self._count = _count_characters if count is None else count
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -62,8 +74,13 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
         at_once = None
         if isinstance(self.reward, StepReward):
             at_once = self.reward.at_once(last, observation, terminated)
+            if self._by_step and at_once is None:
+                at_once = self.reward.from_extras(last.extras, terminated)
         valid = recording.valid
-        if at_once is not None:
+        if self._by_step:
+            valid = valid and at_once is not None
+            _add_terms(terms, {self.reward.name: at_once or 0.0})
+        elif at_once is not None:
             _add_terms(terms, {self.reward.name: at_once})
         elif recording.over:
             verdict = self.reward(recording.episode())

@@ -32,7 +32,7 @@ from typing import Annotated, Any, Literal
 import gymnasium as gym
 import tyro
 
-from ..agents import AGENTS, Agent, AgentError, LanguageAgent
+from ..agents import AGENTS, Agent, AgentError
 from ..agents.atomic import write_atomically
 from ..agents.evaluation import (
     EvaluationStopped,
@@ -45,7 +45,9 @@ from ..agents.evaluation import (
 )
 from ..agents.grpo.config import TrainConfig
 from ..agents.grpo.run.blend import environment_of
+from ..agents.grpo.run.folder import DEFAULT_LEARNER, read_learner
 from ..agents.language.language_agent import read_run_settings
+from ..agents.learners import is_run, load_player
 from ..agents.lookup import find_agent
 from ..envs.tools.tool_function import functions_of
 from ..errors import InputError
@@ -253,8 +255,14 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
             f"the agent {text!r} is no model, so that it takes no --{flag}; leave it out, or give the folder of a run "
             "or of a model."
         )
-    AGENTS.check_options("language", options)
-    return LanguageAgent.load(text, **settings, **options)
+    name = read_learner(Path(text)) if is_run(Path(text)) else DEFAULT_LEARNER
+    refused = sorted(settings.keys() - {"checkpoint", "temperature"})
+    if name != DEFAULT_LEARNER and refused:
+        option = refused[0].replace("_", "-")
+        raise InputError(f"{text!r} is a run of the learner {name!r}, which takes no --{option}; leave it out.")
+    if name == DEFAULT_LEARNER:
+        AGENTS.check_options("language", options)
+    return load_player(text, **settings, **options)
 
 
 def _find_endpoint(text: str, config: EvalOptions, settings: dict[str, Any], options: dict[str, Any]) -> Agent:

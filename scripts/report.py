@@ -153,7 +153,9 @@ def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[
         found.append(("success in training", format_percent(last.get("success")), f"step {last.get('step')}"))
         episodes = sum(row.get("episodes") or 0 for row in metrics)
         tokens = sum(row.get("tokens") or 0 for row in metrics)
-        found.append(("episodes played", f"{episodes:,.0f}", f"{tokens:,.0f} tokens, {len(metrics)} steps"))
+        actions = sum(row.get("env_steps") or 0 for row in metrics)
+        played = f"{actions:,.0f} environment steps" if actions else f"{tokens:,.0f} tokens, {len(metrics)} steps"
+        found.append(("episodes played", f"{episodes:,.0f}", played))
         if overlong := sum(row.get("overlong_prompts") or 0 for row in metrics):
             found.append(("prompts left out", f"{overlong:,.0f}", "longer than the context allows"))
     if timings:
@@ -164,6 +166,8 @@ def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[
         speeds = sorted(row["tokens_per_s"] for row in timings if row.get("tokens_per_s") is not None)
         if speeds:
             parts.append(f"median {speeds[len(speeds) // 2]:,.0f} tokens/s")
+        if rates := sorted(row["steps_per_s"] for row in timings if row.get("steps_per_s") is not None):
+            parts.append(f"median {rates[len(rates) // 2]:,.0f} environment steps/s")
         found.append(("time", format_duration(training + warmup + evaluation), "; ".join(parts)))
     return found
 

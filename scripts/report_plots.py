@@ -62,12 +62,22 @@ PANELS: dict[str, tuple[Range, dict[str, str]]] = {
         "share",
         {"zero_variance_share": "all", "solved_share": "solved", "failed_share": "failed"},
     ),
-    "entropy (nats a token)": ("from 0", {"entropy": ""}),
-    "KL divergence (nats a token)": ("free", {"kl": ""}),
-    "share of tokens clipped": ("small share", {"clip_fraction": ""}),
+    "entropy (nats a token or action)": ("from 0", {"entropy": ""}),
+    "KL divergence (nats a token or action)": ("free", {"kl": ""}),
+    "share of tokens or actions clipped": ("small share", {"clip_fraction": ""}),
     "effective sample size, as a share": ("share", {"ess": ""}),
     "gradient norm": ("from 0", {"grad_norm": ""}),
     "tokens/s by phase": ("from 0", {"rollout_tokens_per_s": "rollout", "train_tokens_per_s": "training"}),
+}
+# The same of students, which act without tokens.
+STUDENT_PANELS: dict[str, tuple[Range, dict[str, str]]] = {
+    "actions an episode": ("from 0", {"actions": ""}),
+    "bonus of an episode": ("free", {"bonus": ""}),
+    "value loss": ("from 0", {"value_loss": ""}),
+    "explained variance of the values": ("free", {"explained_variance": ""}),
+    "temporal-difference error": ("from 0", {"td_error": ""}),
+    "states in the table": ("from 0", {"states": ""}),
+    "environment steps/s": ("from 0", {"steps_per_s": ""}),
 }
 LINES = (ACCENT, "#c8702a", "#7a5aa6")
 
@@ -237,7 +247,7 @@ def climb_lines(climbs: Mapping[str, Sequence[Row]]) -> str:
 def curves(metrics: Sequence[Row], timings: Sequence[Row] = ()) -> list[str]:
     """The learner's measurements over the steps: each step faint, and the mean of its neighbourhood in front."""
     drawn = []
-    for title, (limits, figures) in PANELS.items():
+    for title, (limits, figures) in (PANELS | STUDENT_PANELS).items():
         lines = []
         for (name, label), colour in zip(figures.items(), LINES):
             points = [(row["step"], row[name]) for row in (*metrics, *timings) if _is_finite(row.get(name))]

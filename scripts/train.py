@@ -1,4 +1,4 @@
-"""``palaestra train``: train a language model on an environment, under a teacher.
+"""``palaestra train``: train a language model, or a student of gridworlds, on an environment, under a teacher.
 
 examples:
   palaestra train palaestra/Arithmetic-v0 --axis digits=1 terms=2:4 --out runs/first
@@ -7,12 +7,16 @@ examples:
   palaestra train palaestra/GuessNumber-v0 --model Qwen/Qwen2.5-0.5B-Instruct --lora 16 --max-new-tokens 64
   palaestra train palaestra/GSM8K-v0 --env-option source=questions.jsonl --lr-schedule cosine --lr-end 0.1
   palaestra train --resume runs/first
+  palaestra train palaestra/DoorKey-v0 --learner ppo --axis size=5 obstacles=0 --steps 200000
+  palaestra train palaestra/DoorKey-v0 --learner ppo --teacher alp-gmm --bonus subgoals --memory 64
+  palaestra train palaestra/DoorKey-v0 --learner ppo --help    # its own options, as with --learner q
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -25,19 +29,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from ..agents.grpo.config import TrainConfig
+from ..agents.grpo.run.folder import DEFAULT_LEARNER, read_learner
+from ..agents.learners import LEARNERS
 from ..errors import InputError, MissingExtra
 from .axes import parse_axes
-from .option_groups import make_form, read_form
+from .option_groups import list_options, make_form, read_form
 from .options import parse_options
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
-    from ..agents.grpo.learner import Learner, TrainingProgress
+    from ..agents.grpo.run.observers import TrainingProgress
 
 
 Texts = tuple[tuple[str, ...], ...]
 _OWN: dict[str, tuple[Any, Any, str]] = {
+    "learner": (
+        str,
+        DEFAULT_LEARNER,
+        "What is trained: grpo, a language model; ppo or q, a student that sees arrays, with options of its own.",
+    ),
     "axis": (
         tyro.conf.UseAppendAction[Texts],
         (),
@@ -63,7 +74,12 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "The part of the tasks that the warm-up shows solutions of and counts its target on, given as for --axis; by "
         "default all.",
     ),
-    "out": (Path | None, None, "Folder for the run, new or empty; by default runs/ENV-TEACHER-RECIPE-SEED."),
+    "out": (
+        Path | None,
+        None,
+        "Folder for the run, new or empty; by default runs/ENV-TEACHER-RECIPE-SEED, or with the learner in place of a "
+        "recipe.",
+    ),
     "resume": (
         Path | None,
         None,
@@ -72,26 +88,31 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     ),
 }
 """Options beside those of the configuration: name -> (type, default, help)."""
+_LANGUAGE_ONLY = ("env_weight", "warmup_axis")
 
 
 @dataclass(frozen=True)
 class TrainOptions:
     """A parsed command line."""
 
+    learner: str
     axis: Texts
-    env_weight: tuple[str, ...]
     env_option: Texts
     teacher_option: Texts
-    warmup_axis: Texts
     out: Path | None
     resume: Path | None
-    config: TrainConfig
+    config: Any
+    env_weight: tuple[str, ...] = ()
+    warmup_axis: Texts = ()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    options = _parse_new(arguments)
+    name = _find_learner(arguments)
+    kind = LEARNERS[name]
+    _refuse_options_of_others(arguments, name)
+    options = _parse_new(arguments, name)
     if options.resume is not None:
         if options.out is not None:
             raise InputError(
@@ -99,25 +120,64 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
         from ..agents.grpo.run.folder import RunFolder
 
-        saved = RunFolder.reopen(options.resume)[1]
+        saved = RunFolder.reopen(options.resume, kind.config)[1]
         options = _parse(arguments, saved)
-        learner = _learner_module().Learner.resume(options.resume, _build_config(options))
+        learner = kind.load_run().resume(options.resume, _build_config(options))
     else:
         config = _build_config(options)
         out = options.out or _default_folder(config)
-        learner = _learner_module().Learner.start(out, config)
+        learner = kind.load_run().start(out, config)
     return train(learner)
 
 
 def read_config(arguments: Sequence[str]) -> TrainConfig:
-    """The configuration of a new run that a command line describes."""
-    return _build_config(_parse_new(arguments))
+    """The configuration of a new run of a language model that a command line describes."""
+    return _build_config(_parse_new(arguments, DEFAULT_LEARNER))
 
 
-def _parse_new(arguments: Sequence[str]) -> TrainOptions:
-    """Parse a command line, with defaults that follow the model."""
-    options = _parse(arguments, TrainConfig())
-    if options.resume is not None or options.config.model == "tiny":
+def _find_learner(arguments: Sequence[str]) -> str:
+    """The learner that a command line names, or whose run it resumes."""
+    named, resumed = (_find_value(arguments, f"--{option}") for option in ("learner", "resume"))
+    if resumed is None:
+        return named or DEFAULT_LEARNER
+    found = read_learner(Path(resumed))
+    if named not in (None, found):
+        raise InputError(f"{resumed!r} is a run of the learner {found!r}; resume it without --learner {named}.")
+    return found
+
+
+def _find_value(arguments: Sequence[str], option: str) -> str | None:
+    """The value of an option, given behind it or after "="; the last one counts, and None stands for none."""
+    found = None
+    for position, word in enumerate(arguments):
+        if word == option and position + 1 < len(arguments):
+            found = arguments[position + 1]
+        elif word.startswith(f"{option}="):
+            found = word.partition("=")[2]
+    return found
+
+
+def _refuse_options_of_others(arguments: Sequence[str], name: str) -> None:
+    """Raise InputError for an option that another learner has and this one has not."""
+    options = {other: list_options(kind.config()) for other, kind in LEARNERS.items()}
+    options[DEFAULT_LEARNER] |= {option.replace("_", "-") for option in _LANGUAGE_ONLY} | {"warmup.axis"}
+    common = {option.replace("_", "-") for option in _OWN if option not in _LANGUAGE_ONLY}
+    for word in arguments:
+        option = word[2:].partition("=")[0].replace("_", "-") if word.startswith("--") else ""
+        # A flag has a twin: --no-anneal.
+        known = {option, option.removeprefix("no-")}
+        owners = [other for other, theirs in options.items() if known & theirs]
+        if owners and name not in owners and option not in common:
+            raise InputError(
+                f"the learner {name!r} has no --{option}, which belongs to {' and '.join(map(repr, owners))}; leave it "
+                "out, or choose that with --learner."
+            )
+
+
+def _parse_new(arguments: Sequence[str], name: str) -> TrainOptions:
+    """Parse a command line, with defaults that follow the model of a language model."""
+    options = _parse(arguments, LEARNERS[name].config())
+    if name != DEFAULT_LEARNER or options.resume is not None or options.config.model == "tiny":
         return options
     chosen = _learner_module("run.defaults").choose_defaults(
         options.config.model, options.config.lora, options.config.device
@@ -125,7 +185,7 @@ def _parse_new(arguments: Sequence[str]) -> TrainOptions:
     return _parse(arguments, dataclasses.replace(TrainConfig(), **chosen.values))
 
 
-def train(learner: Learner) -> int:
+def train(learner: Any) -> int:
     """Run to the end with progress on the terminal, then write the report.
 
     Returns:
@@ -135,8 +195,7 @@ def train(learner: Learner) -> int:
 
     console = Console(stderr=True)
     folder = learner.folder.path
-    envs = " + ".join(learner.config.envs)
-    console.print(f"{envs} · teacher {learner.config.teacher} · recipe {learner.config.recipe} · {folder}")
+    console.print(f"{_describe(learner.config)} · {folder}")
     from ..agents.grpo.run.health import DeadRun
     from .report import write_report
 
@@ -157,8 +216,16 @@ def train(learner: Learner) -> int:
             f"stopped after step {learner.step}; continue with: palaestra train --resume {folder}", soft_wrap=True
         )
         return 130
-    console.print(f"model and logs in {folder}, report in {report}", soft_wrap=True)
+    what = "model" if isinstance(learner.config, TrainConfig) else "policy"
+    console.print(f"{what} and logs in {folder}, report in {report}", soft_wrap=True)
     return 0
+
+
+def _describe(config: Any) -> str:
+    envs = " + ".join(config.envs)
+    if isinstance(config, TrainConfig):
+        return f"{envs} · teacher {config.teacher} · recipe {config.recipe}"
+    return " · ".join([envs, *([f"teacher {config.teacher}"] if config.teacher else ()), f"learner {config.learner}"])
 
 
 class _Watcher:
@@ -171,7 +238,9 @@ class _Watcher:
 
     def __call__(self, progress: TrainingProgress) -> None:
         if progress.phase == "evaluate":
-            self._bars.console.print(f"step {progress.step}: {progress.values['success']:.0%} of held-out tasks")
+            success = progress.values["success"]
+            measured = "success unknown" if math.isnan(success) else f"{success:.0%}"
+            self._bars.console.print(f"step {progress.step}: {measured} of held-out tasks")
             return
         if progress.phase not in self._tasks:
             for task in self._tasks.values():
@@ -190,7 +259,8 @@ class _Watcher:
                 measured = f"loss {values['loss']:.3f}, {values['success']:.0%} of training tasks"
                 self._bars.console.print(f"warm-up step {progress.step}: {measured}")
         parts = [f"success {self._success[progress.phase]:.0%}"] if progress.phase in self._success else []
-        parts += [f"{rate:,.0f} tokens/s"] if (rate := values.get("tokens_per_s")) else []
+        for unit in ("tokens", "steps"):
+            parts += [f"{rate:,.0f} {unit}/s"] if (rate := values.get(f"{unit}_per_s")) else []
         self._bars.update(self._tasks[progress.phase], completed=progress.step, note=" · ".join(parts))
 
 
@@ -210,7 +280,7 @@ def _bars(console: Any) -> Iterator[Bars]:
 
 
 @contextmanager
-def _stop_on_interrupt(learner: Learner, console: Any) -> Iterator[None]:
+def _stop_on_interrupt(learner: Any, console: Any) -> Iterator[None]:
     """Let the first Ctrl-C finish the step and save, and the second one interrupt at once."""
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -225,7 +295,7 @@ def _stop_on_interrupt(learner: Learner, console: Any) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _learner_module(name: str = "learner") -> Any:
+def _learner_module(name: str) -> Any:
     """Import a module of the learner; raises MissingExtra where torch or transformers is absent."""
     try:
         return importlib.import_module(f"..agents.grpo.{name}", __package__)
@@ -235,12 +305,15 @@ def _learner_module(name: str = "learner") -> Any:
         raise
 
 
-def _parse(arguments: Sequence[str], config: TrainConfig) -> TrainOptions:
-    form = tyro.cli(make_form(config, _OWN), args=arguments, prog="palaestra train", description=__doc__)
-    return TrainOptions(**{name: getattr(form, name) for name in _OWN}, config=read_form(form, config))
+def _parse(arguments: Sequence[str], config: Any) -> TrainOptions:
+    own = dict(_OWN)
+    if not isinstance(config, TrainConfig):
+        own = {name: row for name, row in _OWN.items() if name not in _LANGUAGE_ONLY}
+    form = tyro.cli(make_form(config, own), args=arguments, prog="palaestra train", description=__doc__)
+    return TrainOptions(**{name: getattr(form, name) for name in own}, config=read_form(form, config))
 
 
-def _build_config(options: TrainOptions) -> TrainConfig:
+def _build_config(options: TrainOptions) -> Any:
     """Apply the options outside the configuration (axes, teacher options) to it."""
     config = options.config
     changes: dict[str, Any] = {}
@@ -258,16 +331,19 @@ def _build_config(options: TrainOptions) -> TrainConfig:
     return dataclasses.replace(config, **changes)
 
 
-def _parse_axes(texts: Sequence[str], config: TrainConfig) -> dict[str, Any]:
+def _parse_axes(texts: Sequence[str], config: Any) -> dict[str, Any]:
     """Parse ranges of the axes that the configuration's environment has; lists instead of tuples, as in JSON."""
     import gymnasium
 
     from ..agents.grpo.run.blend import environment_of
 
-    env_id, arguments = environment_of(config)
+    env_id, arguments = environment_of(TrainConfig(env=config.envs, env_options=config.env_options))
     env = gymnasium.make(env_id, disable_env_checker=True, **arguments)
-    axes = parse_axes(texts, env.unwrapped.param_space)  # type: ignore[attr-defined]
+    space = getattr(env.unwrapped, "param_space", None)
     env.close()
+    if space is None:
+        raise InputError(f"{env_id!r} has no axes; leave --axis out.")
+    axes = parse_axes(texts, space)
     return {name: list(value) if isinstance(value, tuple | list) else value for name, value in axes.items()}
 
 
@@ -286,9 +362,10 @@ def _parse_weight(text: str) -> Any:
         ) from None
 
 
-def _default_folder(config: TrainConfig) -> Path:
+def _default_folder(config: Any) -> Path:
     env = "+".join(env_id.rpartition("/")[2] for env_id in config.envs)
-    return Path("runs") / f"{env}-{config.teacher}-{config.recipe}-{config.seed}"
+    parts = [env, config.teacher, config.recipe if isinstance(config, TrainConfig) else config.learner, config.seed]
+    return Path("runs") / "-".join(str(part) for part in parts if part is not None)
 
 
 if __name__ == "__main__":

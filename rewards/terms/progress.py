@@ -70,6 +70,15 @@ class SubgoalBonus(StepReward):
             bonuses.append(self.bonus * len(new))
         return bonuses
 
+    def from_extras(self, extras: Mapping[str, Any], terminated: bool) -> float | None:
+        listed = extras.get("achieved") if self.achieved is None else None
+        if not listed or listed[-1] is None:
+            return None
+        new = {name for name in listed[-1] if self.subgoals is None or name in self.subgoals}
+        if new:
+            new = new.difference(*(names or () for names in listed[:-1]))
+        return self.bonus * len(new)
+
     def _judge_step(self, achieved: Achieved, episode: Episode, t: int, done: set[str]) -> list[str] | None:
         """Subgoals outside ``done`` that step ``t`` achieves; None where the judge has no opinion on one."""
         names = []
@@ -96,7 +105,7 @@ class PotentialShaping(StepReward):
         discount: the learner's own, in [0, 1].
         cutoff: the last state of an episode that was cut off: "zero" treats it as an end, for a learner that does the
             same; "keep" takes its potential from the extra, for a learner that bootstraps from its value estimate. A
-            reward given as soon as a step is taken (`at_once`) keeps the potential, as cutoffs are not known then.
+            reward given as soon as a step is taken keeps the potential, as cutoffs are not known then.
 
     Raises:
         InputError: when called, another number of potentials, or "keep" without the last one.
@@ -136,6 +145,12 @@ class PotentialShaping(StepReward):
             return None
         after = 0.0 if terminated else self.discount * self.potential(observation)
         return after - self.potential(step.observation)
+
+    def from_extras(self, extras: Mapping[str, Any], terminated: bool) -> float | None:
+        potentials = extras.get("potentials")
+        if self.potential is not None or potentials is None or None in (potentials[-1], potentials[-2]):
+            return None
+        return (0.0 if terminated else self.discount * potentials[-1]) - potentials[-2]
 
 
 @register("waypoints")

@@ -227,8 +227,8 @@ class TestUnfinishedRuns:
         write_rows(bare / "metrics.jsonl", rows)
         page = write_report(bare).read_text()
         words = re.findall(r">([^<>]+)</text>", page)
-        assert {"pass@1", "reward of an episode", "KL divergence (nats a token)"} <= set(words)
-        assert not {"pass@2", "entropy (nats a token)", "tokens/s by phase"} & set(words)
+        assert {"pass@1", "reward of an episode", "KL divergence (nats a token or action)"} <= set(words)
+        assert not {"pass@2", "entropy (nats a token or action)", "tokens/s by phase"} & set(words)
 
     def test_a_run_without_pass_at_k_has_no_heading_for_it(self, bare):
         write_rows(bare / "metrics.jsonl", [{"step": 1, "reward": 0.1}])

@@ -15,7 +15,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ....errors import InputError, unknown_name
 from ...atomic import write_atomically
@@ -23,9 +23,23 @@ from ..config import TrainConfig
 
 LOGS = ("metrics", "timings", "proposals", "evaluations", "trajectories", "notices")
 KEPT_CHECKPOINTS = 2
+DEFAULT_LEARNER = "grpo"
+"""The learner of a run whose configuration names none."""
 _BEST = "best"
 _NEARLY_NOTHING = 1 << 20
 """Bytes; a disk with less free space counts as full."""
+
+
+class RunConfig(Protocol):
+    """The record that defines a run of any learner."""
+
+    def to_json(self) -> dict[str, Any]: ...
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Any: ...
+
+
+C = TypeVar("C", bound=RunConfig)
 
 
 def newest_checkpoint(run: Path) -> Path | None:
@@ -74,8 +88,10 @@ def checkpoint_errors(checkpoint: Path) -> Iterator[None]:
     """Turn the errors of reading a damaged checkpoint into an InputError with the remedy."""
     from pickle import UnpicklingError
 
-    from safetensors import SafetensorError
-
+    try:
+        from safetensors import SafetensorError
+    except ImportError:  # a learner without torch has no use for it
+        SafetensorError = ValueError
     try:
         yield
     except (OSError, ValueError, RuntimeError, KeyError, EOFError, UnpicklingError, SafetensorError) as error:
@@ -93,7 +109,7 @@ class RunFolder:
         self.path = path
 
     @classmethod
-    def create(cls, path: Path, config: TrainConfig) -> RunFolder:
+    def create(cls, path: Path, config: RunConfig) -> RunFolder:
         """Start a run in a new or empty folder.
 
         Raises:
@@ -118,23 +134,19 @@ class RunFolder:
             raise InputError(f"the run folder {str(path)!r} exists and is not empty; {remedy}, or remove it.")
 
     @classmethod
-    def reopen(cls, path: Path) -> tuple[RunFolder, TrainConfig]:
-        """Open an existing run and its configuration.
+    def reopen(cls, path: Path, kind: type[C] = TrainConfig) -> tuple[RunFolder, C]:
+        """Open an existing run and its configuration, a ``kind``.
 
         Raises:
-            InputError: there is no run, or one of another version.
+            InputError: there is no run, or one of another learner or version.
         """
-        try:
-            data = json.loads((path / "config.json").read_text(encoding="utf-8"))
-            return cls(path), TrainConfig.from_json(data)
-        except InputError:
-            raise
-        except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"{str(path)!r} is not a run folder (no readable config.json); start one with --out."
-            ) from error
+        found, wanted = read_learner(path), getattr(kind, "learner", DEFAULT_LEARNER)
+        if found != wanted:
+            raise InputError(f"{str(path)!r} is a run of the learner {found!r}, but one of {wanted!r} is needed here.")
+        with _config_errors(path):
+            return cls(path), kind.from_json(_read_config(path))
 
-    def write_config(self, config: TrainConfig) -> None:
+    def write_config(self, config: RunConfig) -> None:
         """Store the configuration; a resumed run may have more steps."""
         write_atomically(self.path / "config.json", json.dumps(config.to_json(), indent=2) + "\n")
 
@@ -201,6 +213,33 @@ class RunFolder:
         for old in link.parent.glob(f"{_BEST}-*"):
             if old != place:
                 shutil.rmtree(old)
+
+
+def read_learner(run: Path) -> str:
+    """Read which learner a run was trained by.
+
+    Raises:
+        InputError: there is no run.
+    """
+    with _config_errors(run):
+        return str(_read_config(run).get("learner", DEFAULT_LEARNER))
+
+
+def _read_config(run: Path) -> dict[str, Any]:
+    return json.loads((run / "config.json").read_text(encoding="utf-8"))
+
+
+@contextmanager
+def _config_errors(run: Path) -> Iterator[None]:
+    """Turn the errors of reading a run's configuration into an InputError."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{str(run)!r} is not a run folder (no readable config.json); start one with --out."
+        ) from error
 
 
 @contextmanager

@@ -165,10 +165,11 @@ def _wandb(config: TrainConfig, folder: Path, step: int) -> Tracker:
     return WandbTracker("palaestra", folder.resolve().name, folder, config.to_json())
 
 
-def trackers_for(config: TrainConfig, folder: Path, step: int = 0) -> list[Tracker]:
+def trackers_for(config: Any, folder: Path, step: int = 0) -> list[Tracker]:
     """Make the trackers that ``config.track`` names; their failures cannot stop the run.
 
     Args:
+        config: of a run of any learner.
         folder: of the run.
         step: of the checkpoint that the run continues from, 0 for a new run.
 

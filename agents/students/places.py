@@ -1,0 +1,33 @@
+"""The environment that a run of a student names, made with its axes and options, for a split."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+from gymnasium.envs.registration import load_env_creator
+
+from ...errors import InputError
+from ..evaluation import environment_spec
+from .student_config import StudentConfig
+
+
+def environment_of_run(config: StudentConfig) -> tuple[str, dict[str, Any]]:
+    """Return id and arguments of the environment of a run."""
+    return config.env, {**({"axes": config.axes} if config.axes else {}), **config.env_options}
+
+
+def make_environment(config: StudentConfig, split: str) -> gym.Env[Any, Any]:
+    """Make the environment of a run; one without splits is made as it is.
+
+    Raises:
+        InputError: there is no such environment, or it has no axes although some are restricted.
+    """
+    env_id, options = environment_of_run(config)
+    spec = environment_spec(env_id)
+    entry = load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
+    if hasattr(entry, "param_space"):
+        options["split"] = split
+    elif "axes" in options:
+        raise InputError(f"{env_id!r} has no axes; leave --axis out.")
+    return gym.make(spec, disable_env_checker=True, **options)

@@ -1,0 +1,113 @@
+"""The arithmetic of PPO: advantages, the loss of a minibatch, and the measurements that are logged of it.
+
+Arrays are of steps, [...]; those of a rollout are [T, N], with time first. The clipped surrogate is the one of
+`agents.grpo`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..grpo.components.surrogates.clip import clipped_surrogate
+
+
+def generalised_advantages(
+    r_t: np.ndarray, v_t: np.ndarray, v_last: np.ndarray, ends_t: np.ndarray, discount: float, decay: float
+) -> np.ndarray:
+    """[T, N]: sum over k of (discount decay)^k delta_{t+k}, with delta_t = r_t + discount v_{t+1} - v_t (generalised
+    advantage estimation, arXiv 1506.02438, eq. 16).
+
+    Args:
+        r_t: [T, N] rewards.
+        v_t: [T, N] values of the observations acted on.
+        v_last: [N] values of those after the last step.
+        ends_t: bool[T, N], where an episode ended with the step; nothing of the next one counts there. A truncated
+            episode goes on in truth, so that its last reward should hold the discounted value of where it stopped.
+    """
+    advantages = np.zeros(r_t.shape)
+    later, v_next = np.zeros(v_last.shape), v_last
+    for t in range(len(r_t) - 1, -1, -1):
+        goes_on = 1.0 - ends_t[t]
+        delta = r_t[t] + discount * v_next * goes_on - v_t[t]
+        advantages[t] = later = delta + discount * decay * goes_on * later
+        v_next = v_t[t]
+    return advantages
+
+
+def value_loss(v_t: Tensor, v_old_t: Tensor, return_t: Tensor, clip: float | None = None) -> Tensor:
+    """[...]: half the squared error of the values.
+
+    With ``clip`` the larger of the errors of v and of v clipped to v_old +- clip (OpenAI's baselines, ppo2; Huang et
+    al. 2022, detail 9, find no benefit in it).
+    """
+    error = (v_t - return_t).square()
+    if clip is not None:
+        bounded = v_old_t + (v_t - v_old_t).clamp(-clip, clip)
+        error = torch.maximum(error, (bounded - return_t).square())
+    return 0.5 * error
+
+
+def standardise(adv_t: Tensor, counts_t: Tensor) -> Tensor:
+    """Advantages less their mean, over their standard deviation, both of the steps that count (Huang et al. 2022,
+    detail 7); of fewer than two steps as they are.
+    """
+    kept = adv_t[counts_t]
+    return adv_t if len(kept) < 2 else (adv_t - kept.mean()) / (kept.std() + 1e-8)
+
+
+@dataclass(frozen=True)
+class MinibatchLoss:
+    """The loss of a minibatch, and what is logged of it (detached means over its steps)."""
+
+    loss: Tensor
+    values: dict[str, Tensor]
+
+
+def minibatch_loss(
+    logp_t: Tensor,
+    logp_old_t: Tensor,
+    adv_t: Tensor,
+    v_t: Tensor,
+    v_old_t: Tensor,
+    return_t: Tensor,
+    entropy_t: Tensor,
+    counts_t: Tensor,
+    *,
+    clip: float,
+    value_clip: float | None,
+    value_weight: float,
+    entropy_weight: float,
+) -> MinibatchLoss:
+    """PPO's loss (arXiv 1707.06347, eq. 9): minus the clipped surrogate, plus value loss, minus entropy bonus.
+
+    ``counts_t`` is bool: steps that are not learned from are in no mean. "kl" is the estimate (r - 1) - log r.
+    """
+    surrogate_t, statistics = clipped_surrogate(logp_t, logp_old_t, standardise(adv_t, counts_t), clip, clip)
+    weight_t = counts_t / counts_t.sum().clamp(min=1)
+    policy = -(surrogate_t * weight_t).sum()
+    value = (value_loss(v_t, v_old_t, return_t, value_clip) * weight_t).sum()
+    entropy = (entropy_t * weight_t).sum()
+    loss = policy + value_weight * value - entropy_weight * entropy
+    with torch.no_grad():
+        log_ratio = logp_t - logp_old_t
+        kl = ((log_ratio.exp() - 1 - log_ratio) * weight_t).sum()
+        clipped = (torch.as_tensor(statistics["clip_fraction"]) * weight_t).sum()
+    logged = {
+        "loss": loss.detach(),
+        "policy_loss": policy.detach(),
+        "value_loss": value.detach(),
+        "entropy": entropy.detach(),
+        "kl": kl,
+        "clip_fraction": clipped,
+    }
+    return MinibatchLoss(loss, logged)
+
+
+def explained_variance(v_t: np.ndarray, return_t: np.ndarray) -> float:
+    """1 - Var(return - v) / Var(return); NaN where the returns are all equal."""
+    spread = float(np.var(return_t))
+    return float("nan") if spread == 0 else 1.0 - float(np.var(return_t - v_t)) / spread

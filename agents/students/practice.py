@@ -1,0 +1,321 @@
+"""`Practice`: the environments that a student trains in, side by side, and the teacher that chooses their tasks.
+
+Actions go in; observations, rewards and ends come out, and finished episodes beside them. An episode's seed follows
+from the run's seed, its slot and its number there, so that a saved state holds only the actions of the episodes under
+way: `load_state_dict` plays them again, in any environment whose episodes are functions of their seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ...errors import InputError
+from ...rewards import RewardWrapper, StepReward
+from ...teachers import Outcome, Proposal, Teacher
+from ...teachers.levels.trajectories import measurements
+from ...teachers.pools import instance
+from ...teachers.requests import REQUESTS
+
+_KEY = 1
+
+
+@dataclass(frozen=True)
+class PracticeStep:
+    """One step of all environments.
+
+    Attributes:
+        rewards: float64[N], bonuses included.
+        terminated, truncated: bool[N].
+        trained: bool[N], False where the step is not to be learned from: its reward is invalid, or its task is for
+            evaluation only.
+        last: slot -> the last observation of an episode that was truncated there.
+    """
+
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    trained: np.ndarray
+    last: Mapping[int, Any]
+
+
+@dataclass(frozen=True)
+class PracticeEpisode:
+    """The results of an episode in training; ``reward`` is the environment's own, without bonuses."""
+
+    reward: float
+    bonus: float
+    length: int
+    success: bool | None
+    progress: float | None
+    valid: bool
+    task_id: str
+    params: Mapping[str, Any]
+    difficulty: float | None
+    origin: str | None
+
+
+@dataclass(eq=False)
+class _Slot:
+    """An environment and the episode in it, of which ``kept`` is what a saved state holds."""
+
+    env: gym.Env[Any, Any]
+    observation: Any = None
+    info: Mapping[str, Any] = field(default_factory=dict)
+    begun: int = 0
+    seed: int = 0
+    options: dict[str, Any] | None = None
+    proposal: Proposal | None = None
+    actions: list[Any] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    bonuses: float = 0.0
+    valid: bool = True
+    values: list[float] = field(default_factory=list)
+
+
+_SAVED = ("begun", "seed", "options", "actions", "rewards", "bonuses", "valid", "values")
+
+
+@dataclass
+class _Waiting:
+    """A proposal whose episodes are not all finished."""
+
+    proposal: Proposal
+    begun: int = 0
+    ended: int = 0
+    returns: list[float] = field(default_factory=list)
+    successes: list[bool | None] = field(default_factory=list)
+    extras: dict[str, list[float]] = field(default_factory=dict)
+
+
+class Practice:
+    """N environments of one kind.
+
+    Args:
+        make: makes an environment.
+        count: N.
+        seed: root of the episodes' seeds.
+        teacher: proposes the parameters of each episode and receives the outcomes; None: environments draw them.
+        bonuses: rewards of single steps that are added to the environment's own; all environments share them.
+        discount, decay: of the student, for teachers that need measurements of its critic.
+        critic: the student gives the values of observations to `step`.
+
+    Attributes:
+        observations: the N observations to act on.
+
+    Raises:
+        InputError: the teacher needs or asks for what the student does not have.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], gym.Env[Any, Any]],
+        count: int,
+        seed: int,
+        teacher: Teacher | None = None,
+        bonuses: Sequence[StepReward] = (),
+        discount: float = 0.99,
+        decay: float = 0.95,
+        critic: bool = False,
+    ):
+        self.seed, self.teacher, self.bonuses = seed, teacher, tuple(bonuses)
+        self._discount, self._decay = discount, decay
+        self._names = [bonus.name for bonus in bonuses]
+        self._slots = [_Slot(self._wrap(make())) for _ in range(count)]
+        self._waiting: dict[int, _Waiting] = {}
+        self._finished: list[PracticeEpisode] = []
+        if teacher is not None:
+            _check_teacher(teacher, critic)
+        self.measures = teacher is not None and bool(teacher.needs)
+
+    def _wrap(self, env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+        for bonus in self.bonuses:
+            env = RewardWrapper(env, bonus, by_step=True)
+        return env
+
+    @property
+    def observations(self) -> list[Any]:
+        return [slot.observation for slot in self._slots]
+
+    @property
+    def observation_space(self) -> gym.Space[Any]:
+        return self._slots[0].env.observation_space
+
+    @property
+    def action_space(self) -> gym.Space[Any]:
+        return self._slots[0].env.action_space
+
+    def begin(self) -> None:
+        """Begin the first episode everywhere."""
+        for number, slot in enumerate(self._slots):
+            self._begin(number, slot)
+
+    def step(self, actions: Sequence[Any], values: Sequence[float] | None = None) -> PracticeStep:
+        """Step every environment; where an episode ends, the next one begins.
+
+        Args:
+            values: the student's estimates of the values of `observations`, needed only where `measures` is True.
+        """
+        count = len(self._slots)
+        rewards = np.zeros(count)
+        terminated, truncated = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        trained = np.ones(count, dtype=bool)
+        last = {}
+        for number, slot in enumerate(self._slots):
+            action = actions[number]
+            observation, reward, terminated[number], truncated[number], info = slot.env.step(action)
+            truncated[number] &= not terminated[number]
+            rewards[number] = reward
+            terms = info.get("reward_terms") or {}
+            bonus = math.fsum(terms.get(name, 0.0) for name in self._names)
+            slot.actions.append(action)
+            slot.rewards.append(float(reward) - bonus)
+            slot.bonuses += bonus
+            if self.measures and values is not None:
+                slot.values.append(float(values[number]))
+            valid = bool(info.get("reward_valid", True))
+            slot.valid = slot.valid and valid
+            trained[number] = valid and (slot.proposal is None or slot.proposal.train)
+            slot.observation, slot.info = observation, info
+            if terminated[number] or truncated[number]:
+                if truncated[number]:
+                    last[number] = observation
+                self._end(slot, bool(terminated[number]))
+                self._begin(number, slot)
+        return PracticeStep(rewards, terminated, truncated, trained, last)
+
+    def take_finished(self) -> list[PracticeEpisode]:
+        """Return the episodes that have ended since the last call."""
+        finished, self._finished = self._finished, []
+        return finished
+
+    def close(self) -> None:
+        for slot in self._slots:
+            slot.env.close()
+
+    # Episodes ---------------------------------------------------------------------------------------------------------
+
+    def _begin(self, number: int, slot: _Slot) -> None:
+        key = [self.seed, _KEY, number, slot.begun]
+        slot.seed, slot.options, slot.proposal = int(np.random.SeedSequence(key).generate_state(1)[0]), None, None
+        if self.teacher is not None:
+            waiting = self._next_proposal(self.teacher)
+            waiting.begun += 1
+            slot.proposal = waiting.proposal
+            params, own = instance(waiting.proposal.task)
+            slot.seed, slot.options = slot.seed if own is None else own, {"params": params}
+        slot.begun += 1
+        slot.actions, slot.rewards, slot.values, slot.bonuses, slot.valid = [], [], [], 0.0, True
+        slot.observation, slot.info = slot.env.reset(seed=slot.seed, options=slot.options)
+
+    def _next_proposal(self, teacher: Teacher) -> _Waiting:
+        """The oldest proposal that lacks episodes, or else a new one."""
+        for waiting in self._waiting.values():
+            if waiting.begun < (waiting.proposal.n or 1):
+                return waiting
+        proposal = teacher.propose(1)[0]
+        return self._waiting.setdefault(proposal.id, _Waiting(proposal))
+
+    def _end(self, slot: _Slot, terminated: bool) -> None:
+        info, total = slot.info, math.fsum(slot.rewards)
+        success = bool(info["is_success"]) if "is_success" in info else None
+        difficulty, proposal = info.get("difficulty"), slot.proposal
+        self._finished.append(
+            PracticeEpisode(
+                *(total, slot.bonuses, len(slot.rewards), success, info.get("progress"), slot.valid),
+                *(str(info.get("task_id", "")), dict(info.get("params") or {})),
+                None if difficulty is None else float(difficulty),
+                None if proposal is None else proposal.origin,
+            )
+        )
+        if proposal is None or self.teacher is None:
+            return
+        waiting = self._waiting[proposal.id]
+        waiting.ended += 1
+        if slot.valid:
+            waiting.returns.append(total)
+            waiting.successes.append(success)
+            for name, value in self._measure(slot, terminated).items():
+                waiting.extras.setdefault(name, []).append(value)
+        if waiting.ended == (proposal.n or 1):
+            del self._waiting[proposal.id]
+            if waiting.returns:
+                known = [flag for flag in waiting.successes if flag is not None]
+                flags = known if len(known) == len(waiting.returns) else None
+                outcome = Outcome(proposal.id, proposal.task, waiting.returns, flags, extras=waiting.extras)
+                self.teacher.observe([outcome])
+
+    def _measure(self, slot: _Slot, terminated: bool) -> dict[str, float]:
+        """What the teacher needs of an episode; the value after a truncated one is taken to be that before its end."""
+        if not self.measures or self.teacher is None:
+            return {}
+        ends = np.zeros(len(slot.rewards), dtype=bool)
+        ends[-1] = terminated
+        values = [*slot.values, slot.values[-1]]
+        found = measurements(slot.rewards, values, ends, self._discount, self._decay)
+        return {name: found[name] for name in self.teacher.needs}
+
+    # Saving -----------------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return teacher, bonuses and episodes under way as JSON-able values."""
+        slots = [
+            {name: getattr(slot, name) for name in _SAVED}
+            | {"proposal": None if slot.proposal is None else slot.proposal.id}
+            for slot in self._slots
+        ]
+        waiting = [{**vars(one), "proposal": _as_data(one.proposal)} for one in self._waiting.values()]
+        return {
+            "slots": slots,
+            "waiting": waiting,
+            "teacher": None if self.teacher is None else self.teacher.state_dict(),
+            "bonuses": [bonus.state_dict() for bonus in self.bonuses],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where `state_dict` was taken, by playing the episodes under way again."""
+        self._waiting = {}
+        for row in state["waiting"]:
+            proposal = Proposal(**row["proposal"])
+            self._waiting[proposal.id] = _Waiting(**{**row, "proposal": proposal})
+        for slot, row in zip(self._slots, state["slots"], strict=True):
+            for name in _SAVED:
+                setattr(slot, name, row[name])
+            slot.proposal = None if row["proposal"] is None else self._waiting[row["proposal"]].proposal
+            slot.observation, slot.info = slot.env.reset(seed=slot.seed, options=slot.options)
+            for action in slot.actions:
+                given = np.asarray(action, dtype=np.float32) if isinstance(action, list) else action
+                slot.observation, _, _, _, slot.info = slot.env.step(given)
+        if self.teacher is not None:
+            self.teacher.load_state_dict(state["teacher"])
+        # After the episodes: bonuses have counted their steps a second time.
+        for bonus, saved in zip(self.bonuses, state["bonuses"], strict=True):
+            bonus.load_state_dict(saved)
+
+
+def _as_data(proposal: Proposal) -> dict[str, Any]:
+    data = {**vars(proposal), "meta": dict(proposal.meta)}
+    if math.isnan(proposal.prob):
+        del data["prob"]
+    return data
+
+
+def _check_teacher(teacher: Teacher, critic: bool) -> None:
+    from ...teachers.levels.trajectories import CRITIC_EXTRAS
+
+    if missing := sorted(teacher.needs - (CRITIC_EXTRAS if critic else frozenset())):
+        raise InputError(
+            f"{type(teacher).__name__} needs {missing} of every episode, which this learner does not measure; take "
+            "another teacher."
+        )
+    asked = sorted(name for name in teacher.asks if not REQUESTS[name].label)
+    if asked:
+        raise InputError(
+            f"{type(teacher).__name__} asks the learner for {asked}, which only the learner 'grpo' can do; take "
+            "another teacher."
+        )

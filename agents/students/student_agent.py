@@ -1,0 +1,61 @@
+"""A student as an agent: what it learned, played slot by slot, greedily or by its own distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ...errors import InputError
+from ..agent import Agent
+
+
+class StudentAgent(Agent):
+    """Plays with what a student has learned. Each episode draws from a stream of its own.
+
+    Args:
+        student: `PPO` or `QLearning`.
+        name: in reports.
+        temperature: of PPO's distribution over Discrete actions; 0 takes the likeliest action. A table is greedy
+            anyway, and breaks ties by chance.
+        seed: of the streams.
+    """
+
+    def __init__(self, student: Any, name: str = "student", temperature: float = 1.0, seed: int = 0):
+        self.name, self.seed = name, seed
+        self._player = student.player(temperature)
+        self._space = student.practice.observation_space
+        self._streams: dict[int, np.random.Generator] = {}
+        self._states: dict[int, Any] = {}
+
+    def bind(self, envs: Sequence[gym.Env]) -> None:
+        """Raise InputError if an environment shows something else than what was learned from."""
+        for env in envs:
+            if env.observation_space != self._space:
+                raise InputError(
+                    f"{env} shows {env.observation_space}, but the student learned from {self._space}; evaluate it on "
+                    "the environment that it was trained on."
+                )
+
+    def reset(self, indices: Sequence[int]) -> None:
+        for slot in indices:
+            self._streams.pop(slot, None)
+            self._states.pop(slot, None)
+
+    def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> list[Any]:
+        playing = [slot for slot, info in enumerate(infos) if not info.get("idle")]
+        actions: list[Any] = [None] * len(observations)
+        if playing:
+            streams = [self._stream(slot, infos[slot]) for slot in playing]
+            states = [self._states.get(slot) for slot in playing]
+            chosen, states = self._player([observations[slot] for slot in playing], states, streams)
+            for slot, action, state in zip(playing, chosen, states, strict=True):
+                actions[slot], self._states[slot] = action, state
+        return actions
+
+    def _stream(self, slot: int, info: Mapping[str, Any]) -> np.random.Generator:
+        if slot not in self._streams:
+            self._streams[slot] = np.random.default_rng([self.seed, int(info.get("episode_seed", slot))])
+        return self._streams[slot]

@@ -1,0 +1,298 @@
+"""`StudentRun`: one run of a student in its folder: iterations, logs, evaluations, checkpoints.
+
+The folder is that of every learner (`grpo.run.folder`); steps are environment steps. An iteration depends on what a
+checkpoint holds alone, so that a run that was killed goes on to the same bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import teachers
+from ...errors import InputError
+from ..evaluation import Report, evaluate
+from ..grpo.run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, read_learner
+from ..grpo.run.logs import evaluation_row
+from ..grpo.run.observers import Notices, TrainingProgress
+from ..grpo.run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
+from ..learners import LEARNERS
+from .bonuses import Bonus, describe_bonus, make_bonuses
+from .places import environment_of_run, make_environment
+from .practice import Practice, PracticeEpisode
+from .student_agent import StudentAgent
+from .student_config import StudentConfig
+
+KEPT_EPISODES = 32
+"""Most episodes of an iteration that are written to ``proposals.jsonl``."""
+_EVALUATION = 0
+
+
+class StudentRun:
+    """One run. Build it with `start` or `resume`, then call `run`.
+
+    Raises:
+        InputError: the configuration names something that does not exist, or an environment that the student cannot
+            play; raised before anything is written.
+    """
+
+    folder: RunFolder
+
+    def __init__(self, config: StudentConfig):
+        for name in config.track:
+            TRACKERS[name]
+        self.config = config
+        self.bonuses: list[Bonus] = make_bonuses(config.bonus, getattr(config, "discount", 0.99))
+        probe = make_environment(config, "train")
+        self.space = getattr(probe.unwrapped, "param_space", None)
+        probe.close()
+        self.practice = Practice(
+            lambda: make_environment(config, "train"),
+            config.environments,
+            config.seed,
+            self._make_teacher(),
+            [bonus.reward for bonus in self.bonuses],
+            getattr(config, "discount", 0.99),
+            getattr(config, "decay", 0.95),
+            critic=config.learner == "ppo",
+        )
+        self.student = _make_student(config, self.practice)
+        self.step = 0
+        self._stop = False
+        self._trackers: list[Tracker] = []
+
+    def _make_teacher(self) -> teachers.Teacher | None:
+        config = self.config
+        if config.teacher is None:
+            return None
+        if self.space is None:
+            raise InputError(
+                f"{config.env!r} has no parameters for the teacher {config.teacher!r} to choose; leave --teacher out."
+            )
+        return teachers.make(config.teacher, self.space, seed=config.seed, **config.teacher_options)
+
+    @classmethod
+    def start(cls, out: str | Path, config: StudentConfig) -> StudentRun:
+        """Begin a new run in a new folder."""
+        RunFolder.check_free(Path(out))
+        run = cls(config)
+        run.practice.begin()
+        run.folder = RunFolder.create(Path(out), config)
+        return run
+
+    @classmethod
+    def resume(cls, path: str | Path, config: StudentConfig | None = None) -> StudentRun:
+        """Continue a run from its newest checkpoint, or from the start where it has none.
+
+        Args:
+            config: the configuration that the caller expects; only ``steps`` may differ, by being larger.
+
+        Raises:
+            InputError: the folder holds no run, or one of another configuration.
+        """
+        kind = LEARNERS[read_learner(Path(path))].config
+        folder, saved = RunFolder.reopen(Path(path), kind)
+        if config is not None:
+            differences = config.differences(saved)
+            if other := [text for text in differences if not text.startswith("steps: ")]:
+                raise InputError(
+                    f"{str(path)!r} was started with another configuration ({'; '.join(other)}); resume without these "
+                    "options, or start a new run."
+                )
+            saved = config
+        run = cls(saved)
+        run.folder = folder
+        newest = newest_checkpoint(folder.path)
+        if newest is None:
+            run.practice.begin()
+        else:
+            run._restore(newest)
+        if saved.steps + saved.iteration <= run.step:
+            raise InputError(f"{str(path)!r} has taken {run.step} steps already; ask for as many --steps or more.")
+        folder.write_config(saved)
+        folder.rewind(-1 if newest is None else run.step)
+        return run
+
+    def stop(self) -> None:
+        """Make `run` save and return after the present iteration."""
+        self._stop = True
+
+    def run(
+        self,
+        watch: Callable[[TrainingProgress], None] = lambda progress: None,
+        notify: Callable[[str], None] | None = None,
+    ) -> bool:
+        """Train and evaluate. Return False if `stop` ended the run early.
+
+        Args:
+            watch, notify: as of `grpo.Learner.run`.
+        """
+        notices = Notices(self.folder) if notify is None else Notices(self.folder, notify)
+        sentences = [describe_bonus(bonus) for bonus in self.bonuses]
+        self._trackers = trackers_for(self.config, self.folder.path, self.step)
+        try:
+            if newest_checkpoint(self.folder.path) is None:
+                notices.add(0, "start", *sentences)
+                self._evaluate(watch, self.config.final_episodes)
+                self._save()
+            else:
+                notices.repeat(sentences)
+            return self._run(watch)
+        finally:
+            self.practice.close()
+            for tracker in self._trackers:
+                tracker.close()
+
+    def _run(self, watch: Callable[[TrainingProgress], None]) -> bool:
+        config = self.config
+        while self.step < config.steps:
+            before = self.step
+            self._iterate(watch)
+            last = self.step >= config.steps
+            if last or _passed(config.eval_every, before, self.step):
+                self._evaluate(watch, config.final_episodes if last else config.eval_episodes)
+            if last or self._stop or _passed(config.checkpoint_every, before, self.step):
+                self._save()
+            if self._stop and not last:
+                return False
+        return True
+
+    def _iterate(self, watch: Callable[[TrainingProgress], None]) -> None:
+        config, begun = self.config, time.perf_counter()
+        learned = self.student.iterate(self.step / config.steps)
+        self.step += config.iteration
+        for bonus in self.bonuses:
+            bonus.reward.advance(self.step, config.steps)
+        seconds = time.perf_counter() - begun
+        finished = self.practice.take_finished()
+        metrics = {"step": self.step, "env_steps": config.iteration, **summarise_episodes(finished), **learned}
+        if self.practice.teacher is not None:
+            metrics |= {f"teacher/{name}": value for name, value in self.practice.teacher.metrics().items()}
+        rows = [_episode_row(self.step, one, self.space) for one in finished[:KEPT_EPISODES] if self.space is not None]
+        rates = {"seconds": seconds, "steps_per_s": config.iteration / seconds}
+        self.folder.append("metrics", [metrics])
+        self.folder.append("proposals", rows)
+        self.folder.append("timings", [{"step": self.step, **rates}])
+        for tracker in self._trackers:
+            tracker.log(self.step, {**metrics, **{f"time/{name}": value for name, value in rates.items()}})
+        watch(TrainingProgress("train", self.step, max(config.steps, self.step), {**metrics, **rates}))
+
+    def evaluate(self, episodes: int, seed: int = 0, split: str = "test") -> Report:
+        """Evaluate on tasks spread evenly over the trained range of difficulty, without bonuses."""
+        config = self.config
+        env_id, options = environment_of_run(config)
+        axes = options.pop("axes", None)
+        agent = StudentAgent(self.student, name=config.learner, seed=_EVALUATION)
+        return evaluate(
+            *(agent, env_id, episodes, seed, split),
+            axes=axes,
+            num_envs=min(config.environments, episodes),
+            env_kwargs=options,
+        )
+
+    def _evaluate(self, watch: Callable[[TrainingProgress], None], episodes: int) -> None:
+        report = self.evaluate(episodes)
+        row = {**evaluation_row(self.step, report), "reward": report.reward.mean}
+        self.folder.append("evaluations", [row])
+        for tracker in self._trackers:
+            tracker.log(self.step, evaluation_values(row))
+        # Where an environment does not report success, its reward has to do.
+        score = report.reward.mean if math.isnan(report.success.mean) else report.success.mean
+        best = self.folder.best_success()
+        if best is None or score > best:
+            with self.folder.best_checkpoint(self.step, score) as place:
+                self.student.save_policy(place)
+        watch(TrainingProgress("evaluate", self.step, self.config.steps, {"success": report.success.mean}))
+
+    def _save(self) -> None:
+        with self.folder.checkpoint(self.step) as place:
+            state = {"step": self.step, "student": self.student.save(place), "practice": self.practice.state_dict()}
+            (place / "state.json").write_text(json.dumps(state, default=_as_plain), encoding="utf-8")
+
+    def _restore(self, checkpoint: Path) -> None:
+        with checkpoint_errors(checkpoint):
+            state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
+            self.student.load(checkpoint, state["student"])
+            self.practice.load_state_dict(state["practice"])
+            self.step = int(state["step"])
+
+
+def load_student(folder: str | Path, checkpoint: str = "newest", temperature: float = 1.0) -> StudentAgent:
+    """Make an agent of a run's folder.
+
+    Args:
+        checkpoint: "newest", "best" (of the run's evaluations), or a step.
+
+    Raises:
+        InputError: there is no run of a student, no such checkpoint, or one that cannot be read.
+    """
+    path = Path(folder)
+    _, config = RunFolder.reopen(path, LEARNERS[read_learner(path)].config)
+    place = find_checkpoint(path, checkpoint)
+    alone = dataclasses.replace(config, environments=1, teacher=None, teacher_options={}, bonus=())
+    student = StudentRun(alone).student
+    with checkpoint_errors(place):
+        student.load_policy(place)
+    return StudentAgent(student, config.learner, temperature)
+
+
+def _make_student(config: StudentConfig, practice: Practice) -> Any:
+    if config.learner == "q":
+        from .tabular_q import QLearning
+
+        return QLearning(config, practice)  # type: ignore[arg-type]
+    from .ppo import PPO
+
+    return PPO(config, practice)  # type: ignore[arg-type]
+
+
+def summarise_episodes(finished: Sequence[PracticeEpisode]) -> dict[str, float]:
+    """Means over the valid episodes of an iteration, for ``metrics.jsonl``; without any, their numbers alone."""
+    valid = [one for one in finished if one.valid]
+    found: dict[str, float] = {"episodes": len(finished), "invalid_episodes": len(finished) - len(valid)}
+    if valid:
+        found |= {"reward": float(np.mean([one.reward for one in valid]))}
+        found |= {"actions": float(np.mean([one.length for one in valid]))}
+        if any(one.bonus for one in valid):
+            found["bonus"] = float(np.mean([one.bonus for one in valid]))
+        known = [one.success for one in valid if one.success is not None]
+        if known:
+            found["success"] = float(np.mean(known))
+    return found
+
+
+def _episode_row(step: int, one: PracticeEpisode, space: Any) -> dict[str, Any]:
+    """A row of ``proposals.jsonl``, as of other learners: an episode's task and its outcome."""
+    unit = dict(zip(space.names, space.to_unit(one.params).tolist()))
+    return {
+        "step": step,
+        "task_id": one.task_id,
+        "params": dict(one.params),
+        "unit": [unit[name] for name in one.params],
+        "difficulty": float(space.difficulty(one.params)),
+        "origin": one.origin,
+        "n": int(one.valid),
+        "success": float(one.success) if one.valid and one.success is not None else None,
+        "reward": one.reward,
+        "length": one.length,
+    }
+
+
+def _passed(every: int, before: int, after: int) -> bool:
+    """Whether a multiple of ``every`` lies after ``before`` and not after ``after``."""
+    return every > 0 and after // every > before // every
+
+
+def _as_plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} cannot be saved")

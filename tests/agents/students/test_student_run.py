@@ -1,0 +1,196 @@
+"""Runs of students: folder, resumption, evaluation, command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import palaestra
+import pytest
+from palaestra.agents.learners import load_player
+from palaestra.agents.students import PPOConfig, QConfig, StudentConfig
+from palaestra.agents.students.student_run import StudentRun, summarise_episodes
+from palaestra.errors import InputError
+from palaestra.scripts.cli import main
+from palaestra.scripts.report import write_report
+
+SMALL = {"eval_every": 0, "eval_episodes": 4, "final_episodes": 6, "track": ()}
+Q = QConfig(env="students/Corridor-v0", environments=4, steps=800, log_every=200, checkpoint_every=400, **SMALL)
+P = PPOConfig(
+    **{"env": "students/Corridor-v0", "environments": 4, "rollout": 16, "steps": 256, "checkpoint_every": 128},
+    **{"hidden": 8, "minibatch": 16, "memory": 4, "bonus": ("count", "potential"), "teacher": "alp-gmm"},
+    **SMALL,
+)
+
+
+class Stopped(BaseException):
+    """In place of a kill: nothing of ours handles it."""
+
+
+def run_until(path: Path, config: StudentConfig, step: int | None = None) -> None:
+    def watch(progress):
+        if progress.phase == "train" and progress.step == step:
+            raise Stopped
+
+    StudentRun.start(path, config).run(watch, lambda sentence: None)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file but what depends on the clock."""
+    files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in files.items() if name != "timings.jsonl"}
+
+
+@pytest.mark.parametrize("config", [Q, P], ids=["q", "ppo"])
+def test_a_run_that_was_interrupted_goes_on_to_the_same_bytes(config, tmp_path):
+    run_until(tmp_path / "whole", config)
+    with pytest.raises(Stopped):
+        run_until(tmp_path / "cut", config, step=config.checkpoint_every + config.iteration)
+    assert contents(tmp_path / "cut") != contents(tmp_path / "whole")
+    assert StudentRun.resume(tmp_path / "cut").run(notify=lambda sentence: None)
+    assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
+
+
+def test_a_run_that_was_killed_goes_on_to_the_same_bytes(tmp_path):
+    options = ["--axis", "size=5", "obstacles=0", "--learner", "q", "--environments", "2", "--log-every", "100"]
+    options += ["--steps", "600", "--checkpoint-every", "200", "--eval-every", "0", "--final-episodes", "1"]
+    assert main(["train", "palaestra/DoorKey-v0", *options, "--out", str(tmp_path / "whole")]) == 0
+    command = [sys.executable, "-m", "palaestra.scripts.cli", "train", "palaestra/DoorKey-v0", *options]
+    cut = tmp_path / "cut"
+    process = subprocess.Popen([*command, "--out", str(cut)], stderr=subprocess.DEVNULL, env=os.environ)
+    while not (cut / "checkpoints" / "step-000200").is_dir():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert main(["train", "--resume", str(cut)]) == 0
+    whole, resumed = contents(tmp_path / "whole"), contents(cut)
+    for name in ("report.html",):
+        assert name in whole
+        del whole[name], resumed[name]
+    assert resumed == whole
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("students") / "q"
+    run_until(folder, Q)
+    return folder
+
+
+def rows(folder: Path, log: str) -> list[dict]:
+    return [json.loads(line) for line in (folder / f"{log}.jsonl").read_text().splitlines()]
+
+
+def test_the_folder_is_that_of_every_learner(trained):
+    assert json.loads((trained / "config.json").read_text())["learner"] == "q"
+    assert [row["step"] for row in rows(trained, "metrics")] == [200, 400, 600, 800]
+    assert [row["step"] for row in rows(trained, "evaluations")] == [0, 800]
+    assert rows(trained, "evaluations")[-1]["success"] == 1.0
+    assert {row["params"]["length"] for row in rows(trained, "proposals")} <= set(range(2, 7))
+    assert sorted(path.name for path in (trained / "checkpoints").glob("step-*")) == ["step-000400", "step-000800"]
+
+
+def test_evaluations_on_the_way_come_at_their_steps(tmp_path):
+    run_until(tmp_path / "run", QConfig(**{**vars(Q), "eval_every": 300}))
+    assert [row["step"] for row in rows(tmp_path / "run", "evaluations")] == [0, 400, 600, 800]
+
+
+def test_a_folder_is_an_agent_for_eval(trained, capsys, tmp_path):
+    agent = load_player(trained, checkpoint="best")
+    report = palaestra.evaluate(agent, "students/Corridor-v0", episodes=10)
+    assert report.success.mean == 1.0
+    arguments = ["--episodes", "5", "--greedy", "--json", str(tmp_path / "scores.json")]
+    assert main(["eval", "students/Corridor-v0", "--agent", str(trained), *arguments]) == 0
+    assert main(["eval", "palaestra/GuessNumber-v0", "--agent", str(trained)]) == 2
+    assert "evaluate it on the environment that it was trained on" in capsys.readouterr().err
+    assert main(["eval", str(trained), "--context", "7"]) == 2
+    assert "takes no --context" in capsys.readouterr().err
+
+
+def test_how_many_play_at_once_changes_nothing(tmp_path):
+    run_until(tmp_path / "run", P)
+    agent = load_player(tmp_path / "run")
+    one, many = (
+        palaestra.evaluate(agent, "students/Corridor-v0", episodes=12, num_envs=n, out=tmp_path / f"{n}.jsonl")
+        for n in (1, 5)
+    )
+    assert (tmp_path / "1.jsonl").read_text() == (tmp_path / "5.jsonl").read_text()
+    assert one.reward.mean == many.reward.mean
+
+
+def test_what_bonuses_do_is_said_and_their_sums_are_logged(tmp_path):
+    said = []
+    StudentRun.start(tmp_path / "run", P).run(notify=said.append)
+    assert said == [
+        "The bonus count changes the optimal policies until it has faded with the visits.",
+        "The bonus potential leaves the optimal policies as they are.",
+    ]
+    assert all(np.isfinite(row["bonus"]) for row in rows(tmp_path / "run", "metrics") if row["episodes"])
+
+
+def test_without_episodes_there_are_no_means():
+    assert summarise_episodes([]) == {"episodes": 0, "invalid_episodes": 0}
+
+
+def test_any_environment_with_arrays_is_one_to_train_on(tmp_path):
+    run_until(tmp_path / "run", PPOConfig(env="CartPole-v1", environments=2, rollout=8, steps=16, hidden=8, **SMALL))
+    (first, _) = rows(tmp_path / "run", "evaluations")
+    assert first["success"] is None
+    assert first["reward"] > 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--recipe", "dapo"], "the learner 'q' has no --recipe, which belongs to 'grpo'"),
+        (["--warmup.steps", "3"], "the learner 'q' has no --warmup.steps, which belongs to 'grpo'"),
+        (["--decay", "0.9"], "the learner 'q' has no --decay, which belongs to 'ppo'"),
+        (["--bonus", "cuont"], "unknown bonus 'cuont'; did you mean 'count'"),
+        (["--bonus", "count(wieght=1)"], "wieght"),
+        (["--bonus", "count", "count"], "given twice"),
+        (["--teacher", "sel"], "'sec'"),
+        (["--teacher-option", "window=3"], "name it with --teacher"),
+        (["--rate", "0"], "rate must be a finite number above 0"),
+        (["--axis", "size=99"], "size"),
+        (["--learner", "pqo"], "unknown learner 'pqo'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(arguments, words, tmp_path, capsys):
+    command = ["train", "palaestra/DoorKey-v0", "--learner", "q", *arguments, "--out", str(tmp_path / "run")]
+    assert main(command) == 2
+    (sentence,) = capsys.readouterr().err.strip().splitlines()
+    assert words in sentence
+    assert not (tmp_path / "run").exists()
+
+
+def test_options_of_students_are_refused_for_a_language_model(capsys):
+    assert main(["train", "--entropy-weight", "5"]) == 2
+    assert "the learner 'grpo' has no --entropy-weight, which belongs to 'ppo'" in capsys.readouterr().err
+
+
+def test_text_is_left_to_language_models(tmp_path, capsys):
+    for learner, words in (("q", "Discrete actions, not Unicode"), ("ppo", "--learner grpo trains a language model")):
+        assert main(["train", "palaestra/Arithmetic-v0", "--learner", learner, "--out", str(tmp_path / "run")]) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_a_run_goes_further_with_its_own_options_only(trained, capsys):
+    assert main(["train", "--resume", str(trained), "--rate", "0.5"]) == 2
+    assert "rate: 0.5 instead of 0.2" in capsys.readouterr().err
+    assert main(["train", "--resume", str(trained), "--learner", "ppo"]) == 2
+    assert "a run of the learner 'q'" in capsys.readouterr().err
+    with pytest.raises(InputError, match="800 steps already"):
+        StudentRun.resume(trained, QConfig(**{**vars(Q), "steps": 100}))
+
+
+def test_the_report_shows_what_a_student_does(trained):
+    page = write_report(trained).read_text()
+    for words in ("learner <b>q</b>", "environment steps", "actions an episode", "temporal-difference error"):
+        assert words in page
