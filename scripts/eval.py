@@ -11,6 +11,7 @@ examples:
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --episodes 50 --samples 8
   palaestra eval palaestra/Sokoban-v0 --agent oracle --episodes 5 --replay replays
   palaestra eval runs/first --checkpoint best --greedy
+  palaestra eval palaestra/Arithmetic-v0 --agent hf:models/mine --engine vllm
   palaestra eval palaestra/Shop-v0 --agent runs/shop --history "notes(keep=2)"
   palaestra eval --suite core --agent my_module:ask --concurrency 16 --out played --json scores.json
   palaestra eval palaestra/Sudoku-v0 palaestra/Zebra-v0 --agent runs/first
@@ -91,6 +92,10 @@ class EvalOptions:
     context: int | None = None
     """A model's longest conversation in tokens; by default as a run was trained, or 1024, and 4096 for a model of more
     than 50 million weights."""
+    engine: str | None = None
+    """What samples from a model, such as vllm; by default torch. See palaestra list engines."""
+    engine_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
+    """Arguments of the engine: name=value."""
     history: str | None = None
     """What the agent sees of a long episode, such as "pages(keep=2)"; see palaestra list histories. By default as a run
     was trained, or all of it."""
@@ -209,8 +214,10 @@ def _show(report: Report | SuiteReport | None, config: EvalOptions) -> int:
 
 def _find_agent(text: str, config: EvalOptions) -> Agent:
     """Find the agent, with the settings of a model if any are given."""
-    names = ("checkpoint", "temperature", "system", "max_new_tokens", "max_episode_tokens", "context")
+    names = ("checkpoint", "temperature", "system", "max_new_tokens", "max_episode_tokens", "context", "engine")
     settings = {name: value for name in names if (value := getattr(config, name)) is not None}
+    if given := [text for group in config.engine_option for text in group]:
+        settings["engine_options"] = parse_options(given, "an engine")
     if config.base_url is not None and not text.startswith("openai:"):
         raise InputError(f"--base-url is the endpoint of --agent openai:MODEL, not of {text!r}; leave it out.")
     if text.startswith("openai:"):
@@ -231,8 +238,8 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
 
 
 def _find_endpoint(model: str, config: EvalOptions) -> Agent:
-    for name in ("checkpoint", "max_episode_tokens", "context"):
-        if getattr(config, name) is not None:
+    for name in ("checkpoint", "max_episode_tokens", "context", "engine", "engine_option"):
+        if getattr(config, name):
             raise InputError(f"an endpoint takes no --{name.replace('_', '-')}; leave it out.")
     given = {"temperature": config.temperature, "instruction": config.system, "max_tokens": config.max_new_tokens}
     settings = {name: value for name, value in given.items() if value is not None}

@@ -6,6 +6,7 @@ examples:
   palaestra train palaestra/Countdown-v0 --teacher sec --recipe dapo --steps 500 --seed 3
   palaestra train palaestra/GuessNumber-v0 --model Qwen/Qwen2.5-0.5B-Instruct --lora 16 --max-new-tokens 64
   palaestra train palaestra/GSM8K-v0 --env-option source=questions.jsonl --lr-schedule cosine --lr-end 0.1
+  palaestra train palaestra/GSM8K-v0 --model models/mine --engine vllm --engine-option cache_gb=4
   palaestra train --resume runs/first
 """
 
@@ -56,6 +57,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "Further arguments of the environment: name=value, such as source=questions.jsonl; a value may be JSON. Of "
         "several environments, those of one bear its name: GSM8K.source=questions.jsonl.",
     ),
+    "engine_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the engine: name=value."),
     "teacher_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the teacher: name=value."),
     "warmup_axis": (
         Annotated[tyro.conf.UseAppendAction[Texts], tyro.conf.arg(name="warmup.axis")],
@@ -68,7 +70,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         Path | None,
         None,
         "Continue the run in this folder from its newest checkpoint. Only --steps may be given with it, to go further, "
-        "--patience and --collapse.",
+        "--patience, --collapse and --engine.",
     ),
 }
 """Options beside those of the configuration: name -> (type, default, help)."""
@@ -81,6 +83,7 @@ class TrainOptions:
     axis: Texts
     env_weight: tuple[str, ...]
     env_option: Texts
+    engine_option: Texts
     teacher_option: Texts
     warmup_axis: Texts
     out: Path | None
@@ -101,6 +104,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         saved = RunFolder.reopen(options.resume)[1]
         options = _parse(arguments, saved)
+        if options.config.engine != saved.engine:  # whose options are not those of another one
+            options = dataclasses.replace(options, config=dataclasses.replace(options.config, engine_options={}))
         learner = _learner_module().Learner.resume(options.resume, _build_config(options))
     else:
         config = _build_config(options)
@@ -255,6 +260,8 @@ def _build_config(options: TrainOptions) -> TrainConfig:
         changes["warmup"] = dataclasses.replace(config.warmup, axes=_parse_axes(texts, config))
     if texts := [text for group in options.teacher_option for text in group]:
         changes["teacher_options"] = parse_options(texts, "a teacher")
+    if texts := [text for group in options.engine_option for text in group]:
+        changes["engine_options"] = parse_options(texts, "an engine")
     return dataclasses.replace(config, **changes)
 
 
