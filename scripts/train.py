@@ -155,6 +155,8 @@ def train(learner: Learner) -> int:
             soft_wrap=True,
         )
         return 1
+    finally:
+        learner.engines.shut_down()
     report = write_report(folder)
     if not finished:
         # Never wrapped: the command is there to be copied.

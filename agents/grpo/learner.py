@@ -167,7 +167,7 @@ class Learner:
         newest = newest_checkpoint(folder.path)
         if newest is None:
             raise InputError(f"{str(path)!r} has no checkpoint yet; wait for the first.")
-        learner = cls(saved)
+        learner = cls(dataclasses.replace(saved, engine="torch", engine_options={}))
         learner.folder = folder
         learner._restore(newest)
         return learner
@@ -198,7 +198,6 @@ class Learner:
         finally:
             for tracker in self._trackers:
                 tracker.close()
-            self.engines.shut_down()
 
     def _run(self, watch: Callable[[TrainingProgress], None]) -> bool:
         config = self.config
