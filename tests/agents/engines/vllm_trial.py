@@ -26,6 +26,7 @@ from palaestra.agents.engines.gap import measure_gap
 from palaestra.agents.engines.sampler import Completion, Request
 from palaestra.agents.engines.serving import Serving
 from palaestra.agents.grpo.learner import Learner
+from palaestra.agents.grpo.run.folder import RunFolder
 from palaestra.agents.language.model import LanguageModel
 from palaestra.agents.language.tokenizer import character_tokenizer
 from palaestra.errors import InputError
@@ -176,59 +177,68 @@ def refuse(call: Callable[[], Any]) -> str:
 
 
 def try_process(folder: Path, seen: dict[str, Any]) -> None:
-    """Everything that the engine in process does."""
+    """Everything that the engine in process does; the runs of one family share an engine, as it takes long to load."""
+    served: dict[str, Any] = {}
+    opened: list[str] = []
+    real_open = Serving.open
+
+    def open_once(self: Serving, language: LanguageModel, *sizes: Any) -> Any:
+        if self.name != "vllm":
+            return real_open(self, language, *sizes)
+        family = language.model.config.model_type
+        if self._kept is None:
+            opened.append(family)
+            if family not in served:
+                served[family] = ENGINES["vllm"].serve(language, 8, CONTEXT, cache_gb=0.1)
+            self._kept = served[family]
+        return real_open(self, language, *sizes)
+
     for family in FAMILIES:
         build(family).save(folder / family)
     language = LanguageModel.load(folder / "qwen")
-    vocabulary = checkpoint.vocabulary_of(language)
-    serving = Serving("vllm", {"cache_gb": 0.1})
-    engine = serving.open(language, 8, CONTEXT)
+    engine = ENGINES["vllm"].serve(language, 8, CONTEXT, cache_gb=0.1)
     engine.load_weights(0)
     seen["conformance"] = conform(engine, language)
-    seen["update"] = update(engine, language, vocabulary)
+    seen["update"] = update(engine, language, checkpoint.vocabulary_of(language))
     adapted = LanguageModel.load(folder / "qwen").with_lora(2)
     move(adapted.model, 0.1)
-    serving.open(adapted, 8, CONTEXT).load_weights(1)
-    seen["same engine"] = serving.open(adapted, 8, CONTEXT) is engine
-    seen["adapters"] = measure_gap(engine, adapted, vocabulary)
+    engine.follow(adapted)
+    engine.load_weights(1)
+    seen["adapters"] = measure_gap(engine, adapted, checkpoint.vocabulary_of(adapted))
     # Weights that do not arrive are noticed.
     whole = vllm_engine.checkpoint_weights
     vllm_engine.checkpoint_weights = lambda policy: {n: w for n, w in whole(policy).items() if "mlp" not in n}
     move(adapted.model, 0.5)
     seen["incomplete weights"] = refuse(lambda: engine.load_weights(2))
     vllm_engine.checkpoint_weights = whole
-    line = f"{LINE} --engine vllm --engine-option cache_gb=0.1"
+    served["qwen3"] = engine
+    Serving.open = open_once  # type: ignore[method-assign]
     (shown,) = re.findall(r"/palaestra train (.* --engine vllm .*) --out .*", README.read_text())
     small = f"{LINE.removeprefix('palaestra/GuessNumber-v0')} --engine-option cache_gb=0.1"
-    for family in FAMILIES:
-        words = shown.replace("FOLDER", str(folder / family))
-        seen[f"train {family}"] = train(f"{words} {small} --out {folder / f'run-{family}'}")
-        seen[f"gaps {family}"] = gaps(folder / f"run-{family}")
+
+    def train_small(family: str, run: Path, more: str = "") -> int:
+        return train(f"{shown.replace('FOLDER', str(folder / family))} {small} {more} --out {run}")
+
     run = folder / "run-qwen"
-    seen["other engine"] = [train(f"--resume {run} --steps 3 --engine torch"), gaps(run)]
-    seen["adapted run"] = train(f"{line} --lora 2 --model {folder / 'qwen'} --out {folder / 'adapted'}")
+    seen["train qwen"], seen["gaps qwen"] = train_small("qwen", run), gaps(run)
+    seen["other engine"] = [train(f"--resume {run} --steps 3 --engine torch"), gaps(run), len(opened)]
+    seen["return"] = go_back(run, opened)
+    seen["adapted run"] = train_small("qwen", folder / "adapted", "--lora 2")
     seen["gaps adapted"] = gaps(folder / "adapted")
-    returned(folder / "run-llama", seen)
+    for family in ("llama", "gemma"):
+        run = folder / f"run-{family}"
+        seen[f"train {family}"], seen[f"gaps {family}"] = train_small(family, run), gaps(run)
 
 
-def returned(run: Path, seen: dict[str, Any]) -> None:
-    """A run that goes back to an earlier checkpoint goes on with the same engine and that checkpoint's weights."""
-    learner = Learner.resume(run)
-    learner.config = dataclasses.replace(learner.config, steps=learner.config.steps + 2)
-    once = iter([0])
-    learner.collapse.check = lambda *arguments: (next(once, None), [])  # type: ignore[method-assign]
-    kinds = []
-    collect = type(learner.collector).collect
-
-    def watched(collector: Any, step: int) -> Any:
-        kinds.append(id(collector._engine))
-        return collect(collector, step)
-
-    type(learner.collector).collect = watched  # type: ignore[method-assign]
-    before = len(gaps(run))
+def go_back(run: Path, opened: list[str]) -> list[Any]:
+    """Resume a run with vLLM and make it go back to its first checkpoint after a step: the gaps of its two further
+    steps, and how often an engine was opened."""
+    learner = Learner.resume(run, dataclasses.replace(RunFolder.reopen(run)[1], steps=5, engine="vllm"))
+    verdicts = iter([0])
+    learner.collapse.check = lambda *arguments: (next(verdicts, None), [])  # type: ignore[method-assign]
+    steps, before = len(gaps(run)), len(opened)
     learner.run()
-    type(learner.collector).collect = collect  # type: ignore[method-assign]
-    seen["return"] = [gaps(run)[before:], len(set(kinds))]
+    return [gaps(run)[steps:], len(opened) - before]
 
 
 def try_server(folder: Path, seen: dict[str, Any]) -> None:
@@ -240,8 +250,7 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
     engine.load_weights(0)
     seen["conformance"] = conform(engine, language)
     seen["update"] = update(engine, language, checkpoint.vocabulary_of(language))
-    serve, finish = kind.serve, kind._finish
-    kind.serve = classmethod(lambda cls, *arguments, **options: engine)
+    finish, real_open = kind._finish, Serving.open
     servers, in_flight = [engine.process.process.pid], []
 
     def kill_once(self: Any, number: int, answer: Any) -> Any:
@@ -253,10 +262,14 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
             servers.append(self.process.process.pid)
         return done
 
-    kind._finish = kill_once
+    def open_same(self: Serving, *arguments: Any) -> Any:
+        self._kept = engine
+        return real_open(self, *arguments)
+
+    kind._finish, Serving.open = kill_once, open_same  # type: ignore[method-assign]
     line = f"{LINE} --model {folder / 'qwen'} --engine-option cache_gb=0.1"
     seen["served"] = train(f"{line} --engine vllm-server --out {folder / 'served'}")
-    kind.serve, kind._finish = serve, finish
+    kind._finish, Serving.open = finish, real_open  # type: ignore[method-assign]
     seen["in flight"], seen["servers"] = in_flight, len(servers)
     seen["left"] = [pid for pid in servers if Path(f"/proc/{pid}").exists()]
     seen["gaps"] = gaps(folder / "served")
