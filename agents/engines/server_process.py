@@ -36,8 +36,8 @@ def serve_arguments(folder: Path, dtype: str, slots: int, max_length: int, cache
         "--logprobs-mode": "processed_logprobs",
         "--max-logprobs": "-1",
     }
-    flags = ["--tokens-only", *(["--enforce-eager"] if eager else [])]
-    return ["serve", str(folder), *(word for pair in options.items() for word in pair), *flags]
+    flags = ["--tokens-only", "--skip-tokenizer-init", *(["--enforce-eager"] if eager else [])]
+    return ["serve", str(folder), *(f"{name}={value}" for name, value in options.items()), *flags]
 
 
 def describe_command(arguments: list[str]) -> str:
@@ -61,6 +61,7 @@ class ServerProcess:
         environment = {"VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", **os.environ}
         # In this mode weights can be replaced; only who can reach the loopback interface can ask for it.
         environment["VLLM_SERVER_DEV_MODE"] = "1"
+        environment.pop("VLLM_ENABLE_V1_MULTIPROCESSING", None)  # an engine in this process may have set it
         command = [sys.executable, "-m", "vllm.entrypoints.cli.main", *arguments]
         with log.open("ab") as output:
             self.process = subprocess.Popen(

@@ -23,8 +23,6 @@ from .gap import check_gap
 from .resending import Answer, GenerationTask, ResendingEngine
 
 SETTINGS = {
-    # In this process, so that weights are handed over without a copy through pipes.
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
@@ -179,6 +177,8 @@ def _load(language: Any, arguments: dict[str, Any]) -> Any:
 
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
+    # In this process, so that weights are handed over as they are.
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     with tempfile.TemporaryDirectory() as folder, _keep_threads(torch):
         write_config(language, Path(folder))
         from vllm import LLM  # pyright: ignore[reportMissingImports]

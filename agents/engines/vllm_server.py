@@ -150,11 +150,10 @@ class VllmServerEngine(ResendingEngine):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self, task: GenerationTask) -> None:
-        body = {
-            "request_id": self._request(task.number),
-            "token_ids": list(task.ids),
-            "sampling_params": sampling_parameters(task, self._stop_ids),
-        }
+        params = sampling_parameters(task, self._stop_ids)
+        if task.top:  # the token itself is counted among them
+            params["logprobs"] = min(task.top + 1, self._vocabulary)
+        body = {"request_id": self._request(task.number), "token_ids": list(task.ids), "sampling_params": params}
         self._asked[self._threads.submit(send, self.url, "/inference/v1/generate", body, _LONGEST)] = task.number
 
     def _wait(self) -> list[tuple[int, Answer]]:

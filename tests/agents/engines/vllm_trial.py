@@ -167,6 +167,15 @@ def gaps(run: Path) -> list[float]:
     return [row["sampler_gap"] for row in rows(run)]
 
 
+def played(run: Path) -> list[Any]:
+    """What was played: validity, success and actions of the episodes that are kept, and the outcome of each task."""
+    episodes = [
+        [row["reward_valid"], row["is_success"], [turn["action"] for turn in row["turns"]]]
+        for row in rows(run, "trajectories")
+    ]
+    return [episodes, [[row["n"], row["success"], row["length"]] for row in rows(run, "proposals")]]
+
+
 def refuse(call: Callable[[], Any]) -> str:
     """The sentence with which a call is refused."""
     try:
@@ -220,7 +229,7 @@ def try_process(folder: Path, seen: dict[str, Any]) -> None:
         return train(f"{shown.replace('FOLDER', str(folder / family))} {small} {more} --out {run}")
 
     run = folder / "run-qwen"
-    seen["train qwen"], seen["gaps qwen"] = train_small("qwen", run), gaps(run)
+    seen["train qwen"], seen["gaps qwen"], seen["played"] = train_small("qwen", run), gaps(run), played(run)
     seen["other engine"] = [train(f"--resume {run} --steps 3 --engine torch"), gaps(run), len(opened)]
     seen["return"] = go_back(run, opened)
     seen["adapted run"] = train_small("qwen", folder / "adapted", "--lora 2")
@@ -242,7 +251,7 @@ def go_back(run: Path, opened: list[str]) -> list[Any]:
 
 
 def try_server(folder: Path, seen: dict[str, Any]) -> None:
-    """What the engine does, then a run on the same server, which is killed in mid-step, and the same run in process."""
+    """What the engine does, then the run of the other trial on the same server, which is killed in mid-step."""
     build("qwen").save(folder / "qwen")
     language = LanguageModel.load(folder / "qwen")
     kind: Any = ENGINES["vllm-server"]
@@ -273,13 +282,7 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
     seen["in flight"], seen["servers"] = in_flight, len(servers)
     seen["left"] = [pid for pid in servers if Path(f"/proc/{pid}").exists()]
     seen["gaps"] = gaps(folder / "served")
-    seen["inside"] = train(f"{line} --engine vllm --out {folder / 'inside'}")
-    for run in ("served", "inside"):
-        seen[f"turns {run}"] = [
-            [row["reward_valid"], row["is_success"], [turn["action"] for turn in row["turns"]]]
-            for row in rows(folder / run, "trajectories")
-        ]
-        seen[f"outcomes {run}"] = [[row["n"], row["success"]] for row in rows(folder / run, "proposals")]
+    seen["played"] = played(folder / "served")
 
 
 if __name__ == "__main__":
