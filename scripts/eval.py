@@ -14,6 +14,7 @@ examples:
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --episodes 50 --samples 8
   palaestra eval palaestra/Sokoban-v0 --agent oracle --episodes 5 --replay replays
   palaestra eval runs/first --checkpoint best --greedy
+  palaestra eval palaestra/Arithmetic-v0 --agent hf:models/mine --engine vllm
   palaestra eval palaestra/Shop-v0 --agent runs/shop --history "notes(keep=2)"
   palaestra eval --suite core --agent my_module:ask --concurrency 16 --out played --json scores.json
   palaestra eval palaestra/Sudoku-v0 palaestra/Zebra-v0 --agent runs/first
@@ -107,6 +108,10 @@ class EvalOptions:
     context: int | None = None
     """A model's longest conversation in tokens; by default as a run was trained, or 1024, and 4096 for a model of more
     than 50 million weights."""
+    engine: str | None = None
+    """What samples from a model, such as vllm; by default torch. See palaestra list engines."""
+    engine_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
+    """Arguments of the engine: name=value."""
     history: str | None = None
     """What the agent sees of a long episode, such as "pages(keep=2)"; see palaestra list histories. By default as a run
     was trained, or all of it."""
@@ -231,8 +236,10 @@ def _show(report: Report | SuiteReport | None, config: EvalOptions) -> int:
 
 def _find_agent(text: str, config: EvalOptions) -> Agent:
     """Find the agent, with the settings of a model or of an endpoint if any are given."""
-    names = ("checkpoint", "temperature", "system", "max_new_tokens", "max_episode_tokens", "context")
+    names = ("checkpoint", "temperature", "system", "max_new_tokens", "max_episode_tokens", "context", "engine")
     settings = {name: value for name in names if (value := getattr(config, name)) is not None}
+    if given := [each for group in config.engine_option for each in group]:
+        settings["engine_options"] = parse_options(given, "an engine")
     options = parse_options((each for group in config.agent_option for each in group), "an agent")
     if config.greedy:
         if config.temperature:
@@ -266,9 +273,9 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
 
 
 def _find_endpoint(text: str, config: EvalOptions, settings: dict[str, Any], options: dict[str, Any]) -> Agent:
-    for name in ("checkpoint", "max_episode_tokens", "context"):
+    for name in ("checkpoint", "max_episode_tokens", "context", "engine", "engine_options"):
         if name in settings:
-            raise InputError(f"an endpoint takes no --{name.replace('_', '-')}; leave it out.")
+            raise InputError(f"an endpoint takes no --{name.removesuffix('s').replace('_', '-')}; leave it out.")
     if "max_new_tokens" in settings:
         settings["max_tokens"] = settings.pop("max_new_tokens")
     if text.startswith("openai:"):

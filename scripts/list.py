@@ -7,6 +7,7 @@ examples:
   palaestra list recipes dapo gspo          every stage of the named recipes
   palaestra list components                 what recipes are made of, stage by stage
   palaestra list components surrogate kl_k3 one stage, and one component in full
+  palaestra list engines                    what samples from a model
   palaestra list measures                   what rewards, teachers and components read, and what supplies it
   palaestra list --json
   palaestra list envs --html > gallery.html  every environment with worked examples, as a page
@@ -16,6 +17,7 @@ examples:
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -29,6 +31,7 @@ import tyro
 
 from ..agents.agent import AGENTS
 from ..agents.atomic import write_atomically
+from ..agents.engines.engine import ENGINES
 from ..agents.evaluation import find_suite, suite_names
 from ..agents.history import HISTORIES
 from ..envs.registration import ids
@@ -50,8 +53,8 @@ BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
     """Which tables: envs, agents, histories, suites, teachers, requests, recipes, rewards, verifiers, all of these by
-    default; or components or measures. Then words, each of which the name or the summary of what is listed must hold;
-    the whole names of recipes, components, stages or measures show these in full."""
+    default; or components, engines or measures. Then words, each of which the name or the summary of what is listed must
+    hold; the whole names of recipes, components, stages or measures show these in full."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -239,6 +242,17 @@ def agents() -> list[Row]:
     return [{"name": name, "summary": text} for name, _, text in _entries(AGENTS)]
 
 
+def engines() -> list[Row]:
+    """Every engine: name, what it is, what it can do beyond sampling, and its options."""
+    rows = []
+    for name, value, text in _entries(ENGINES):
+        fixed = ("language", "slots", "max_length", "fp32_head")
+        options = [option for option in inspect.signature(value.serve).parameters if option not in fixed]
+        abilities = ", ".join(sorted(value.abilities))
+        rows.append({"name": name, "summary": text, "abilities": abilities, "options": ", ".join(options)})
+    return rows
+
+
 def histories() -> list[Row]:
     """Every history: name, what it is."""
     return [{"name": name, "summary": text} for name, _, text in _entries(HISTORIES)]
@@ -273,7 +287,11 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
 }
 
 
-ON_REQUEST: dict[str, Callable[[], list[Row]]] = {"components": components, "measures": measures}
+ON_REQUEST: dict[str, Callable[[], list[Row]]] = {
+    "components": components,
+    "engines": engines,
+    "measures": measures,
+}
 """Tables that need torch, which are printed only when they are asked for."""
 
 

@@ -28,6 +28,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "context",
         "history",
         "max_overlong",
+        "engine",
     ),
     "optimiser": ("lr", "lr_warmup", "lr_schedule", "lr_end", "weight_decay", "beta2", "max_grad_norm"),
     "run": (

@@ -6,6 +6,7 @@ examples:
   palaestra train palaestra/Countdown-v0 --teacher sec --recipe dapo --steps 500 --seed 3
   palaestra train palaestra/GuessNumber-v0 --model Qwen/Qwen2.5-0.5B-Instruct --lora 16 --max-new-tokens 64
   palaestra train palaestra/GSM8K-v0 --env-option source=questions.jsonl --lr-schedule cosine --lr-end 0.1
+  palaestra train palaestra/GSM8K-v0 --model models/mine --engine vllm --engine-option cache_gb=4
   palaestra train --resume runs/first
   palaestra train palaestra/DoorKey-v0 --learner ppo --axis size=5 obstacles=0 --steps 200000
   palaestra train palaestra/DoorKey-v0 --learner ppo --teacher alp-gmm --bonus subgoals --memory 64
@@ -67,6 +68,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "Further arguments of the environment: name=value, such as source=questions.jsonl; a value may be JSON. Of "
         "several environments, those of one bear its name: GSM8K.source=questions.jsonl.",
     ),
+    "engine_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the engine: name=value."),
     "teacher_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the teacher: name=value."),
     "warmup_axis": (
         Annotated[tyro.conf.UseAppendAction[Texts], tyro.conf.arg(name="warmup.axis")],
@@ -84,11 +86,11 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         Path | None,
         None,
         "Continue the run in this folder from its newest checkpoint. Only --steps may be given with it, to go further, "
-        "--patience and --collapse.",
+        "--patience, --collapse and --engine.",
     ),
 }
 """Options beside those of the configuration: name -> (type, default, help)."""
-_LANGUAGE_ONLY = ("env_weight", "warmup_axis")
+_LANGUAGE_ONLY = ("env_weight", "engine_option", "warmup_axis")
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ class TrainOptions:
     resume: Path | None
     config: Any
     env_weight: tuple[str, ...] = ()
+    engine_option: Texts = ()
     warmup_axis: Texts = ()
 
 
@@ -122,6 +125,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         saved = RunFolder.reopen(options.resume, kind.config)[1]
         options = _parse(arguments, saved)
+        if isinstance(saved, TrainConfig) and options.config.engine != saved.engine:
+            # The options of the earlier engine are not those of this one.
+            options = dataclasses.replace(options, config=dataclasses.replace(options.config, engine_options={}))
         learner = kind.load_run().resume(options.resume, _build_config(options))
     else:
         config = _build_config(options)
@@ -209,6 +215,8 @@ def train(learner: Any) -> int:
             soft_wrap=True,
         )
         return 1
+    finally:
+        learner.close()
     report = write_report(folder)
     if not finished:
         # Never wrapped: the command is there to be copied.
@@ -328,6 +336,8 @@ def _build_config(options: TrainOptions) -> Any:
         changes["warmup"] = dataclasses.replace(config.warmup, axes=_parse_axes(texts, config))
     if texts := [text for group in options.teacher_option for text in group]:
         changes["teacher_options"] = parse_options(texts, "a teacher")
+    if texts := [text for group in options.engine_option for text in group]:
+        changes["engine_options"] = parse_options(texts, "an engine")
     return dataclasses.replace(config, **changes)
 
 

@@ -22,6 +22,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(left_behind)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # The environment that these need may be in the making.
+    items.sort(key=lambda item: item.path.name.startswith("test_vllm_"))
+
+
 def _refuse_skip(report: Any) -> Any:
     if os.environ.get("CI") == "true" and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr

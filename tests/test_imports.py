@@ -48,7 +48,7 @@ OUTSIDE = {
     "teachers": {"gymnasium", "numpy"},
     "agents": {
         *("PIL", "gymnasium", "jinja2", "numpy", "peft", "rich", "safetensors"),
-        *("tokenizers", "torch", "transformers", "tyro"),
+        *("tokenizers", "torch", "transformers", "tyro", "vllm"),
     },
 }
 

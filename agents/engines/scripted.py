@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from .engine import ABILITIES, ENGINES, Engine
 from .sampler import Completion, Likeliest, Request
 
 Script = Callable[[int, Sequence[int]], Sequence[int]]
@@ -15,14 +17,29 @@ Beliefs = Callable[[Sequence[int]], Likeliest]
 """``all ids so far -> the ids that may come next, the likeliest first, with log-probabilities``."""
 
 
-class ScriptedSampler:
-    """Plays back ``script``; every token has probability one, so log-probability 0 and entropy 0.
+@ENGINES.register("scripted")
+class ScriptedSampler(Engine):
+    """Gives scripted answers; every token has probability one, so log-probability 0 and entropy 0.
 
     Args:
         script: function that gives the answers.
         stop_ids: ids that end an answer.
         beliefs: the likeliest ids that completions report, instead of the token itself with probability one.
     """
+
+    abilities = frozenset(ABILITIES)
+
+    @classmethod
+    def serve(
+        cls, language: Any, slots: int, max_length: int, fp32_head: bool = False, answer: str = ""
+    ) -> ScriptedSampler:
+        """Answer everything with one text.
+
+        Args:
+            answer: the text.
+        """
+        ids = language.renderer.action_ids(str(answer))
+        return cls(lambda session, context: ids, language.renderer.stop_ids)
 
     def __init__(self, script: Script, stop_ids: Sequence[int], beliefs: Beliefs | None = None):
         self._script, self._beliefs = script, beliefs

@@ -16,14 +16,16 @@ from ..language.decoder import attention_shape, check_architecture, context_limi
 from ..language.head import head_of
 from .cache import KeyValueCache
 from .drawing import draw_tokens, entropy_of, likeliest
+from .engine import ABILITIES, ENGINES, Engine
 from .runner import ModelRunner
 from .sampler import Completion, Request
 from .scheduler import Scheduler
 from .sequence import TokenSequence
 
 
-class TorchEngine:
-    """Batched sampling with a key-value cache and slots that are refilled as rows finish.
+@ENGINES.register("torch")
+class TorchEngine(Engine):
+    """Samples from the learner's own weights, in batches whose rows are refilled as they finish.
 
     Args:
         model: transformers causal language model (see `agents.language.decoder.check_model`); read in place, never
@@ -34,6 +36,12 @@ class TorchEngine:
         max_length: longest conversation in tokens; a longer one is a ValueError. Memory grows with what is used.
         fp32_head: compute the logits of a half-precision model in single precision.
     """
+
+    abilities = frozenset(ABILITIES)
+
+    @classmethod
+    def serve(cls, language: Any, slots: int, max_length: int, fp32_head: bool = False) -> TorchEngine:
+        return cls(language.model, language.renderer.stop_ids, len(language.tokenizer), slots, max_length, fp32_head)
 
     def __init__(
         self,

@@ -15,6 +15,8 @@ import numpy as np
 
 from ... import teachers
 from ...errors import InputError
+from ..engines.engine import Engine
+from ..engines.serving import Serving
 from ..language.model import LanguageModel
 from .batch.forward import Forward
 from .batch.trajectory import Group, Trajectory, group_from_json, group_to_json
@@ -124,6 +126,7 @@ class Collector:
         forward: the learner's passes through a model.
         reference: the reference model, or None if nothing needs one.
         rewriter: rewrites prompts where proposals ask for it; None for the policy.
+        engines: the run's engine, from which the policy is sampled; the model to distil from has an engine of torch.
     """
 
     def __init__(
@@ -137,25 +140,26 @@ class Collector:
         forward: Forward,
         reference: Any = None,
         rewriter: Rewriter | None = None,
+        engines: Serving | None = None,
     ):
         self.config, self.objective, self.environments = config, objective, environments
         self.teacher, self.language = teacher, language
         self.teacher_model = teacher_model
-        self._engine = self._engine_of(language)
+        self._engine = self._open(engines or Serving(), language)
         self._forward, self._reference = forward, reference
         self._instruments = self._make_instruments(0)
         self.rewriter = rewriter or Rewriter(config.requests)
         self._screened: dict[int, tuple[Trajectory, ...]] = {}
 
-    def _engine_of(self, language: LanguageModel) -> Any:
+    def _open(self, engines: Serving, language: LanguageModel) -> Engine:
         config = self.config
-        return language.engine(min(256, config.prompts * config.samples), config.context, config.fp32_head)
+        return engines.open(language, min(256, config.prompts * config.samples), config.context, config.fp32_head)
 
     @cached_property
-    def _teacher_engine(self) -> Any:
+    def _teacher_engine(self) -> Engine:
         """The engine of the model to distil from; made on first use, as few streams sample from it."""
         assert self.teacher_model is not None
-        return self._engine_of(self.teacher_model)
+        return self._open(Serving(), self.teacher_model)
 
     def collect(self, step: int) -> Collected:
         """Play the teacher's proposals and report their outcomes, until enough groups have passed the filters."""
@@ -251,7 +255,7 @@ class Collector:
         for number, stream in enumerate(self.objective.streams):
             stream.source.refresh().prepare(self._supply(0, number))
 
-    def _player(self, step: int, *keys: int, engine: Any = None) -> Player:
+    def _player(self, step: int, *keys: int, engine: Engine | None = None) -> Player:
         """Make a player of the present policy (or another engine); ``keys`` select its random numbers."""
         config = self.config
         engine = engine or self._engine
@@ -259,6 +263,7 @@ class Collector:
         def play_teacher() -> Player:
             return self._player(step, 5000, *keys, engine=self._teacher_engine)
 
+        engine.load_weights(max(step - 1, 0))
         engine.seed(derive_seed(config.seed, NOISE, step, *keys))
         return Player(
             self.environments,

@@ -210,6 +210,9 @@ class TrainConfig:
             success on tasks of those steps, played anew, has fallen as far, beyond 95 % intervals. It always says so.
         keep_trajectories: episodes a step that are written out in full.
         track: where figures go beside the run folder: registered trackers, "tensorboard" and "wandb" among them.
+        engine: what samples from the policy, such as "vllm"; see `palaestra list engines`. The warm-up and models
+            beside the policy are sampled by torch.
+        engine_options: further arguments of the engine.
         device: "auto" (a GPU where there is one), "cpu", "cuda" or "cuda:1".
         threads: CPU threads; a run is only bit-reproducible at the same number. 0 takes torch's choice and records it.
     """
@@ -263,6 +266,8 @@ class TrainConfig:
     collapse: Collapse = field(default_factory=Collapse)
     keep_trajectories: int = 8
     track: tuple[str, ...] = ("tensorboard",)
+    engine: str = "torch"
+    engine_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     device: str = "auto"
     threads: int = 0
 

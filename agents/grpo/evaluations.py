@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engines.serving import Serving
 from ..evaluation import Report
 from ..evaluation.episodes import EpisodePlan
 from ..language.model import LanguageModel
@@ -28,10 +29,15 @@ _AGAIN = 1 << 32
 
 
 class Evaluations:
-    """Plays the evaluations of a run."""
+    """Plays the evaluations of a run.
 
-    def __init__(self, config: TrainConfig):
+    Args:
+        engines: the run's engine.
+    """
+
+    def __init__(self, config: TrainConfig, engines: Serving | None = None):
         self.config = config
+        self._engines = engines or Serving()
         self._splits: dict[str, Environments] = {}
 
     def environments(self, split: str) -> Environments:
@@ -95,7 +101,8 @@ class Evaluations:
 
     def _player(self, language: LanguageModel, step: int, seed: int, split: str, episodes: int) -> Player:
         config = self.config
-        engine = language.engine(min(AT_ONCE, episodes), config.context, config.fp32_head)
+        engine = self._engines.open(language, min(AT_ONCE, episodes), config.context, config.fp32_head)
+        engine.load_weights(step)
         engine.seed(derive_seed(config.seed, EVALUATION, step, seed))
         return Player(
             self.environments(split),

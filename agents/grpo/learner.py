@@ -17,6 +17,8 @@ import torch
 
 from ... import teachers
 from ...errors import InputError
+from ..engines.engine import check_engine
+from ..engines.serving import Serving
 from ..evaluation import Report
 from ..language.decoder import context_limit
 from ..language.model import LanguageModel, resolve_device
@@ -44,9 +46,13 @@ from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .update import Update
 from .warmup import Syllabus, measure_variance, solution_texts, warm_up
 
+FREE = ("patience", "collapse", "engine", "engine_options")
+"""Fields of the configuration that may be others when a run is resumed."""
+_PARTS = ("evaluations", "environments", "teacher", "objective", "rewriter", "language", "update", "collector")
+
 
 class Learner:
-    """One run. Build it with `start` or `resume`, then call `run`.
+    """One run. Build it with `start` or `resume`, then call `run`. ``engines``: those of a run that it takes over.
 
     Raises:
         InputError: the configuration names something that does not exist, or a recipe that cannot work; raised before a
@@ -58,14 +64,15 @@ class Learner:
     update: Update
     collector: Collector
 
-    def __init__(self, config: TrainConfig):
+    def __init__(self, config: TrainConfig, engines: Serving | None = None):
         PACKERS[config.packer]
         for name in config.track:
             TRACKERS[name]
         self.config = config
         self.recipe = apply_overrides(RECIPES[config.recipe], config)
         distils = config.teacher_model is not None
-        self.evaluations = Evaluations(config)
+        self.engines = engines or Serving(config.engine, config.engine_options)
+        self.evaluations = Evaluations(config, self.engines)
         self.environments = self.evaluations.environments("train")
         supplies = self.environments.supplies
         dry_run(self.recipe, samples=config.samples, steps=config.steps, teacher_model=distils, extras=supplies)
@@ -87,6 +94,8 @@ class Learner:
             teacher_needs=self.teacher.needs,
             teacher_uses=self.teacher.uses,
         )
+        head = {"--fp32-head": {"fp32_head"}} if config.fp32_head else {}
+        check_engine(config.engine, config.engine_options, self.objective.engine_needs | head)
         if config.lora and self.recipe.reference.name != "frozen" and "logp_ref" in self.objective.needs:
             raise InputError(
                 f"the reference policy {self.recipe.reference} cannot follow low-rank adapters, whose reference is the "
@@ -118,8 +127,7 @@ class Learner:
         """Continue a run from its newest checkpoint, or from the start where it has none.
 
         Args:
-            config: the configuration that the caller expects; only ``steps`` may differ, by being larger,
-                ``patience`` and ``collapse``.
+            config: the configuration that the caller expects; only ``steps`` may differ, by being larger, and `FREE`.
 
         Raises:
             InputError: the folder holds no run, or one of another configuration.
@@ -128,7 +136,7 @@ class Learner:
         if config is not None:
             device = saved.device if config.device == "auto" else config.device
             config = dataclasses.replace(config, threads=config.threads or saved.threads, device=device)
-            free = {"steps": saved.steps, "patience": saved.patience, "collapse": saved.collapse}
+            free = {name: getattr(saved, name) for name in ("steps", *FREE)}
             if differences := dataclasses.replace(config, **free).differences(saved):
                 raise InputError(
                     f"{str(path)!r} was started with another configuration ({'; '.join(differences)}); "
@@ -159,7 +167,7 @@ class Learner:
         newest = newest_checkpoint(folder.path)
         if newest is None:
             raise InputError(f"{str(path)!r} has no checkpoint yet; wait for the first.")
-        learner = cls(saved)
+        learner = cls(dataclasses.replace(saved, engine="torch", engine_options={}))
         learner.folder = folder
         learner._restore(newest)
         return learner
@@ -167,6 +175,10 @@ class Learner:
     def stop(self) -> None:
         """Make `run` save and return after the present step."""
         self._stop = True
+
+    def close(self) -> None:
+        """End the processes of its engine."""
+        self.engines.shut_down()
 
     def run(
         self,
@@ -249,6 +261,7 @@ class Learner:
         begun = time.perf_counter()
         collected = self.collector.collect(self.step)
         streams = self.collector.draw(self.step, collected.played)
+        self.engines.sleep()
         rolled = time.perf_counter()
         weights = self.update.balance(collected.groups)
         rate = learning_rate(self.step, config.steps, config.lr, config.lr_warmup, self._schedule)
@@ -302,18 +315,9 @@ class Learner:
         self._notices.add(self.step, "health", *sentences)
         if back is None:
             return False
-        earlier = Learner(self.config)
+        earlier = Learner(self.config, self.engines)
         earlier._restore(find_checkpoint(self.folder.path, str(back)))
-        for name in (
-            "evaluations",
-            "environments",
-            "teacher",
-            "objective",
-            "rewriter",
-            "language",
-            "update",
-            "collector",
-        ):
+        for name in _PARTS:
             setattr(self, name, getattr(earlier, name))
         self.health.restart()
         return True
@@ -381,6 +385,7 @@ class Learner:
             self.update.forward,
             reference,
             self.rewriter,
+            self.engines,
         )
         if fresh:
             self.collector.prepare_streams()

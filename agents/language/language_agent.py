@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ...errors import InputError, MissingExtra
 from ..agent import EndEpisode, SlotAgent, register
-from ..engines.sampler import Request, Sampler
+from ..engines.engine import check_engine
+from ..engines.sampler import Request
+from ..engines.serving import Serving
 
 if TYPE_CHECKING:
     from .model import LanguageModel
@@ -53,6 +55,8 @@ class LanguageAgent(SlotAgent):
             larger model 32.
         seed: of the sampling noise.
         checkpoint: of a run: "newest", "best" (of its evaluations), or a step.
+        engine: what samples from the model, such as "vllm"; see `palaestra list engines`.
+        engine_options: further arguments of the engine.
         system: the system prompt, in place of the one that a run was trained with; not for a `LanguageModel`.
     """
 
@@ -68,10 +72,15 @@ class LanguageAgent(SlotAgent):
         fp32_head: bool | None = None,
         checkpoint: str = "newest",
         system: str | None = None,
+        engine: str = "torch",
+        engine_options: Mapping[str, Any] | None = None,
     ):
-        own: dict[str, Any] = {}
+        own: dict[str, Any] = read_run_settings(model) if isinstance(model, str | Path) else {}
+        fp32_head = own.get("fp32_head", False) if fp32_head is None else fp32_head
+        if engine != "torch" or engine_options:
+            check_engine(engine, engine_options or {}, {"fp32_head": {"fp32_head"}} if fp32_head else {})
         if isinstance(model, str | Path):
-            own, model = read_run_settings(model), load_run_model(model, checkpoint, system).to("auto")
+            model = load_run_model(model, checkpoint, system).to("auto")
         elif system is not None:
             raise InputError("a LanguageModel has its system prompt; give the system prompt where it is loaded.")
         self.language = model
@@ -88,7 +97,8 @@ class LanguageAgent(SlotAgent):
         self._max_new_tokens = choose("max_new_tokens", max_new_tokens, longest)
         self._max_episode_tokens = choose("max_episode_tokens", max_episode_tokens, math.inf)
         slots = (32 if large else 128) if slots is None else slots
-        self._engine: Sampler = model.engine(slots, self._context, choose("fp32_head", fp32_head, False))
+        self._engine = Serving(engine, engine_options).open(model, slots, self._context, bool(fp32_head))
+        self._engine.load_weights(0)
         self._engine.seed(seed)
         self._conversations: dict[int, _Conversation] = {}
         self._asked: dict[int, tuple[_Conversation, Future[str]]] = {}  # by session

@@ -200,7 +200,7 @@ class LanguageModel:
 
     def engine(self, slots: int = 128, max_length: int = 4096, fp32_head: bool = False) -> TorchEngine:
         """A sampler that reads these weights in place, with their adapters."""
-        return TorchEngine(self.model, self.renderer.stop_ids, len(self.tokenizer), slots, max_length, fp32_head)
+        return TorchEngine.serve(self, slots, max_length, fp32_head)
 
     @property
     def parameters(self) -> int:

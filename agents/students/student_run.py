@@ -124,6 +124,9 @@ class StudentRun:
         """Make `run` save and return after the present iteration."""
         self._stop = True
 
+    def close(self) -> None:
+        """Do nothing: no process belongs to the run."""
+
     def run(
         self,
         watch: Callable[[TrainingProgress], None] = lambda progress: None,

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 from collections.abc import Iterator
 
+from ...engines.engine import ENGINES
 from ..components.loss_arrays import arrays_of
 from ..config import TrainConfig
 from ..recipes import Component, Recipe
@@ -68,7 +69,15 @@ def recipe_notices(recipe: Recipe, config: TrainConfig) -> list[str]:
             "with one update a batch on fresh samples every ratio is 1, so that bounds on ratios and penalties on "
             f"them have no effect ({' and '.join(idle)}); with --minibatches or --epochs of 2 and more they act."
         )
-    if "anchor" in bind(CORRECTORS, recipe.corrector, Clock()).needs:
+    corrects = "anchor" in bind(CORRECTORS, recipe.corrector, Clock()).needs
+    if ENGINES[config.engine].copies:
+        if not corrects:
+            notices.append(
+                f"the engine {config.engine!r} rounds otherwise than the trainer, and recipe {recipe.name!r} leaves "
+                "that gap (sampler_gap in metrics.jsonl) in its ratios; --anchor policy --corrector "
+                '"truncated_is(cap=2)" corrects it.'
+            )
+    elif corrects:
         gap = "differ by rounding alone" if config.dtype in HALF_PRECISION else "are the same"
         notices.append(
             f"the corrector {recipe.corrector} is for stale samplers: here the policies that sample and train {gap}, "

@@ -16,11 +16,13 @@ class Strategy:
 
     ``play`` returns one group for each task, in their order, followed by groups that belong to no proposal of the
     teacher (``Group.proposal`` -1). ``provides`` names what its groups have beside trajectories: "greedy", "drawn",
-    "nodes", "node_values". Parameters are attributes of the same name, so that a schedule can set them. A strategy with
-    memory also overrides the two state methods.
+    "nodes", "node_values"; ``abilities`` what the engine must be able to do (`engines.engine.ABILITIES`). Parameters
+    are attributes of the same name, so that a schedule can set them. A strategy with memory also overrides the two
+    state methods.
     """
 
     provides: ClassVar[frozenset[str]] = frozenset()
+    abilities: ClassVar[frozenset[str]] = frozenset()
 
     def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
         """Play every task."""

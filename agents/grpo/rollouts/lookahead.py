@@ -205,6 +205,8 @@ class Lookahead(Strategy):
     metric: str = "rouge_l"
     threshold: float | None = None
 
+    abilities = frozenset({"top"})
+
     def __post_init__(self) -> None:
         check_choice("metric", self.metric, METRICS)
         check_number("width", self.width, 1)

@@ -45,6 +45,8 @@ class TeacherRows(Strategy):
     tasks_remembered: int = 4096
     sources: str = "oracle"
 
+    abilities = frozenset({"forced"})
+
     def __post_init__(self) -> None:
         check_choice("merge", self.merge, ("add", "failures"))
         check_number("most", self.most, 1)

@@ -173,6 +173,7 @@ class EntropyBranch(Strategy):
     visible: int = 2
 
     provides = frozenset({"nodes"})
+    abilities = frozenset({"entropies"})
 
     def __post_init__(self) -> None:
         check_number("children", self.children, 1)
@@ -235,6 +236,7 @@ class ToolBranch(Strategy):
     vocabulary: int = 0
 
     provides = frozenset({"nodes"})
+    abilities = frozenset({"entropies"})
 
     def __post_init__(self) -> None:
         check_number("beam", self.beam, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -45,6 +46,8 @@ every_strategy = pytest.mark.parametrize("name", sorted(distinct.values()))
 
 
 KNOWN: dict = {}
+ASKED: dict[str, set[str]] = {}
+"""What each strategy has asked the engine for."""
 
 
 def known(small, name: str, env: str):
@@ -54,12 +57,18 @@ def known(small, name: str, env: str):
     return KNOWN[name, env]
 
 
+def submit(send, asked: set[str], request) -> None:
+    asked |= {ability for ability in ("entropies", "forced", "top") if getattr(request, ability)}
+    send(request)
+
+
 def play(small, name: str, env: str, seed: int = 1):
     kind, params = STRATEGIES[name]
     strategy = ROLLOUTS.make(kind, **params)
     environments = Environments(env)
     engine = small.engine(64, 512)
     engine.seed(seed)
+    engine.submit = partial(submit, engine.submit, ASKED.setdefault(name, set()))
     limits = TokenLimits(action=3, episode=8, context=500)
     player = Player(environments, engine, small.renderer, limits, 1.0, np.random.default_rng(seed), version=3)
     params = environments.param_space.at(0.0)
@@ -92,6 +101,19 @@ def test_groups_come_in_the_order_of_the_tasks_and_others_after_them(small, name
     members = [t for g in groups[: len(tasks)] for t in g.trajectories]
     assert all(bool(t.nodes) == ("nodes" in provided) for t in members)
     assert all((t.nodes[0].value is not None) == ("node_values" in provided) for t in members if t.nodes)
+
+
+@every_strategy
+def test_abilities_of_the_engine_are_used_only_if_they_are_declared(small, name):
+    strategy, _, _ = known(small, name, GUESS)
+    known(small, name, ARITHMETIC)
+    assert ASKED[name] <= strategy.abilities
+
+
+def test_strategies_that_look_at_distributions_use_what_they_declare(small):
+    for name, ability in {"entropy_branch": "entropies", "tool_branch": "entropies", "lookahead": "top"}.items():
+        play(small, name, ARITHMETIC)
+        assert ASKED[name] == {ability}
 
 
 @every_strategy

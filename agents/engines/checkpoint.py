@@ -1,0 +1,83 @@
+"""A policy as other engines load it: the weights under a checkpoint's names, and the configuration that goes with them.
+
+Adapters are merged into the weights, the embeddings of ids that the tokenizer does not have are cut off (so that these
+are never sampled), and an output matrix that is tied to the embeddings is written out: vLLM's CPU build would keep the
+old one when the embeddings are replaced. The policy itself is never changed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..language.head import head_of, text_config
+
+_WRAPPED = ".base_layer."
+"""What peft puts into the name of a layer that has adapters."""
+
+
+def vocabulary_of(language: Any) -> int:
+    """Number of ids that can be sampled: those of the tokenizer, as far as there are rows for them."""
+    return min(len(language.tokenizer), len(head_of(language.model).weight))
+
+
+@torch.no_grad()
+def checkpoint_weights(language: Any) -> dict[str, Tensor]:
+    """The weights of a policy, merged, cut and untied: name in a checkpoint -> tensor; most are views of the policy's.
+
+    Args:
+        language: an `agents.language.model.LanguageModel`.
+    """
+    from transformers.core_model_loading import revert_weight_conversion
+
+    model, rows = language.model, vocabulary_of(language)
+    weights = {
+        name.replace(_WRAPPED, "."): tensor
+        for name, tensor in model.state_dict(keep_vars=False).items()
+        if ".lora_" not in name
+    }
+    for name, module in model.named_modules():
+        for adapter in getattr(module, "active_adapters", ()) if hasattr(module, "get_delta_weight") else ():
+            weights[f"{name}.weight"] = weights[f"{name}.weight"] + module.get_delta_weight(adapter)
+    names = {id(module): name for name, module in model.named_modules()}
+    embedding, head = model.get_input_embeddings(), model.get_output_embeddings()
+    for module in (embedding, head):
+        for part in ("weight", "bias"):
+            if getattr(module, part, None) is not None:
+                name = f"{names[id(module)]}.{part}"
+                weights[name] = getattr(module, part).detach()[:rows]
+    return dict(revert_weight_conversion(model, weights))
+
+
+def write_config(language: Any, folder: Path) -> None:
+    """Write the ``config.json`` that goes with `checkpoint_weights`."""
+    model = language.model
+    data = model.config.to_dict()
+    text = text_config(model.config)
+    for part in (data, *(value for value in data.values() if isinstance(value, dict))):
+        if part is data or part.get("vocab_size") == text.vocab_size:
+            part["tie_word_embeddings"] = False
+        if "vocab_size" in part:
+            part["vocab_size"] = vocabulary_of(language)
+    data |= {"architectures": [type(model).__name__], "dtype": str(head_of(model).weight.dtype).removeprefix("torch.")}
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(data, indent=1), encoding="utf-8")
+
+
+def write_weights(language: Any, folder: Path) -> None:
+    """Write `checkpoint_weights` to ``folder`` as safetensors; the file appears whole or not at all."""
+    from safetensors.torch import save_file
+
+    weights: dict[str, Tensor] = {}
+    places: set[int] = set()
+    for name, tensor in checkpoint_weights(language).items():
+        stored = tensor.detach().cpu().contiguous()
+        weights[name] = stored.clone() if stored.data_ptr() in places else stored  # tied ones share their memory
+        places.add(stored.data_ptr())
+    unfinished = folder / "unfinished"
+    save_file(weights, unfinished, metadata={"format": "pt"})
+    unfinished.replace(folder / "model.safetensors")

@@ -1,0 +1,128 @@
+"""Engines by name: samplers that a run, or an agent, is served by.
+
+An engine is a `Sampler` that can also take new weights and give its memory back. Its class declares its abilities, so
+that what a recipe needs and an engine cannot do is said before a model is loaded. In: a language model and sizes. Out:
+an engine that samples from it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from ...errors import InputError, MissingExtra, unknown_name
+from ...registry import Registry
+from .sampler import Completion, Request
+
+ABILITIES: dict[str, str] = {
+    "entropies": "returns the entropy at each token",
+    "forced": "scores tokens that it is given",
+    "fp32_head": "computes the logits of half-precision weights in single precision",
+    "top": "returns the likeliest tokens with their log-probabilities",
+}
+"""What an engine may be able to do beyond sampling with log-probabilities -> in words, after "the engine"."""
+
+ENGINES: Registry[type[Engine]] = Registry("engine", group="palaestra.engines", modules=[str(__package__)])
+"""Classes of engines by name."""
+
+E = TypeVar("E", bound="Engine")
+
+
+class Engine:
+    """Base of the engines; see `sampler.Sampler` for the methods without a body here.
+
+    A subclass is made by `serve`, whose further keyword arguments are the options of ``--engine-option``.
+
+    Attributes:
+        abilities: names out of `ABILITIES`.
+        copies: True if the engine holds weights of its own, so that it must be told of each update. Such an engine is
+            made once and goes on with `follow`; one that reads the model's own weights is made anew for each use.
+    """
+
+    abilities: ClassVar[frozenset[str]] = frozenset()
+    copies: ClassVar[bool] = False
+
+    @classmethod
+    def check(cls, **options: Any) -> None:
+        """Check the options' values and that what the engine needs is installed. Called before a model is loaded.
+
+        Raises:
+            InputError: it cannot be made here; one sentence with the remedy.
+        """
+
+    @classmethod
+    def serve(cls: type[E], language: Any, slots: int, max_length: int, fp32_head: bool = False, **options: Any) -> E:
+        """Make an engine that samples from a model.
+
+        Args:
+            language: an `agents.language.model.LanguageModel`.
+            slots: conversations held at once.
+            max_length: longest conversation in tokens.
+            fp32_head: compute logits in single precision; only where "fp32_head" is an ability.
+        """
+        raise NotImplementedError
+
+    def submit(self, request: Request) -> None:
+        raise NotImplementedError
+
+    def step(self) -> list[Completion]:
+        raise NotImplementedError
+
+    def close(self, session: int) -> None:
+        raise NotImplementedError
+
+    def seed(self, seed: int) -> None:
+        raise NotImplementedError
+
+    def follow(self, language: Any) -> None:
+        """Sample from another model of the same shape from the next `load_weights` on."""
+
+    def load_weights(self, version: int) -> None:
+        """Take the model's present weights, unless those that the engine has are of this version already.
+
+        Args:
+            version: number of updates that the weights have had.
+        """
+
+    def sleep(self) -> None:
+        """Give memory back until `wake`, where the engine can; no request may be in flight."""
+
+    def wake(self) -> None:
+        """Take the memory again."""
+
+    def shut_down(self) -> None:
+        """End the processes of the engine, if it has any."""
+
+
+def check_engine(name: str, options: Mapping[str, Any], needs: Mapping[str, Collection[str]]) -> type[Engine]:
+    """Find an engine and check that it can do what is asked of it. Loads no model.
+
+    Args:
+        options: of the engine.
+        needs: what needs abilities, as in "the rollout strategy 'tool_branch'" -> their names.
+
+    Raises:
+        InputError: there is no such engine or option, or it lacks an ability.
+        MissingExtra: torch is absent.
+    """
+    try:
+        engine = ENGINES[name]
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtra("an engine", "train") from None
+    known = inspect.signature(engine.serve).parameters
+    own = [option for option in known if option not in ("language", "slots", "max_length", "fp32_head")]
+    for option in options:
+        if option not in own:
+            if not own:
+                raise InputError(f"the engine {name!r} takes no options; leave --engine-option {option} out.")
+            raise unknown_name(f"option of the engine {name!r}:", option, own)
+    engine.check(**options)
+    for what, abilities in needs.items():
+        for ability in sorted(set(abilities) - engine.abilities):
+            raise InputError(
+                f"{what} needs an engine that {ABILITIES[ability]}, which {name!r} does not; take --engine torch."
+            )
+    return engine

@@ -1,0 +1,45 @@
+"""The engine of a run: the one that every phase samples the policy from, made when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .engine import ENGINES, Engine
+
+
+class Serving:
+    """Opens the engine of a policy, by name.
+
+    An engine with weights of its own is loaded once and goes on with the policy that it is opened for; one that reads
+    the policy's weights is made anew each time, in the size that is asked for.
+
+    Args:
+        name: of the engine; checked before, by `engine.check_engine`.
+        options: of the engine.
+    """
+
+    def __init__(self, name: str = "torch", options: Mapping[str, Any] | None = None):
+        self.name, self._options = name, dict(options or {})
+        self._kept: Engine | None = None
+
+    def open(self, language: Any, slots: int, max_length: int, fp32_head: bool = False) -> Engine:
+        """The engine, for a model; see `Engine.serve`. Call its `load_weights` before use."""
+        kind = ENGINES[self.name]
+        if not kind.copies:
+            return kind.serve(language, slots, max_length, fp32_head, **self._options)
+        if self._kept is None:
+            self._kept = kind.serve(language, slots, max_length, fp32_head, **self._options)
+        self._kept.follow(language)
+        return self._kept
+
+    def sleep(self) -> None:
+        """Let an engine with weights of its own give memory back until it is used again."""
+        if self._kept is not None:
+            self._kept.sleep()
+
+    def shut_down(self) -> None:
+        """End the engine; it is loaded anew if it is opened again."""
+        if self._kept is not None:
+            self._kept.shut_down()
+            self._kept = None

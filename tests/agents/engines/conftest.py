@@ -1,0 +1,53 @@
+"""The trials of the vLLM engines, which run in vLLM's own environment, each once, whichever test asks first."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+HOME = ROOT / ".venv-vllm"
+
+
+@pytest.fixture(scope="session")
+def vllm_python() -> Path:
+    """The Python of the environment with vLLM; waits while it is being made."""
+    if HOME.is_dir():
+        with (HOME / "lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+    if not (HOME / "installed").is_file():
+        pytest.skip("vLLM is not installed beside the checkout: bash scripts/vllm.sh")
+    return HOME / "bin" / "python"
+
+
+@pytest.fixture(scope="session")
+def vllm_trial(tmp_path_factory: pytest.TempPathFactory, vllm_python: Path) -> Callable[[str], dict[str, Any]]:
+    """``vllm_trial(name)``: what a trial of `vllm_trial.py` has seen."""
+    from filelock import FileLock
+
+    alone = "PYTEST_XDIST_WORKER" not in os.environ
+    shared = tmp_path_factory.getbasetemp() if alone else tmp_path_factory.getbasetemp().parent
+
+    def run(name: str) -> dict[str, Any]:
+        folder = shared / f"vllm-{name}"
+        with FileLock(shared / f"vllm-{name}.lock"):
+            if not folder.exists():
+                folder.mkdir()
+                script = Path(__file__).with_name("vllm_trial.py")
+                command = ["nice", str(vllm_python), str(script), name, str(folder)]
+                with (folder / "output").open("w") as output:
+                    subprocess.run(command, stdout=output, stderr=output, timeout=1200, check=False)
+            seen = folder / "seen.json"
+            assert seen.is_file(), (folder / "output").read_text()[-4000:]
+            found = json.loads(seen.read_text())
+            assert "error" not in found, found["error"]
+            return found
+
+    return run

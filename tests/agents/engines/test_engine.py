@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+from palaestra.agents.engines.engine import ABILITIES, ENGINES, check_engine
+from palaestra.errors import InputError
+from palaestra.scripts.cli import main
+
+TREES = "the rollout strategy 'tool_branch'"
+
+
+def test_every_engine_declares_known_abilities():
+    assert {"torch", "vllm", "vllm-server", "scripted"} <= set(ENGINES)
+    assert all(kind.abilities <= set(ABILITIES) for _, kind in ENGINES.items())
+    assert ENGINES["torch"].abilities == set(ABILITIES)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sentence"),
+    [
+        ("torsch", {}, "unknown engine 'torsch'; did you mean 'torch'?"),
+        ("torch", {"cache_gb": 1}, "the engine 'torch' takes no options; leave --engine-option cache_gb out."),
+        ("scripted", {"anser": "1"}, "unknown option of the engine 'scripted': 'anser'; did you mean 'answer'?"),
+        ("vllm-server", {"url": "here"}, "the engine option url must begin with http://, not 'here'."),
+        (
+            "vllm-server",
+            {"url": "http://localhost:8000"},
+            "the engine option url needs folder beside it: a folder that the server sees too, for the weights.",
+        ),
+    ],
+)
+def test_a_wrong_name_or_option_is_refused_in_one_sentence(name, options, sentence):
+    with pytest.raises(InputError) as refused:
+        check_engine(name, options, {})
+    assert str(refused.value) == sentence
+
+
+def test_what_an_engine_cannot_do_is_said_with_who_needs_it():
+    assert check_engine("torch", {}, {TREES: {"entropies"}}) is ENGINES["torch"]
+    served = {"url": "http://localhost:8000", "folder": "weights"}
+    with pytest.raises(InputError) as refused:
+        check_engine("vllm-server", served, {TREES: {"entropies"}, "nobody": ()})
+    assert str(refused.value) == (
+        "the rollout strategy 'tool_branch' needs an engine that returns the entropy at each token, which "
+        "'vllm-server' does not; take --engine torch."
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--engine torsch", "unknown engine 'torsch'"),
+        ("--engine torch --engine-option cache_gb=1", "takes no options"),
+        ("--recipe arpo --engine vllm-server --engine-option url=http://localhost folder=x", "returns the entropy"),
+        ("--fp32-head --engine vllm-server --engine-option url=http://localhost folder=x", "--fp32-head needs"),
+    ],
+)
+def test_training_refuses_before_it_writes_anything(line, said, tmp_path, capsys):
+    assert main(["train", *line.split(), "--out", str(tmp_path / "run")]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_is_sampled_by_the_engine_that_was_asked_for(tmp_path):
+    line = (
+        "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+ --engine scripted --engine-option answer=7 "
+        "--steps 1 --prompts 2 --samples 2 --warmup.steps 0 --final-episodes 4 --track --patience.no-signal 0"
+    )
+    main(["train", *line.split(), "--out", str(tmp_path / "run")])
+    assert '"action": "7"' in (tmp_path / "run" / "trajectories.jsonl").read_text()
+
+
+def test_an_evaluation_is_sampled_by_the_engine_that_was_asked_for(small, tmp_path):
+    small.save(tmp_path / "model")
+    line = (
+        f"palaestra/Arithmetic-v0 --agent hf:{tmp_path / 'model'} --engine scripted --engine-option answer=7 "
+        f"--episodes 3 --context 400 --out {tmp_path / 'played.jsonl'}"
+    )
+    assert main(["eval", *line.split()]) == 0
+    assert '"7"' in (tmp_path / "played.jsonl").read_text()
