@@ -1,8 +1,9 @@
 """The learners of ``palaestra train --learner``: what defines a run of each, what trains it, what plays its policy.
 
 A learner's configuration is a frozen dataclass with ``to_json`` and ``from_json``, and its runs have ``start``,
-``resume``, ``run``, ``stop``, ``close``, ``step``, ``folder`` and ``config``, as `grpo.Learner` has them. Modules that need torch
-are named, and loaded on first use. Other packages contribute through the entry-point group ``palaestra.learners``.
+``resume``, ``run``, ``stop``, ``close``, ``step``, ``folder`` and ``config``, as `grpo.Learner` has them. Modules that
+need torch are named, and loaded on first use. Other packages contribute through the entry-point group
+``palaestra.learners``.
 """
 
 from __future__ import annotations
