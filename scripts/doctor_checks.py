@@ -249,9 +249,7 @@ _CHECKS: dict[str, MachineCheck] = {
     "transformers": MachineCheck("training", _EXTRAS["train"], _pip("train"), _check_transformers),
     "bubblewrap": MachineCheck("programs", "environments that run programs", f"{_DEBIAN} bubblewrap", _check_sandbox),
     "docker": MachineCheck("programs", _EXTRAS["code"], _ADD_DOCKER, _check_docker),
-    "sqlite": MachineCheck(
-        "databases", "SQL tasks", "install a Python with sqlite3", lambda: _check_database("sqlite")
-    ),
+    "sqlite": MachineCheck("databases", "SQL tasks", "apt-get install libsqlite3-0", lambda: _check_database("sqlite")),
     "duckdb": MachineCheck("databases", "the engine 'duckdb'", _pip("sql"), lambda: _check_database("duckdb")),
     "postgres": MachineCheck(
         "databases", "the engine 'postgres'", f"{_DEBIAN} postgresql", lambda: _check_database("postgres")
