@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -94,6 +95,13 @@ class TaskEnv(gym.Env[Any, Any]):
     is_ascii: ClassVar[bool] = True
     supplies: frozenset[str] = frozenset({"feedback"})
 
+    @classmethod
+    def option_names(cls) -> set[str]:
+        """The names of the arguments that are no axes."""
+        bases = (base for base in cls.__mro__ if issubclass(base, TaskEnv) and "__init__" in base.__dict__)
+        parameters = (each for base in bases for each in inspect.signature(base.__init__).parameters.values())
+        return {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
+
     def __init_subclass__(cls, **kwargs: Any):
         """Let ``oracle()`` without argument use the current episode where a family implements ``oracle(self, task)``,
         add the render mode "rgb_array" to a family that implements ``draw``, and the bases' names to ``supplies``."""
@@ -120,17 +128,7 @@ class TaskEnv(gym.Env[Any, Any]):
         family = self.param_space
         for name in fixed:
             if name not in family.names:
-                known = [
-                    "difficulty",
-                    "split",
-                    "axes",
-                    "answer_format",
-                    "max_action",
-                    "thoughts",
-                    "render_mode",
-                    *family.names,
-                ]
-                raise unknown_name(f"argument of {type(self).__name__}", name, known)
+                raise unknown_name(f"argument of {type(self).__name__}", name, [*self.option_names(), *family.names])
         if axes is not None and not isinstance(axes, Mapping):
             raise InputError(f"axes must map axis names to ranges, such as {{'{family.names[0]}': ...}}, not {axes!r}.")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:

@@ -10,6 +10,7 @@ import errno
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 
 from ..errors import InputError, MissingExtra, find_extra, unknown_name
@@ -53,6 +54,7 @@ def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str])
     # As with `python -m`, modules of the current folder can be imported ("my_module:mine/Env-v0").
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
+    formatter, warnings.formatwarning = warnings.formatwarning, _format_warning
     try:
         code = command(argv)
         # Flush here, where a reader that has gone away (palaestra list | head) can still be caught.
@@ -80,6 +82,15 @@ def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str])
             raise
         print(f"palaestra: {error.strerror}: {error.filename or 'a file'}; what was complete is kept.", file=sys.stderr)
         return 1
+    finally:
+        warnings.formatwarning = formatter
+
+
+def _format_warning(message: Warning | str, category: type[Warning], *place: object) -> str:
+    """A warning to the user as one line; one to a developer keeps its place in the code."""
+    if category is UserWarning:
+        return f"palaestra: {' '.join(str(message).split())}\n"
+    return f"{':'.join(map(str, place[:2]))}: {category.__name__}: {message}\n"
 
 
 def run_command(argv: Sequence[str]) -> object:

@@ -16,12 +16,12 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import tyro
 
-from .completion_scripts import render_bash, render_fish, render_zsh
+from .completion_scripts import CompletionWords, render_bash, render_fish, render_zsh
 
 Shell = Literal["bash", "zsh", "fish"]
 
@@ -30,27 +30,6 @@ Shell = Literal["bash", "zsh", "fish"]
 class CompletionOptions:
     shell: tyro.conf.Positional[Shell]
     """Which shell reads the script."""
-
-
-@dataclass(frozen=True)
-class CompletionWords:
-    """Everything that can be completed.
-
-    Attributes:
-        commands: what may follow the program's name, and what may follow a command that has commands of its own
-            (key: that command; "" for the first).
-        options: "bench teachers" -> its options.
-        flags: "train --lora" style keys of options that take no value.
-        singles: those of options that take one value.
-        values: words -> the keys of options whose value is one of them. A key that ends in a space, "train ", is of
-            what stands in no option.
-    """
-
-    commands: dict[str, tuple[str, ...]]
-    options: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    flags: list[str] = field(default_factory=list)
-    singles: list[str] = field(default_factory=list)
-    values: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,10 +7,7 @@ there are none, the shell completes names of files. Bash and zsh share the part 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .completion import CompletionWords
+from dataclasses import dataclass, field
 
 _FIND = """\
 # Takes the words behind the program's name up to the cursor; sets found to what the last of them can become.
@@ -148,6 +145,27 @@ function __palaestra_find
 end
 complete -c palaestra -f -a '(__palaestra_find)'
 """
+
+
+@dataclass(frozen=True)
+class CompletionWords:
+    """Everything that can be completed.
+
+    Attributes:
+        commands: what may follow the program's name, and what may follow a command that has commands of its own
+            (key: that command; "" for the first).
+        options: "bench teachers" -> its options.
+        flags: "train --lora" style keys of options that take no value.
+        singles: those of options that take one value.
+        values: words -> the keys of options whose value is one of them. A key that ends in a space, "train ", is of
+            what stands in no option.
+    """
+
+    commands: dict[str, tuple[str, ...]]
+    options: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
+    singles: list[str] = field(default_factory=list)
+    values: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
 
 
 def render_bash(words: CompletionWords) -> str:

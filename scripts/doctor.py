@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 import tyro
 
 from ..errors import InputError, unknown_name
-from .doctor_checks import CORE, Check, find_checks, run_check
+from .doctor_checks import CORE, MachineCheck, find_checks, run_check
 
 AT_ONCE = 4
 
@@ -40,7 +40,7 @@ class DoctorOptions:
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckOutcome:
     """The outcome of a check: ``state`` is "ok", "missing" or "failed"; ``add`` is "" where nothing is to be added."""
 
     name: str
@@ -69,19 +69,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0 if works else 1
 
 
-def examine(checks: dict[str, Check], seconds: float) -> list[Finding]:
+def examine(checks: dict[str, MachineCheck], seconds: float) -> list[CheckOutcome]:
     """Run checks, a few at once, each that is not quick in a process of its own that is ended after so many seconds."""
     from rich.console import Console
 
     with Console(stderr=True).status(f"{len(checks)} checks"), ThreadPoolExecutor(AT_ONCE) as pool:
         outcomes = list(pool.map(lambda name: _run_apart(name, checks[name], seconds), checks))
     return [
-        Finding(name, check.group, needed_for=check.needed_for, **outcome)
+        CheckOutcome(name, check.group, needed_for=check.needed_for, **outcome)
         for (name, check), outcome in zip(checks.items(), outcomes)
     ]
 
 
-def _run_apart(name: str, check: Check, seconds: float) -> dict[str, str]:
+def _run_apart(name: str, check: MachineCheck, seconds: float) -> dict[str, str]:
     if check.quick:
         return run_check(name)
     command = [sys.executable, "-m", f"{__package__}.doctor_checks", name]
@@ -105,7 +105,7 @@ def _run_apart(name: str, check: Check, seconds: float) -> dict[str, str]:
     return {"state": "failed", "found": found, "add": check.add}
 
 
-def _print(findings: Sequence[Finding]) -> None:
+def _print(findings: Sequence[CheckOutcome]) -> None:
     from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text

@@ -26,7 +26,7 @@ from ..errors import InputError, MissingExtra
 
 
 @dataclass(frozen=True)
-class Check:
+class MachineCheck:
     """One thing that this machine has or lacks.
 
     Attributes:
@@ -47,7 +47,7 @@ class Check:
 CORE = "core"
 
 
-def find_checks() -> dict[str, Check]:
+def find_checks() -> dict[str, MachineCheck]:
     """Every check by its name, those of the core first."""
     return {**_CHECKS, **{f"extra {name}": _check_of_extra(name) for name in find_extras()}}
 
@@ -200,7 +200,7 @@ def _check_size(what: str, free: float, least: float) -> None:
         raise InputError(f"only {free:.2f} GiB are free ({what}); {least:g} are advised.")
 
 
-def _check_of_extra(extra: str) -> Check:
+def _check_of_extra(extra: str) -> MachineCheck:
     def run() -> str:
         found, absent = [], []
         for name in find_extras()[extra]:
@@ -212,7 +212,7 @@ def _check_of_extra(extra: str) -> Check:
             raise InputError(f"not installed: {', '.join(absent)}.")
         return ", ".join(found)
 
-    return Check("extras", _EXTRAS.get(extra, f"what needs [{extra}]"), _pip(extra), run, quick=True)
+    return MachineCheck("extras", _EXTRAS.get(extra, f"what needs [{extra}]"), _pip(extra), run, quick=True)
 
 
 _EXTRAS = {
@@ -242,22 +242,22 @@ def _pip(extra: str) -> str:
 
 _DEBIAN = "apt-get install"
 _ADD_DOCKER = "systemctl start docker" if shutil.which("dockerd") else f"{_DEBIAN} docker.io"
-_CHECKS: dict[str, Check] = {
-    "python": Check(CORE, "everything", "install Python 3.11 or newer", _check_python, True),
-    "environments": Check(CORE, "everything", "pip install --force-reinstall palaestra", _check_environment),
-    "torch": Check("training", _EXTRAS["train"], _pip("train"), _check_torch),
-    "transformers": Check("training", _EXTRAS["train"], _pip("train"), _check_transformers),
-    "bubblewrap": Check("programs", "environments that run programs", f"{_DEBIAN} bubblewrap", _check_sandbox),
-    "docker": Check("programs", _EXTRAS["code"], _ADD_DOCKER, _check_docker),
-    "sqlite": Check("databases", "SQL tasks", "install a Python with sqlite3", lambda: _check_database("sqlite")),
-    "duckdb": Check("databases", "the engine 'duckdb'", _pip("sql"), lambda: _check_database("duckdb")),
-    "postgres": Check(
+_CHECKS: dict[str, MachineCheck] = {
+    "python": MachineCheck(CORE, "everything", "install Python 3.11 or newer", _check_python, True),
+    "environments": MachineCheck(CORE, "everything", "pip install --force-reinstall palaestra", _check_environment),
+    "torch": MachineCheck("training", _EXTRAS["train"], _pip("train"), _check_torch),
+    "transformers": MachineCheck("training", _EXTRAS["train"], _pip("train"), _check_transformers),
+    "bubblewrap": MachineCheck("programs", "environments that run programs", f"{_DEBIAN} bubblewrap", _check_sandbox),
+    "docker": MachineCheck("programs", _EXTRAS["code"], _ADD_DOCKER, _check_docker),
+    "sqlite": MachineCheck("databases", "SQL tasks", "apt-get install libsqlite3-0", lambda: _check_database("sqlite")),
+    "duckdb": MachineCheck("databases", "the engine 'duckdb'", _pip("sql"), lambda: _check_database("duckdb")),
+    "postgres": MachineCheck(
         "databases", "the engine 'postgres'", f"{_DEBIAN} postgresql", lambda: _check_database("postgres")
     ),
-    "chromium": Check("web", "web tasks with backend='chromium'", f"{_DEBIAN} chromium", _check_chromium),
-    "memory": Check("machine", "training and concurrent episodes", "end other programs", _check_memory, True),
-    "disk": Check("machine", "checkpoints and logs", "delete what is not needed", _check_disk, True),
-    "shared memory": Check(
+    "chromium": MachineCheck("web", "web tasks with backend='chromium'", f"{_DEBIAN} chromium", _check_chromium),
+    "memory": MachineCheck("machine", "training and concurrent episodes", "end other programs", _check_memory, True),
+    "disk": MachineCheck("machine", "checkpoints and logs", "delete what is not needed", _check_disk, True),
+    "shared memory": MachineCheck(
         "machine", "AsyncVectorEnv and workers", "mount -o remount,size=1G /dev/shm", _check_shared_memory, True
     ),
 }

@@ -88,8 +88,17 @@ class Fields:
         self.place, self.layout = place, layout
 
     def get(self, *names: str) -> Any:
-        """Return the first of these fields that has a value, or None."""
-        return next((self._values[name] for name in names if self._values.get(name) not in (None, "")), None)
+        """Return the first of these fields that has a value, or None; "meta.level" is a field of the field "meta"."""
+        values = (self._find(name) for name in names)
+        return next((value for value in values if value not in (None, "")), None)
+
+    def _find(self, name: str) -> Any:
+        outer, dot, inner = name.rpartition(".")
+        if name in self._values or not dot:
+            return self._values.get(name)
+        record = self._find(outer)
+        named = record.items() if isinstance(record, Mapping) else ()
+        return next((value for key, value in named if normalise_name(str(key)) == inner), None)
 
     def text(self, *names: str) -> str:
         """Return the first of these fields that has a value; raise InputError unless it is text that is not blank."""

@@ -69,7 +69,8 @@ class OwnQuestions(DatasetQuestion):
 
     Args:
         prompt, answer, solution: names of the columns with the prompt, the right answer and, a step a line, the worked
-            solution; None: guessed, and no solution where there seems to be none.
+            solution; "meta.text" is the column "text" of a column of records. None: guessed, and no solution where
+            there seems to be none.
         level: the column with the difficulty; None: none.
         verifier: the name of a verifier that compares with text (`palaestra list verifiers`); None: "number" where
             every answer is one, "math" where most have LaTeX, else "text".
@@ -113,7 +114,7 @@ class OwnQuestions(DatasetQuestion):
             prompt, answer, level, solution = self._columns
             first = next(iter(read_source(bare.name, bare.part, bare.config)), None)
             if first is None:
-                raise InputError(f"{bare.name} holds no record.")
+                raise InputError(f"{bare.name} holds no record; give data with a prompt and an answer in each.")
             fields = Fields(first[1], first[0], "name the columns with prompt= and answer=")
             prompt, answer = _find(fields, "prompt", prompt, PROMPTS), _find(fields, "answer", answer, ANSWERS)
             others = (name for name in SOLUTIONS if name != answer and isinstance(fields.get(name), str))
@@ -150,7 +151,7 @@ def layout_of(prompt: str, answer: str, level: str | None, solution: str | None,
         value = fields.get(answer)
         if value is None:
             raise UnusableRecord(f"the column {answer!r} is empty")
-        right = _write_answer(value)
+        right = _write_answer(value, answer)
         if why := unreadable(verifier, right):
             raise UnusableRecord(f"the verifier {verifier!r} cannot read the answer {shorten(repr(right))}: {why}")
         worked = fields.get(solution) if solution else None
@@ -164,9 +165,12 @@ def _find(fields: Fields, name: str, given: str | None, likely: tuple[str, ...])
     """The name of a column, as given or guessed."""
     found = next((column for column in ([given] if given else likely) if fields.get(column) is not None), None)
     if found is None:
-        tried = repr(given) if given else f"any of {', '.join(likely)}"
         there = ", ".join(map(repr, fields.names))
-        raise fields.fault(f"there is no column {tried} for the {name} (there is {there})")
+        if given:
+            raise fields.fault(f"there is no column {given!r} for the {name} (there is {there})")
+        raise fields.fault(
+            f"no column for the {name} is called {', '.join(likely[:-1])} or {likely[-1]} (there is {there})"
+        )
     return found
 
 
@@ -177,10 +181,16 @@ def _guess_verifier(source: Source) -> str:
     return "math" if 2 * sum(bool(_LATEX.search(answer)) for answer in answers) > len(answers) else "text"
 
 
-def _write_answer(value: Any) -> str:
+def _inner(column: str, value: Mapping[str, Any]) -> str:
+    return f"{column}.{next(iter(value), 'text')}"
+
+
+def _write_answer(value: Any, column: str) -> str:
     """The right answer as text; of a list, its only element."""
     if isinstance(value, (list, tuple)) and len(value) == 1:
         value = value[0]
+    if isinstance(value, Mapping):
+        raise UnusableRecord(f"the column {column!r} has columns of its own; name one, such as {_inner(column, value)}")
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise UnusableRecord(f"the answer {shorten(repr(value))} is neither text nor a number")
     if isinstance(value, float) and value.is_integer():
@@ -196,6 +206,8 @@ def _write_prompt(fields: Fields, column: str) -> str:
         if all(isinstance(content, str) for content in contents):
             return "\n\n".join(map(str, contents)).strip()
         raise fields.fault(f"the column {column!r} must be text or a list of messages, each with 'content'")
+    if isinstance(value, Mapping):
+        raise fields.fault(f"the column {column!r} has columns of its own; name one, such as {_inner(column, value)}")
     return fields.text(column)
 
 

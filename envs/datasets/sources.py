@@ -234,7 +234,10 @@ def _check_record(value: Any, place: str) -> dict[str, Any]:
 
 
 def _read_csv(text: str, shown: str, columns: Sequence[str]) -> Iterator[Record]:
-    reader = csv.reader(io.StringIO(text, newline=""))
+    # A header without commas shows what stands between columns in their place.
+    first = text.lstrip().partition("\n")[0]
+    delimiter = next((mark for mark in ",;\t" if mark in first), ",")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     header: list[str] | None = None
     try:
         for row in reader:

@@ -119,7 +119,7 @@ def test_the_specification_is_json():
         ([{"id": SUMS, "name": "a.b"}], "of letters, digits"),
         ([{"id": SUMS, "longest_answer": 0}], "longest_answer"),
         ([{"id": SUMS, "weight": -1}], "the weight of Arithmetic"),
-        (["palaestra/Nothing-v0"], "not the id of a registered environment"),
+        (["palaestra/Nothing-v0"], "unknown environment 'palaestra/Nothing-v0'"),
         (["CartPole-v1"], "CartPole-v1"),
         (["palaestra/DoorKey-v0"], "only environments of palaestra.envs with text actions"),
         (["palaestra/Mixture-v0"], "list its environments"),

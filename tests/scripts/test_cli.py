@@ -76,6 +76,15 @@ class TestErrors:
             with pytest.raises(ModuleNotFoundError):
                 run_guarded(raising(ModuleNotFoundError("No module", name=name)), [])
 
+    def test_a_warning_to_the_user_is_one_line_without_a_place_in_the_code(self):
+        code = (
+            "import warnings; from palaestra.scripts.cli import run_guarded; before = warnings.formatwarning; "
+            "run_guarded(lambda argv: warnings.warn('two records\\nare left out'), []); "
+            "assert warnings.formatwarning is before"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stderr == "palaestra: two records are left out\n"
+
     def test_a_full_disk_is_one_sentence(self, capsys):
         def write(argv):
             raise OSError(errno.ENOSPC, "No space left on device", "runs/first/metrics.jsonl")

@@ -11,7 +11,7 @@ import time
 import pytest
 from palaestra.scripts.cli import main
 from palaestra.scripts.doctor import examine
-from palaestra.scripts.doctor_checks import Check, find_checks, find_extras, run_check
+from palaestra.scripts.doctor_checks import MachineCheck, find_checks, find_extras, run_check
 
 
 def test_the_core_works_here_and_is_exit_code_0(capsys):
@@ -61,7 +61,7 @@ def test_a_server_that_was_started_is_gone_with_its_folder(monkeypatch, tmp_path
 
 
 def test_a_check_that_crashes_is_told():
-    (finding,) = examine({"no such check": Check("web", "nothing", "nothing", str)}, 60)
+    (finding,) = examine({"no such check": MachineCheck("web", "nothing", "nothing", str)}, 60)
     assert finding.state == "failed"
     assert finding.found.startswith("the check ended with 1: KeyError")
 

@@ -486,3 +486,9 @@ def test_an_exception_of_an_async_function_names_the_episode():
 
     with pytest.raises(AgentError, match=r"episode 0 .*RuntimeError: no answer"):
         evaluate(fail, "palaestra/Arithmetic-v0", episodes=2)
+
+
+@pytest.mark.parametrize(("answer", "refused"), [("no number at all", 4), ("12345678", 0)])
+def test_episodes_with_unreadable_answers_are_counted_apart_from_wrong_ones(answer, refused):
+    report = evaluate(lambda _: answer, "palaestra/Arithmetic-v0", episodes=4)
+    assert (report.refused, report.to_json()["refused"], report.success.mean) == (refused, refused, 0.0)

@@ -89,6 +89,28 @@ def test_csv_worked_solutions_and_copies(tmp_path: Path):
     assert judge(copy, env.unwrapped.oracle())
 
 
+def test_columns_within_columns_are_named_with_a_dot(tmp_path: Path):
+    records = [
+        {"task": {"Text": f"{n} + 1?"}, "gold": {"value": n + 1}, "about": {"level": 1 + n % 3}} for n in range(30)
+    ]
+    source = write(tmp_path / "a.jsonl", records)
+    env: Any = from_dataset(source, prompt="task.text", answer="gold.value", level="about.level", split="all")
+    assert "level=1:3" in str([f"{axis.name}={axis.low}:{axis.high}" for axis in env.unwrapped.param_space.axes])
+    env.reset(seed=0)
+    assert judge(env, env.unwrapped.oracle())
+    with pytest.raises(InputError, match=r"'task' has columns of its own; name one, such as task\.Text"):
+        from_dataset(source, prompt="task", answer="gold.value")
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_other_marks_may_separate_columns(tmp_path: Path, mark: str):
+    (tmp_path / "a.csv").write_text(
+        "".join(f"{q}{mark}{a}\n" for q, a in [("prompt", "answer"), ("1, or 2?", 2), ("ü?", 3)])
+    )
+    env: Any = from_dataset(str(tmp_path / "a.csv"), split="all", verifier="number", prompt="prompt", answer="answer")
+    assert {env.reset(seed=seed)[0] for seed in range(20)} == {"1, or 2?", "ü?"}
+
+
 def test_records_that_cannot_be_judged_are_left_out_and_counted(tmp_path: Path):
     records = [*SUMS[:5], {"Problem": "None?", "label": None}, {"Problem": "Many?", "label": "two"}]
     source = write(tmp_path / "a.jsonl", records)
@@ -103,6 +125,7 @@ def test_records_that_cannot_be_judged_are_left_out_and_counted(tmp_path: Path):
         ({"prompt": "task"}, r"no column 'task' for the prompt \(there is 'id', 'Problem', 'label', 'level'\)"),
         ({"answer": 3}, "answer must be text, not 3"),
         ({"verifier": "nubmer"}, "did you mean 'number'"),
+        ({"promt": "task"}, "did you mean 'prompt'"),
     ],
 )
 def test_what_is_not_there_is_refused_with_what_is(tmp_path: Path, options: dict[str, Any], words: str):
