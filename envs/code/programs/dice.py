@@ -20,21 +20,20 @@ class Dice:
 
     def chance(self, probability: float) -> bool:
         """True with this probability."""
-        return self._next() < probability
+        return (self._left or self._draw()).pop() < probability
 
     def below(self, bound: int) -> int:
         """Draw a whole number from 0 to ``bound`` - 1."""
-        return int(self._next() * bound)
+        return int((self._left or self._draw()).pop() * bound)
 
     def between(self, low: int, high: int) -> int:
         """Draw a whole number from ``low`` to ``high``, both included."""
-        return low + int(self._next() * (high - low + 1))
+        return low + int((self._left or self._draw()).pop() * (high - low + 1))
 
     def one(self, items: Sequence[_Item]) -> _Item:
         """Draw one of the items, each with the same probability."""
-        return items[int(self._next() * len(items))]
+        return items[int((self._left or self._draw()).pop() * len(items))]
 
-    def _next(self) -> float:
-        if not self._left:
-            self._left = self._rng.random(_AT_A_TIME).tolist()
-        return self._left.pop()
+    def _draw(self) -> list[float]:
+        self._left = self._rng.random(_AT_A_TIME).tolist()
+        return self._left

@@ -35,6 +35,8 @@ _CLICK = f"""place => {{
     e.click();
     return {_READ};
 }}"""
+# A click that leads to another page, of which nothing is seen on this one.
+_FOLLOW = f"place => document.querySelectorAll('{_ALL}')[place].click()"
 _FOCUS = f"place => document.querySelectorAll('{_ALL}')[place].focus()"
 # Values as somebody would enter them: each control tells the page of its change.
 _WRITE = f"""values => {{
@@ -120,7 +122,7 @@ class ChromiumBrowser(Browser):
                 self._tab.evaluate(_FOCUS, control.place)
                 self._tab.keyboard.press(key)
             else:
-                self._tab.evaluate(_CLICK, control.place)
+                self._tab.evaluate(_FOLLOW, control.place)
         response = navigation.value
         return response is not None and response.request.method == "POST"
 

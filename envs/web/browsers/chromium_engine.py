@@ -23,7 +23,8 @@ from ....errors import InputError
 
 VARIABLE, HEADER = "PALAESTRA_CHROMIUM", "X-Palaestra-Site"
 START_SECONDS, SECONDS = 60.0, 15.0
-_PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+# The headless shell is the same browser without windows, and takes half the processor time for a page.
+_PROGRAMS = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome")
 _ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-proxy-server"),
@@ -42,7 +43,8 @@ def find_chromium() -> str:
     if not found or not os.path.exists(found):
         raise InputError(
             f"the backend 'chromium' finds no Chromium{f' at {named!r}' if named else ''}: install it (Debian's "
-            f"package chromium), or name its program in {VARIABLE}, or use the backend 'inprocess'."
+            f"package chromium, or chromium-headless-shell), or name its program in {VARIABLE}, or use the backend "
+            "'inprocess'."
         )
     return found
 

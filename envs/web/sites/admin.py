@@ -44,7 +44,7 @@ from .admin_rules import (
     filter_users,
     write_file,
 )
-from .exchange import Request, Response
+from .exchange import Response, WebRequest
 from .site import SITES, WebSite, need_number, paginate, read_form, read_number, route
 
 USERS_ON_PAGE, ENTRIES_ON_PAGE = 8, 12
@@ -125,7 +125,7 @@ class Admin(WebSite):
         return self.one(f"SELECT coalesce(max(id), 0) + 1 FROM {table}")[0]
 
     @route("/")
-    def home(self, request: Request) -> Response:
+    def home(self, request: WebRequest) -> Response:
         counts = self.one(
             "SELECT count(*) AS users, sum(state = 'Suspended') AS suspended, sum(licence <> 'None') AS licences,"
             "(SELECT count(*) FROM invitations) AS invitations FROM users"
@@ -136,10 +136,10 @@ class Admin(WebSite):
     # Users.
 
     @route("/users")
-    def users(self, request: Request) -> Response:
+    def users(self, request: WebRequest) -> Response:
         return self._show_users(request, request.args)
 
-    def _show_users(self, request: Request, args: Mapping[str, str], status: int = 200, **context: Any) -> Response:
+    def _show_users(self, request: WebRequest, args: Mapping[str, str], status: int = 200, **context: Any) -> Response:
         """The users under a filter, to choose from for a bulk edit."""
         wanted = {name: args.get(name, "").strip()[:200] for name in ("q", *FILTERS, "sort")}
         where, values, errors = filter_users(wanted)
@@ -159,7 +159,7 @@ class Admin(WebSite):
         return self.page(request, "users.html", status, users=users, number=number, wanted=wanted, same=same, **context)
 
     @route("/users/bulk", "POST")
-    def bulk(self, request: Request) -> Response:
+    def bulk(self, request: WebRequest) -> Response:
         """One action on all users that are chosen, or on none where a rule forbids one of them."""
         kind, _, value = request.form.get("action", "").partition(":")
         chosen = [need_number(text) for text in request.form.getlist("user")[:USERS_ON_PAGE]]
@@ -206,7 +206,7 @@ class Admin(WebSite):
             self._note("Details changed", after["name"], after["mail"])
 
     @route("/user/<int:user>", "GET", "POST")
-    def user(self, request: Request, user: int) -> Response:
+    def user(self, request: WebRequest, user: int) -> Response:
         found, lists = dict(self.one(f"{USERS} WHERE u.id = ?", user)), self._lists()
         form, errors = found, {}
         if request.method == "POST":
@@ -230,18 +230,18 @@ class Admin(WebSite):
     # Teams.
 
     @route("/teams")
-    def teams(self, request: Request) -> Response:
+    def teams(self, request: WebRequest) -> Response:
         return self.page(request, "teams.html", teams=self.query(f"{_TEAMS} ORDER BY t.id"))
 
     @route("/teams/new", "GET", "POST")
-    def new_team(self, request: Request) -> Response:
+    def new_team(self, request: WebRequest) -> Response:
         return self._edit_team(request, {"id": 0, "name": "", "lead": 0, "cost_centre": ""})
 
     @route("/team/<int:team>", "GET", "POST")
-    def team(self, request: Request, team: int) -> Response:
+    def team(self, request: WebRequest, team: int) -> Response:
         return self._edit_team(request, dict(self.one(f"{_TEAMS} WHERE t.id = ?", team)))
 
-    def _edit_team(self, request: Request, team: dict[str, Any]) -> Response:
+    def _edit_team(self, request: WebRequest, team: dict[str, Any]) -> Response:
         """Show and save a team, whose id is 0 where it is new; its lead is one of its active users."""
         sql = "SELECT id, name FROM users WHERE team = ? AND state = 'Active' ORDER BY name"
         leads = ((0, "Nobody"), *((row["id"], row["name"]) for row in self.query(sql, team["id"])))
@@ -266,18 +266,18 @@ class Admin(WebSite):
     # Roles.
 
     @route("/roles")
-    def roles(self, request: Request) -> Response:
+    def roles(self, request: WebRequest) -> Response:
         return self.page(request, "roles.html", roles=self.query(f"{_ROLES} ORDER BY r.id"))
 
     @route("/roles/new", "GET", "POST")
-    def new_role(self, request: Request) -> Response:
+    def new_role(self, request: WebRequest) -> Response:
         return self._edit_role(request, {"id": 0, "name": ""})
 
     @route("/role/<int:role>", "GET", "POST")
-    def role(self, request: Request, role: int) -> Response:
+    def role(self, request: WebRequest, role: int) -> Response:
         return self._edit_role(request, dict(self.one(f"{_ROLES} WHERE r.id = ?", role)))
 
-    def _edit_role(self, request: Request, role: dict[str, Any]) -> Response:
+    def _edit_role(self, request: WebRequest, role: dict[str, Any]) -> Response:
         """Show and save a role, whose id is 0 where it is new, with the matrix of its permissions."""
         granted = {row["permission"] for row in self.query("SELECT permission FROM grants WHERE role = ?", role["id"])}
         form, errors = role, {}
@@ -306,7 +306,7 @@ class Admin(WebSite):
     # Invitations.
 
     @route("/invitations", "GET", "POST")
-    def invitations(self, request: Request) -> Response:
+    def invitations(self, request: WebRequest) -> Response:
         if request.method == "GET":
             rows = self.query(f"{_INVITATIONS} ORDER BY i.mail")
             return self.page(request, "invitations.html", invitations=rows)
@@ -320,7 +320,7 @@ class Admin(WebSite):
         return self.redirect("/invitations", "The invitation is sent again.")
 
     @route("/invitations/new", "GET", "POST")
-    def invite(self, request: Request) -> Response:
+    def invite(self, request: WebRequest) -> Response:
         form, errors = read_form(request, "mail", "role", "team", "message"), {}
         teams, roles = self._names("teams"), tuple(one for one in self._names("roles") if one[0] != OWNER)
         if request.method == "POST":
@@ -341,7 +341,7 @@ class Admin(WebSite):
     # The log, settings and exports.
 
     @route("/log")
-    def log(self, request: Request) -> Response:
+    def log(self, request: WebRequest) -> Response:
         names = ("action", "actor", "target", "since", "until", "sort")
         wanted = {name: request.args.get(name, "").strip()[:200] for name in names}
         where, values, errors = filter_log(wanted)
@@ -354,7 +354,7 @@ class Admin(WebSite):
         return self.page(request, "log.html", 422 if errors else 200, actions=ACTIONS, sorts=LOG_SORTS, **context)
 
     @route("/settings", "GET", "POST")
-    def settings(self, request: Request) -> Response:
+    def settings(self, request: WebRequest) -> Response:
         before = {row["name"]: row["value"] for row in self.query("SELECT name, value FROM settings")}
         fields = {name: f"setting{place}" for place, name in enumerate(SETTINGS)}
         form, errors = {fields[name]: value for name, value in before.items()}, {}
@@ -372,11 +372,11 @@ class Admin(WebSite):
         return self.page(request, "settings.html", 422 if errors else 200, **context)
 
     @route("/exports")
-    def exports(self, request: Request) -> Response:
+    def exports(self, request: WebRequest) -> Response:
         return self.page(request, "exports.html", exports=self.query("SELECT * FROM exports ORDER BY id DESC"))
 
     @route("/exports/new", "GET", "POST")
-    def new_export(self, request: Request) -> Response:
+    def new_export(self, request: WebRequest) -> Response:
         lists, errors = self._lists(), {}
         form = {"sort": "name", "format": "comma"} | {name: "" for name in ("name", *FILTERS)}
         chosen: Iterable[str] = COLUMNS[:2]
@@ -408,7 +408,7 @@ class Admin(WebSite):
         return number
 
     @route("/export/<int:export>")
-    def export(self, request: Request, export: int) -> Response:
+    def export(self, request: WebRequest, export: int) -> Response:
         sql = """SELECT e.*, t.name AS team_name, r.name AS role_name FROM exports e LEFT JOIN teams t ON t.id = e.team
                  LEFT JOIN roles r ON r.id = e.role WHERE e.id = ?"""
         found = self.one(sql, export)

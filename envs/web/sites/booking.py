@@ -43,7 +43,7 @@ from .booking_forms import (
     values_of_stay,
     write_stay,
 )
-from .exchange import Request, Response
+from .exchange import Response, WebRequest
 from .site import SITES, WebSite, read_form, read_number, route
 
 ROOMS_ON_PAGE, MOST_GUESTS = 8, 5
@@ -108,12 +108,12 @@ class Booking(WebSite):
     # Looking for rooms.
 
     @route("/")
-    def home(self, request: Request) -> Response:
+    def home(self, request: WebRequest) -> Response:
         best = self.query("SELECT * FROM houses ORDER BY rating DESC, id LIMIT 3")
         return self.page(request, "home.html", houses=best, towns=TOWNS)
 
     @route("/search")
-    def search(self, request: Request) -> Response:
+    def search(self, request: WebRequest) -> Response:
         names = ("q", "town", "arrival", "departure", "guests", "rating", "highest", "sort")
         wanted = {name: read_line(request, name) for name in names}
         features = [one for one in FEATURES if one in request.args.getlist("feature")]
@@ -165,20 +165,22 @@ class Booking(WebSite):
         return self.page(request, "search.html", 422 if errors else 200, **context, **lists, **shown)
 
     @route("/house/<int:house>")
-    def house(self, request: Request, house: int) -> Response:
+    def house(self, request: WebRequest, house: int) -> Response:
         found = self.one("SELECT * FROM houses WHERE id = ?", house)
         rooms = self.query(f"{_ROOMS} WHERE r.house = ? ORDER BY r.name", house)
         return self.page(request, "house.html", house=found, rooms=rooms)
 
     @route("/room/<int:room>")
-    def room(self, request: Request, room: int) -> Response:
+    def room(self, request: WebRequest, room: int) -> Response:
         found = self.one(f"{_ROOMS} WHERE r.id = ?", room)
         form = {name: read_line(request, name) for name in ("arrival", "departure", "guests")}
         if not any(form.values()):
             return self._show_room(request, found, form, {})
         return self._show_room(request, found, form, self._check_stay(found, form))
 
-    def _show_room(self, request: Request, room: sqlite3.Row, form: dict[str, str], errors: dict[str, str]) -> Response:
+    def _show_room(
+        self, request: WebRequest, room: sqlite3.Row, form: dict[str, str], errors: dict[str, str]
+    ) -> Response:
         """The page of a room with its calendar, and with the price of the stay in the form if that is possible."""
         arrival = read_date(form["arrival"])
         month = read_line(request, "month") or (arrival or TODAY).isoformat()[:7]
@@ -218,7 +220,7 @@ class Booking(WebSite):
     # Booking: after the stay, which the page of the room asks for, the guests and the conditions.
 
     @route("/room/<int:room>/book", "GET", "POST")
-    def book(self, request: Request, room: int) -> Response:
+    def book(self, request: WebRequest, room: int) -> Response:
         found = self.one(f"{_ROOMS} WHERE r.id = ?", room)
         form = {name: read_line(request, name) for name in ("arrival", "departure", "guests")}
         errors = self._check_stay(found, form)
@@ -258,12 +260,12 @@ class Booking(WebSite):
     # Own bookings.
 
     @route("/bookings")
-    def bookings(self, request: Request) -> Response:
+    def bookings(self, request: WebRequest) -> Response:
         every = self.query(f"{_BOOKINGS} ORDER BY b.arrival, b.id")
         return self.page(request, "bookings.html", bookings=[(one["id"], *_describe(one)) for one in every])
 
     @route("/bookings/<int:booking>")
-    def booking(self, request: Request, booking: int) -> Response:
+    def booking(self, request: WebRequest, booking: int) -> Response:
         found = self.one(f"{_BOOKINGS} WHERE b.id = ?", booking)
         messages = self.query("SELECT * FROM messages WHERE booking = ? ORDER BY id", booking)
         context = {"last": last_free_day(found), "is_ahead": _is_ahead(found), "is_free": _is_free_to_cancel(found)}
@@ -284,7 +286,7 @@ class Booking(WebSite):
         return found
 
     @route("/bookings/<int:booking>/change", "GET", "POST")
-    def change(self, request: Request, booking: int) -> Response:
+    def change(self, request: WebRequest, booking: int) -> Response:
         found = self._need_booking(booking)
         if not _is_free_to_cancel(found):
             raise Forbidden
@@ -309,7 +311,7 @@ class Booking(WebSite):
         return self.redirect("/bookings", "Your booking is changed.")
 
     @route("/bookings/<int:booking>/party", "GET", "POST")
-    def party(self, request: Request, booking: int) -> Response:
+    def party(self, request: WebRequest, booking: int) -> Response:
         found = self._need_booking(booking)
         fields = [f"name{place}" for place in range(1, found["sleeps"] + 1)]
         context = {"booking": found, "number": found["sleeps"], "extras": EXTRAS}
@@ -327,7 +329,7 @@ class Booking(WebSite):
         return self.redirect("/bookings", "Your booking is changed.")
 
     @route("/bookings/<int:booking>/contact", "GET", "POST")
-    def contact(self, request: Request, booking: int) -> Response:
+    def contact(self, request: WebRequest, booking: int) -> Response:
         found = self._need_booking(booking)
         if request.method == "GET":
             return self.page(request, "contact.html", booking=found, form=dict(found), errors={})
@@ -338,7 +340,7 @@ class Booking(WebSite):
         return self.redirect("/bookings", "Your contact data are changed.")
 
     @route("/bookings/<int:booking>/message", "GET", "POST")
-    def message(self, request: Request, booking: int) -> Response:
+    def message(self, request: WebRequest, booking: int) -> Response:
         found, form, errors = self._need_booking(booking), read_form(request, "topic", "body"), {}
         if request.method == "POST":
             if form["topic"] not in TOPICS:
@@ -353,7 +355,7 @@ class Booking(WebSite):
         return self.page(request, "message.html", status, booking=found, form=form, errors=errors, topics=TOPICS)
 
     @route("/bookings/<int:booking>/cancel", "GET", "POST")
-    def cancel(self, request: Request, booking: int) -> Response:
+    def cancel(self, request: WebRequest, booking: int) -> Response:
         found, errors = self._need_booking(booking), {}
         arrival = date.fromisoformat(found["arrival"])
         fee = 0 if _is_free_to_cancel(found) else price_of_stay(found, arrival, arrival + timedelta(days=1))
@@ -366,7 +368,7 @@ class Booking(WebSite):
         return self.page(request, "cancel.html", status, booking=found, fee=fee, errors=errors)
 
     @route("/profile", "GET", "POST")
-    def profile(self, request: Request) -> Response:
+    def profile(self, request: WebRequest) -> Response:
         if request.method == "GET":
             return self.page(request, "profile.html", form=dict(self.one("SELECT * FROM account")), errors={})
         form = {name: read_line(request, name) for name in ("name", "email", "phone")}

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from .booking_content import EXTRAS, FREE, LAST_DAY, NIGHTS, TODAY
-from .exchange import Request
+from .exchange import WebRequest
 
 MOST_NIGHTS, LONGEST_LINE = 14, 60
 # Of the calendar, a night of the visitor's own.
@@ -23,12 +23,12 @@ Stay = tuple[date, date]
 """Arrival and departure."""
 
 
-def read_line(request: Request, name: str) -> str:
+def read_line(request: WebRequest, name: str) -> str:
     """A field of a form or of the address as one line of at most 200 characters."""
     return " ".join(request.values.get(name, "")[:1000].split())[:200]
 
 
-def read_extras(request: Request) -> list[str]:
+def read_extras(request: WebRequest) -> list[str]:
     """The extras that are ticked, in their order."""
     ticked = request.form.getlist("extra")
     return [one for one in EXTRAS if one in ticked]

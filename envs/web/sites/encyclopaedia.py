@@ -18,7 +18,7 @@ from werkzeug.exceptions import NotFound
 
 from ..wiki.corpus import LINK, make_corpus
 from .encyclopaedia_content import MEASURES, PLURALS, fill_encyclopaedia, read_value
-from .exchange import Request, Response
+from .exchange import Response, WebRequest
 from .site import SITES, WebSite, paginate, read_form, read_number, route
 
 PER_PAGE = 10
@@ -63,12 +63,12 @@ class Encyclopaedia(WebSite):
     # Reading.
 
     @route("/")
-    def home(self, request: Request) -> Response:
+    def home(self, request: WebRequest) -> Response:
         kinds = self.query("SELECT kind, count(*) AS number FROM articles GROUP BY kind ORDER BY kind")
         return self.page(request, "home.html", kinds=kinds, edits=self._edits("1 ORDER BY e.id DESC LIMIT 5"))
 
     @route("/search")
-    def search(self, request: Request) -> Response:
+    def search(self, request: WebRequest) -> Response:
         wanted = request.args.get("q", "").strip()
         found = make_corpus(*self.one("SELECT seed, size FROM source")).search(wanted)
         shown, _ = paginate(request.args, len(found), PER_PAGE)
@@ -81,7 +81,7 @@ class Encyclopaedia(WebSite):
         )
 
     @route("/category/<kind>")
-    def category(self, request: Request, kind: str) -> Response:
+    def category(self, request: WebRequest, kind: str) -> Response:
         """The articles of a kind by title or by a value, of which limits can be set."""
         if kind not in PLURALS:
             raise NotFound
@@ -115,7 +115,7 @@ class Encyclopaedia(WebSite):
         return self.page(request, "category.html", 422 if errors else 200, kind=kind, **lists, **context, **shown)
 
     @route("/article/<int:article>")
-    def article(self, request: Request, article: int) -> Response:
+    def article(self, request: WebRequest, article: int) -> Response:
         found = self.one("SELECT * FROM articles WHERE id = ?", article)
         watched = self.query("SELECT note FROM watched WHERE article = ?", article)
         context = {"facts": self._facts(article), "watched": watched, "body": self._write_links(found)}
@@ -135,7 +135,7 @@ class Encyclopaedia(WebSite):
         return self.query("SELECT * FROM facts WHERE article = ? ORDER BY id", article)
 
     @route("/article/<int:article>/links")
-    def links(self, request: Request, article: int) -> Response:
+    def links(self, request: WebRequest, article: int) -> Response:
         """The articles that link to one, all or those of a kind."""
         found, kind = self.one("SELECT * FROM articles WHERE id = ?", article), request.args.get("kind", "")
         sql = "FROM articles a JOIN (SELECT DISTINCT source FROM links WHERE target = ?) l ON l.source = a.id"
@@ -151,7 +151,7 @@ class Encyclopaedia(WebSite):
         return self.page(request, "links.html", article=found, same=same, **context, **shown)
 
     @route("/article/<int:article>/history")
-    def history(self, request: Request, article: int) -> Response:
+    def history(self, request: WebRequest, article: int) -> Response:
         found = self.one("SELECT * FROM articles WHERE id = ?", article)
         edits = self._edits("e.article = ? ORDER BY e.id DESC", article)
         return self.page(request, "history.html", article=found, edits=edits)
@@ -164,7 +164,7 @@ class Encyclopaedia(WebSite):
     # Writing.
 
     @route("/article/<int:article>/edit", "GET", "POST")
-    def edit(self, request: Request, article: int) -> Response:
+    def edit(self, request: WebRequest, article: int) -> Response:
         found, facts = self.one("SELECT * FROM articles WHERE id = ?", article), self._facts(article)
         if not facts:
             raise NotFound
@@ -193,7 +193,7 @@ class Encyclopaedia(WebSite):
         return self.page(request, "edit.html", 422 if errors else 200, article=found, **context)
 
     @route("/article/<int:article>/watch", "POST")
-    def watch(self, request: Request, article: int) -> Response:
+    def watch(self, request: WebRequest, article: int) -> Response:
         self.one("SELECT 1 FROM articles WHERE id = ?", article)
         self.query("DELETE FROM watched WHERE article = ?", article)
         if request.form.get("action") == "stop":
@@ -202,7 +202,7 @@ class Encyclopaedia(WebSite):
         return self.redirect(f"/article/{article}", "You watch this article.")
 
     @route("/watchlist", "GET", "POST")
-    def watchlist(self, request: Request) -> Response:
+    def watchlist(self, request: WebRequest) -> Response:
         if request.method == "POST":
             article = read_number(request.form.get("article"), 1, 999_999_999, 0)
             self.query("DELETE FROM watched WHERE article = ?", article)

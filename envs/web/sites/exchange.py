@@ -18,7 +18,7 @@ from werkzeug.utils import cached_property
 _NONE: ImmutableMultiDict[str, str] = ImmutableMultiDict()
 
 
-class Request(wrappers.Request):
+class WebRequest(wrappers.Request):
     """A request of a visitor."""
 
     @cached_property

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import numpy as np
 from werkzeug.exceptions import Forbidden
 
-from .exchange import Request, Response
+from .exchange import Response, WebRequest
 from .forum_content import NOW, REASONS_TO_REPORT, VISITOR, fill_forum
 from .site import SITES, WebSite, is_date, need_number, paginate, read_form, read_number, route
 
@@ -92,13 +92,13 @@ class Forum(WebSite):
     # Reading.
 
     @route("/")
-    def home(self, request: Request) -> Response:
+    def home(self, request: WebRequest) -> Response:
         sql = "SELECT b.*, (SELECT count(*) FROM threads WHERE board = b.id) AS number FROM boards b ORDER BY b.name"
         latest = self.query(f"{_THREADS} ORDER BY {THREAD_SORTS['active'][1]} LIMIT 4")
         return self.page(request, "home.html", boards=self.query(sql), threads=latest)
 
     @route("/board/<int:board>")
-    def board(self, request: Request, board: int) -> Response:
+    def board(self, request: WebRequest, board: int) -> Response:
         found = self.one("SELECT * FROM boards WHERE id = ?", board)
         (number,) = self.one("SELECT count(*) FROM threads WHERE board = ?", board)
         sort = request.args.get("sort", "")
@@ -110,14 +110,16 @@ class Forum(WebSite):
         )
 
     @route("/search")
-    def search(self, request: Request) -> Response:
+    def search(self, request: WebRequest) -> Response:
         return self._search(request, "t", "t.title", _THREADS, THREAD_SORTS)
 
     @route("/posts")
-    def posts(self, request: Request) -> Response:
+    def posts(self, request: WebRequest) -> Response:
         return self._search(request, "p", "p.body", _POSTS, POST_SORTS)
 
-    def _search(self, request: Request, table: str, text: str, sql: str, sorts: dict[str, tuple[str, str]]) -> Response:
+    def _search(
+        self, request: WebRequest, table: str, text: str, sql: str, sorts: dict[str, tuple[str, str]]
+    ) -> Response:
         """Search threads by title or posts by text, under conditions on their board, author and date."""
         names = ("q", "board", "author", "since", "until", "sort")
         wanted = {name: request.args.get(name, "").strip() for name in names}
@@ -148,10 +150,10 @@ class Forum(WebSite):
         return self.page(request, "search.html", 422 if errors else 200, **lists, **context, **shown)
 
     @route("/thread/<int:thread>")
-    def thread(self, request: Request, thread: int) -> Response:
+    def thread(self, request: WebRequest, thread: int) -> Response:
         return self._show_thread(request, thread)
 
-    def _show_thread(self, request: Request, thread: int, status: int = 200, **context: Any) -> Response:
+    def _show_thread(self, request: WebRequest, thread: int, status: int = 200, **context: Any) -> Response:
         found = self.one(f"{_THREADS} WHERE t.id = ?", thread)
         (number,) = self.one("SELECT count(*) FROM posts WHERE thread = ?", thread)
         shown, limits = paginate(request.args, number, POSTS_ON_PAGE)
@@ -164,7 +166,7 @@ class Forum(WebSite):
         return self.page(request, "thread.html", status, thread=found, **lists, **shown, **context)
 
     @route("/user/<int:user>")
-    def user(self, request: Request, user: int) -> Response:
+    def user(self, request: WebRequest, user: int) -> Response:
         found = self.one("SELECT * FROM users WHERE id = ?", user)
         started = self.one("SELECT count(*) FROM threads WHERE author = ?", user)[0]
         number, votes = self.one(
@@ -180,7 +182,7 @@ class Forum(WebSite):
     # Writing.
 
     @route("/new", "GET", "POST")
-    def new(self, request: Request) -> Response:
+    def new(self, request: WebRequest) -> Response:
         boards = self._boards()
         if request.method == "GET":
             form = {"board": request.args.get("board", ""), "title": "", "body": ""}
@@ -213,7 +215,7 @@ class Forum(WebSite):
         return number
 
     @route("/thread/<int:thread>/reply", "POST")
-    def reply(self, request: Request, thread: int) -> Response:
+    def reply(self, request: WebRequest, thread: int) -> Response:
         if self.one("SELECT locked FROM threads WHERE id = ?", thread)["locked"]:
             raise Forbidden
         form = read_form(request, "body")
@@ -223,7 +225,7 @@ class Forum(WebSite):
         return self.redirect(_page_of(thread, number), "Your reply is posted.")
 
     @route("/post/<int:post>/edit", "GET", "POST")
-    def edit(self, request: Request, post: int) -> Response:
+    def edit(self, request: WebRequest, post: int) -> Response:
         found = self._need_post(post)
         if found["author"] != VISITOR:
             raise Forbidden
@@ -240,7 +242,7 @@ class Forum(WebSite):
         return self.one(f"{_POSTS} WHERE p.id = ? AND NOT p.removed", post)
 
     @route("/post/<int:post>/vote", "POST")
-    def vote(self, request: Request, post: int) -> Response:
+    def vote(self, request: WebRequest, post: int) -> Response:
         found = self._need_post(post)
         if found["author"] == VISITOR:
             raise Forbidden
@@ -254,7 +256,7 @@ class Forum(WebSite):
         return self.redirect(_page_of(found["thread"], found["number"]), f"{label} post {found['number']}.")
 
     @route("/post/<int:post>/report", "GET", "POST")
-    def report(self, request: Request, post: int) -> Response:
+    def report(self, request: WebRequest, post: int) -> Response:
         found = self._need_post(post)
         form, errors = read_form(request, "reason", "comment"), {}
         if request.method == "POST":
@@ -267,7 +269,7 @@ class Forum(WebSite):
         return self.page(request, "report.html", 422 if errors else 200, post=found, **context)
 
     @route("/bookmarks", "GET", "POST")
-    def bookmarks(self, request: Request) -> Response:
+    def bookmarks(self, request: WebRequest) -> Response:
         if request.method == "GET":
             sql = f"SELECT t.*, m.note FROM bookmarks m JOIN ({_THREADS}) t ON t.id = m.thread ORDER BY m.id"
             return self.page(request, "bookmarks.html", threads=self.query(sql))
@@ -283,7 +285,7 @@ class Forum(WebSite):
     # Moderation.
 
     @route("/thread/<int:thread>/moderate", "POST")
-    def moderate(self, request: Request, thread: int) -> Response:
+    def moderate(self, request: WebRequest, thread: int) -> Response:
         self._need_moderator()
         self.one("SELECT 1 FROM threads WHERE id = ?", thread)
         action = request.form.get("action", "")
@@ -294,7 +296,7 @@ class Forum(WebSite):
         return self.redirect(f"/thread/{thread}", "The thread is changed.")
 
     @route("/post/<int:post>/remove", "POST")
-    def remove(self, request: Request, post: int) -> Response:
+    def remove(self, request: WebRequest, post: int) -> Response:
         self._need_moderator()
         found = self._need_post(post)
         if found["number"] == 1:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
 from ..browsers.browser import ASSETS
-from .exchange import Request
+from .exchange import WebRequest
 from .site import SITES, Content, Databases, WebSite
 
 TITLES = {
@@ -89,7 +89,7 @@ class Portal(WebSite):
         if path.startswith(ASSETS):
             return next(iter(self.sites.values()))(environ, start_response)
         if name not in self.sites:
-            request = Request(environ)
+            request = WebRequest(environ)
             if path == "/":
                 answer = self.page(request, "home.html", links=[_link(one) for one in self.sites])
             else:

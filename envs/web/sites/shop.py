@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import numpy as np
 from werkzeug.exceptions import NotFound
 
-from .exchange import Request, Response
+from .exchange import Response, WebRequest
 from .shop_goods import BRANDS, CATEGORIES, COLOURS, REASONS, SHIPPING, TODAY, fill_shop
 from .site import SITES, WebSite, need_number, read_form, read_number, route
 
@@ -97,12 +97,12 @@ class Shop(WebSite):
     # Looking for products.
 
     @route("/")
-    def home(self, request: Request) -> Response:
+    def home(self, request: WebRequest) -> Response:
         best = self.query(f"{_LISTED} ORDER BY stars DESC, number DESC, name LIMIT 4")
         return self.page(request, "home.html", products=best)
 
     @route("/search")
-    def search(self, request: Request) -> Response:
+    def search(self, request: WebRequest) -> Response:
         wanted = {name: request.args.get(name, "").strip() for name in ("q", "category", "brand", "colour", "sort")}
         conditions, values = ["1"], []
         for word in wanted["q"].split()[:8]:
@@ -136,10 +136,10 @@ class Shop(WebSite):
         return self.page(request, "search.html", products=found, wanted=wanted, **lists, **shown)
 
     @route("/product/<int:product>")
-    def product(self, request: Request, product: int) -> Response:
+    def product(self, request: WebRequest, product: int) -> Response:
         return self._show_product(request, product)
 
-    def _show_product(self, request: Request, product: int, status: int = 200, **context: Any) -> Response:
+    def _show_product(self, request: WebRequest, product: int, status: int = 200, **context: Any) -> Response:
         found = self.one("SELECT * FROM products WHERE id = ?", product)
         variants = self.query("SELECT * FROM variants WHERE product = ? ORDER BY id", product)
         reviews = self.query("SELECT * FROM reviews WHERE product = ? ORDER BY id DESC LIMIT 2", product)
@@ -153,7 +153,7 @@ class Shop(WebSite):
         return self.page(request, "product.html", status, product=found, **shown, **chosen)
 
     @route("/product/<int:product>/reviews")
-    def reviews(self, request: Request, product: int) -> Response:
+    def reviews(self, request: WebRequest, product: int) -> Response:
         found = self.one(f"{_LISTED} WHERE p.id = ?", product)
         pages = max(1, -(-found["number"] // 4))
         page = min(read_number(request.args.get("page"), 1, 10_000, 1), pages)
@@ -165,7 +165,7 @@ class Shop(WebSite):
     # What the customer writes.
 
     @route("/product/<int:product>/review", "GET", "POST")
-    def review(self, request: Request, product: int) -> Response:
+    def review(self, request: WebRequest, product: int) -> Response:
         found = self.one(f"{_LISTED} WHERE p.id = ?", product)
         form = read_form(request, "stars", "title", "body")
         if request.method == "GET":
@@ -185,7 +185,7 @@ class Shop(WebSite):
         return self.redirect(f"/product/{product}", "Thank you for your review.")
 
     @route("/wishlist", "GET", "POST")
-    def wishlist(self, request: Request) -> Response:
+    def wishlist(self, request: WebRequest) -> Response:
         if request.method == "GET":
             found = self.query(f"{_LISTED} JOIN wishlist s ON s.product = p.id ORDER BY s.id")
             return self.page(request, "wishlist.html", products=found)
@@ -198,7 +198,7 @@ class Shop(WebSite):
         return self.redirect(f"/product/{product}", f"{name} is on your wish list.")
 
     @route("/account", "GET", "POST")
-    def account(self, request: Request) -> Response:
+    def account(self, request: WebRequest) -> Response:
         names = ("name", "street", "city", "postcode", "phone")
         if request.method == "GET":
             return self.page(request, "account.html", form=dict(self.one("SELECT * FROM account")), errors={})
@@ -215,12 +215,12 @@ class Shop(WebSite):
     # Cart and checkout.
 
     @route("/cart")
-    def cart(self, request: Request) -> Response:
+    def cart(self, request: WebRequest) -> Response:
         lines = self.query(_CART)
         return self.page(request, "cart.html", lines=lines, total=sum(line["sum"] for line in lines))
 
     @route("/cart/add", "POST")
-    def add_to_cart(self, request: Request) -> Response:
+    def add_to_cart(self, request: WebRequest) -> Response:
         product = need_number(request.form.get("product"))
         form = read_form(request, "size", "colour", "quantity")
         variants = self.query("SELECT * FROM variants WHERE product = ?", product)
@@ -248,7 +248,7 @@ class Shop(WebSite):
         return self.redirect("/cart", "Added to your cart.")
 
     @route("/cart/change", "POST")
-    def change_cart(self, request: Request) -> Response:
+    def change_cart(self, request: WebRequest) -> Response:
         variant = need_number(request.form.get("variant"))
         quantity = read_number(request.form.get("quantity"), 0, MOST_OF_ONE, -1)
         self.one("SELECT 1 FROM cart WHERE variant = ?", variant)
@@ -261,7 +261,7 @@ class Shop(WebSite):
         return self.redirect("/cart", "Your cart is updated.")
 
     @route("/checkout", "GET", "POST")
-    def checkout(self, request: Request) -> Response:
+    def checkout(self, request: WebRequest) -> Response:
         lines = self.query(_CART)
         if not lines:
             return self.redirect("/cart", "Your cart is empty.")
@@ -292,22 +292,22 @@ class Shop(WebSite):
     # Orders and returns.
 
     @route("/orders")
-    def orders(self, request: Request) -> Response:
+    def orders(self, request: WebRequest) -> Response:
         return self.page(request, "orders.html", orders=self.query("SELECT * FROM orders ORDER BY id DESC"))
 
     @route("/orders/<int:order>")
-    def order(self, request: Request, order: int) -> Response:
+    def order(self, request: WebRequest, order: int) -> Response:
         found = self.one("SELECT * FROM orders WHERE id = ?", order)
         return self.page(request, "order.html", order=found, lines=self.query(_LINES, order), methods=SHIPPING)
 
     @route("/orders/<int:order>/cancel", "POST")
-    def cancel(self, request: Request, order: int) -> Response:
+    def cancel(self, request: WebRequest, order: int) -> Response:
         self.one("SELECT 1 FROM orders WHERE id = ? AND status = 'Processing'", order)
         self.query("UPDATE orders SET status = 'Cancelled' WHERE id = ?", order)
         return self.redirect(f"/orders/{order}", f"Order {order} is cancelled.")
 
     @route("/orders/<int:order>/return/<int:line>", "GET", "POST")
-    def send_back(self, request: Request, order: int, line: int) -> Response:
+    def send_back(self, request: WebRequest, order: int, line: int) -> Response:
         found = self.one("SELECT * FROM orders WHERE id = ? AND status = 'Delivered'", order)
         sent = next((row for row in self.query(_LINES, order) if row["id"] == line), None)
         if sent is None or sent["reason"]:

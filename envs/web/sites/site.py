@@ -26,7 +26,7 @@ from werkzeug.routing import Map, MapAdapter, Rule
 
 from ....registry import Registry
 from ..browsers.browser import ASSETS
-from .exchange import Request, Response
+from .exchange import Response, WebRequest
 
 FOLDER = Path(__file__).parent / "templates"
 Content = bytes | tuple[tuple[str, Any], ...]
@@ -191,7 +191,7 @@ class WebSite:
         if path.startswith(ASSETS):
             return _serve_asset(path)(environ, start_response)
         with self.lock:
-            request = Request(environ)
+            request = WebRequest(environ)
             try:
                 name, parts = _match(self._routes, request.path, request.method)
                 response = getattr(self, name)(request, **parts)
@@ -203,7 +203,7 @@ class WebSite:
                 )
         return response(environ, start_response)
 
-    def page(self, request: Request, template: str, status: int = 200, /, **context: Any) -> Response:
+    def page(self, request: WebRequest, template: str, status: int = 200, /, **context: Any) -> Response:
         """Render a template of the site, with what `surroundings` adds, and the message left by `redirect`."""
         message = request.cookies.get("message", "")
         found = _find_template(self.name, template)
@@ -322,7 +322,7 @@ def _make_tables(kind: type[WebSite]) -> bytes:
     return database.serialize()
 
 
-def read_form(request: Request, *names: str) -> dict[str, str]:
+def read_form(request: WebRequest, *names: str) -> dict[str, str]:
     """The named fields of a form, without white space around them and with plain ends of lines."""
     return {name: request.form.get(name, "").replace("\r\n", "\n").strip()[:2000] for name in names}
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
-from .exchange import Request, Response
+from .exchange import Response, WebRequest
 from .site import SITES, WebSite, is_date, paginate, read_form, read_number, route
 from .tracker_content import (
     KINDS,
@@ -106,7 +106,7 @@ class ProjectTracker(WebSite):
     # Reading.
 
     @route("/")
-    def home(self, request: Request) -> Response:
+    def home(self, request: WebRequest) -> Response:
         sql = "SELECT project, count(*) AS number, sum(state <> 'Closed') AS open FROM tickets GROUP BY project"
         counts = {row["project"]: row for row in self.query(sql)}
         mine = f"{_TICKETS} WHERE t.assignee = ? AND t.state <> 'Closed' ORDER BY {SORTS['due'][1]} LIMIT 3"
@@ -115,7 +115,7 @@ class ProjectTracker(WebSite):
         )
 
     @route("/project/<project>")
-    def board(self, request: Request, project: str) -> Response:
+    def board(self, request: WebRequest, project: str) -> Response:
         """The tickets of a project by state, as many as a column shows of each."""
         tickets = self.query(f"{_TICKETS} WHERE t.project = ? ORDER BY {SORTS['priority'][1]}", project)
         self.one("SELECT 1 WHERE ?", project in PROJECTS)
@@ -124,7 +124,7 @@ class ProjectTracker(WebSite):
         return self.page(request, "board.html", project=project, **context)
 
     @route("/tickets")
-    def tickets(self, request: Request) -> Response:
+    def tickets(self, request: WebRequest) -> Response:
         exact = ("project", "kind", "priority", "assignee", "milestone", "state")
         names = ("q", *exact, "label", "since", "until", "sort")
         wanted = {name: request.args.get(name, "").strip()[:200] for name in names}
@@ -158,10 +158,10 @@ class ProjectTracker(WebSite):
         return self.page(request, "tickets.html", 422 if errors else 200, **lists, **context, **shown)
 
     @route("/ticket/<int:ticket>")
-    def ticket(self, request: Request, ticket: int) -> Response:
+    def ticket(self, request: WebRequest, ticket: int) -> Response:
         return self._show_ticket(request, ticket)
 
-    def _show_ticket(self, request: Request, ticket: int, status: int = 200, /, **context: Any) -> Response:
+    def _show_ticket(self, request: WebRequest, ticket: int, status: int = 200, /, **context: Any) -> Response:
         found = self.one(f"{_TICKETS} WHERE t.id = ?", ticket)
         sql = "SELECT t.id, t.title, t.state FROM tickets t JOIN blockers b ON {} = t.id WHERE {} = ? ORDER BY t.id"
         links = {
@@ -176,7 +176,7 @@ class ProjectTracker(WebSite):
         return self.page(request, "ticket.html", status, ticket=found, targets=targets, **links, **context)
 
     @route("/milestones", "GET", "POST")
-    def milestones(self, request: Request) -> Response:
+    def milestones(self, request: WebRequest) -> Response:
         form, errors = read_form(request, "name", "due"), {}
         if request.method == "POST":
             name = form["name"] = " ".join(form["name"].split())
@@ -199,7 +199,7 @@ class ProjectTracker(WebSite):
     # Writing.
 
     @route("/new", "GET", "POST")
-    def new(self, request: Request) -> Response:
+    def new(self, request: WebRequest) -> Response:
         if request.method == "GET":
             form = dict.fromkeys(_FIELDS, "") | {"project": request.args.get("project", ""), "estimate": "0"}
             return self._show_form(request, None, form, ())
@@ -215,7 +215,7 @@ class ProjectTracker(WebSite):
         return self.redirect(f"/ticket/{ticket}", f"Ticket {ticket} is filed.")
 
     @route("/ticket/<int:ticket>/edit", "GET", "POST")
-    def edit(self, request: Request, ticket: int) -> Response:
+    def edit(self, request: WebRequest, ticket: int) -> Response:
         found = self.one("SELECT * FROM tickets WHERE id = ?", ticket)
         if request.method == "GET":
             form = {name: str(found[name]) for name in _FIELDS}
@@ -228,7 +228,7 @@ class ProjectTracker(WebSite):
 
     def _show_form(
         self,
-        request: Request,
+        request: WebRequest,
         ticket: sqlite3.Row | None,
         form: dict[str, str],
         marked: tuple[str, ...],
@@ -239,7 +239,7 @@ class ProjectTracker(WebSite):
         return self.page(request, "form.html", 422 if errors else 200, ticket=ticket, **context)
 
     def _read_ticket(
-        self, request: Request, ticket: sqlite3.Row | None
+        self, request: WebRequest, ticket: sqlite3.Row | None
     ) -> tuple[dict[str, str], tuple[str, ...], dict[str, str]]:
         """The fields of a ticket's form, its labels, and what is wrong with them."""
         form = read_form(request, *_FIELDS)
@@ -293,7 +293,7 @@ class ProjectTracker(WebSite):
         return ""
 
     @route("/ticket/<int:ticket>/state", "POST")
-    def change_state(self, request: Request, ticket: int) -> Response:
+    def change_state(self, request: WebRequest, ticket: int) -> Response:
         found = self.one("SELECT * FROM tickets WHERE id = ?", ticket)
         form, errors = read_form(request, "state", "reason", "original"), {}
         original = read_number(form["original"].removeprefix("#"), 1, 999_999_999, 0)
@@ -315,7 +315,7 @@ class ProjectTracker(WebSite):
         return self.redirect(f"/ticket/{ticket}", f"Ticket {ticket} is in the state {form['state']}.")
 
     @route("/ticket/<int:ticket>/comment", "POST")
-    def comment(self, request: Request, ticket: int) -> Response:
+    def comment(self, request: WebRequest, ticket: int) -> Response:
         self.one("SELECT 1 FROM tickets WHERE id = ?", ticket)
         body = read_form(request, "body")["body"]
         if not body:
@@ -324,7 +324,7 @@ class ProjectTracker(WebSite):
         return self.redirect(f"/ticket/{ticket}", "Your comment is added.")
 
     @route("/ticket/<int:ticket>/blockers", "POST")
-    def change_blockers(self, request: Request, ticket: int) -> Response:
+    def change_blockers(self, request: WebRequest, ticket: int) -> Response:
         self.one("SELECT 1 FROM tickets WHERE id = ?", ticket)
         text = read_form(request, "blocker")["blocker"]
         blocker = read_number(text.removeprefix("#"), 1, 999_999_999, 0)
@@ -345,7 +345,7 @@ class ProjectTracker(WebSite):
         return self.redirect(f"/ticket/{ticket}", f"Ticket {blocker} is a blocker now.")
 
     @route("/tickets/edit", "GET", "POST")
-    def edit_several(self, request: Request) -> Response:
+    def edit_several(self, request: WebRequest) -> Response:
         """One form for all tickets that were chosen from a list; with an error in one of them none is changed."""
         sent = request.args if request.method == "GET" else request.form
         numbers = {read_number(text, 1, 999_999_999, 0) for text in sent.getlist("ticket")[:MOST_BULK]}

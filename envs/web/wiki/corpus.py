@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -45,10 +45,10 @@ class Article:
     title: str
     kind: str
     sentences: tuple[Sentence, ...]
+    text: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def text(self) -> str:
-        return " ".join(sentence.text for sentence in self.sentences)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", " ".join([sentence.text for sentence in self.sentences]))
 
     @property
     def parts(self) -> list[tuple[Sentence, ...]]:
@@ -98,7 +98,7 @@ class Corpus:
         self.articles += [self._write_disambiguation(name, several) for name, several in shared.items()]
         pages = [(alias, several[0]) for alias, several in by_alias.items() if len(several) == 1]
         pages += [(article.title, number) for number, article in enumerate(self.articles)]
-        self._pages = {normalise_title(name): number for name, number in pages}
+        self._pages = {_normalise_own(name): number for name, number in pages}
         self._words = [
             frozenset(_WORD.findall(thing.name.rpartition(" ")[2] if thing.kind == "person" else thing.name))
             for thing in world.things
@@ -120,7 +120,7 @@ class Corpus:
     @cached_property
     def links(self) -> list[tuple[int, ...]]:
         """For each article the numbers of those that it links to."""
-        return [tuple(self._pages[normalise_title(title)] for title in article.links) for article in self.articles]
+        return [tuple([self._pages[_normalise_own(title)] for title in article.links]) for article in self.articles]
 
     @cached_property
     def linked_from(self) -> list[list[int]]:
@@ -227,6 +227,10 @@ def normalise_title(title: str) -> str:
     """One spelling for all ways to write a title: normal form, case folded, single spaces, no marks of a link."""
     title = unicodedata.normalize("NFKC", title).strip(" \t\r\n\"'`*[]").casefold().replace("_", " ")
     return " ".join(title.split())
+
+
+# For the titles of articles, each of which several others link to.
+_normalise_own = lru_cache(maxsize=8_192)(normalise_title)
 
 
 @lru_cache(maxsize=128)
