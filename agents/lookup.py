@@ -11,7 +11,6 @@ from typing import Any
 from ..errors import InputError, unknown_name
 from .agent import AGENTS, Agent, make
 from .callable_agent import CallableAgent
-from .learners import load_player
 
 
 def find_agent(text: str) -> Agent:
@@ -31,20 +30,20 @@ def find_agent(text: str) -> Agent:
     if text.startswith("openai:"):
         return make("chat", model=text.removeprefix("openai:"))
     if text.startswith("hf:"):
-        return load_player(text.removeprefix("hf:"))
+        return _load_player(text.removeprefix("hf:"))
     if text.endswith(")"):
         from .grpo.recipes.recipe import Component
 
         component = Component.parse(text)
         return make(component.name, **component.params)
     if Path(text).is_dir():
-        return load_player(text)
+        return _load_player(text)
     module, colon, attribute = text.rpartition(":")
     if not colon or os.sep in text:
         # One slash has the form of a hub id. If the part before it is a folder here, the rest is mistyped, and a
         # request to the hub would only cost time.
         if text.count("/") == 1 and not (Path(text).parent.is_dir() or text[0] in "./"):
-            return load_player(text)
+            return _load_player(text)
         if os.sep in text or text.startswith("."):
             raise InputError(f"the agent {text!r} is no folder; give the folder of a run or of a model.")
         raise unknown_name("agent", text, AGENTS, AGENTS.table)
@@ -57,6 +56,13 @@ def find_agent(text: str) -> Agent:
             raise unknown_name(f"attribute of {module}", part, [name for name in dir(value) if name[0] != "_"])
         value = getattr(value, part)
     return as_agent(value)
+
+
+def _load_player(source: str) -> Agent:
+    # Here, as the configurations of learners load the parser of the command line.
+    from .learners import load_player
+
+    return load_player(source)
 
 
 def as_agent(agent: Any) -> Agent:

@@ -17,7 +17,7 @@ from ..errors import InputError, MissingExtra, find_extra, unknown_name
 
 # Command -> (module of this package, one line for --help). A new command is a file and a row.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "train": ("train", "train a language model on an environment, under a teacher, with GRPO or a relative"),
+    "train": ("train", "train a language model with GRPO or a relative, or a student of gridworlds, under a teacher"),
     "eval": ("eval", "play an agent on an environment and report success with confidence intervals"),
     "compare": ("compare", "compare two evaluations on the same tasks"),
     "view": ("view", "write the episodes of a run or an evaluation as a page to filter, search and read"),

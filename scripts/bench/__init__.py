@@ -11,6 +11,7 @@ examples:
   palaestra bench sandbox --peer-python /path/to/venv/bin/python
   palaestra bench sql --engines sqlite duckdb postgres
   palaestra bench stability --streams 1 --only as-it-was no-kl lr-3e-4
+  palaestra bench students
   palaestra bench verifiers
   palaestra bench verifiers --json verifiers.json --failures
   palaestra bench verifiers --peer-python /path/to/venv/bin/python
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     ),
     "sql": ("sql.command", "right and wrong verdicts on queries beside set comparison, and tasks per second"),
     "stability": ("stability", "what makes a small run lose what it could do, one factor at a time"),
+    "students": ("students", "processor time of PPO on a gridworld, against Stable-Baselines3"),
     "teachers": ("teachers.command", "teachers compared on simulated and real students, with a report"),
     "verifiers": ("verifiers.command", "right and wrong verdicts, and time, over the labelled sheet"),
     "web": ("web.command", "resets and steps of web tasks per second, and whether both browsers agree"),
