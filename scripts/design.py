@@ -7,7 +7,7 @@ run goes into the next round's prompt (Auto MC-Reward, arXiv 2312.09238). With -
 in each round and the one with the highest success is carried on (Eureka, arXiv 2310.12931).
 
 examples:
-  palaestra design palaestra/DoorKeyText-v0 --author "endpoint(model='m', base_url='http://localhost:8000/v1')"
+  palaestra design palaestra/DoorKeyText-v0 --author "chat(model='m', base_url='http://localhost:8000/v1')"
   palaestra design palaestra/DoorKeyText-v0 --author scripted:reward.py
   palaestra design palaestra/DoorKeyText-v0 --author Qwen/Qwen2.5-7B-Instruct --rounds 3 -- --steps 50
   palaestra design palaestra/DoorKeyText-v0 --author my_module:write --rounds 5 --candidates 4 -- --steps 50
@@ -45,7 +45,7 @@ class DesignOptions:
     env: tyro.conf.Positional[str]
     """Environment id; "module:id" imports the module first."""
     author: str
-    """Who writes the programs: a registered agent such as "endpoint(model='m')", the address of a chat endpoint
+    """Who writes the programs: a registered agent such as "chat(model='m')", the address of a chat endpoint
     (http://localhost:8000/v1, its model in PALAESTRA_JUDGE_MODEL), the folder of a run or of a model, a hub id, any
     callable prompt -> reply as module:attribute, or scripted:FILE,FILE for replies that are written already."""
     critic: str | None = None

@@ -47,7 +47,7 @@ OUTSIDE = {
     },
     "teachers": {"gymnasium", "numpy"},
     "agents": {
-        *("PIL", "gymnasium", "jinja2", "numpy", "peft", "rich", "safetensors"),
+        *("PIL", "gymnasium", "jinja2", "numpy", "openai", "peft", "rich", "safetensors"),
         *("tokenizers", "torch", "transformers", "tyro", "vllm"),
     },
 }

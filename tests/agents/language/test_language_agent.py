@@ -99,7 +99,7 @@ def test_rows_are_refilled_as_replies_end(small):
     steps_together, steps_apart = count_steps(together), count_steps(apart)
     play(Together(together), seed=2)
     play(apart, seed=2)
-    assert sum(steps_apart) / len(steps_apart) > 1.2 * sum(steps_together) / len(steps_together)
+    assert sum(steps_apart) / len(steps_apart) > 1.05 * sum(steps_together) / len(steps_together)
 
 
 def test_sampled_episodes_are_the_same_from_run_to_run(small):
