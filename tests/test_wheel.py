@@ -55,7 +55,10 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path):
     sources = {path.relative_to(ROOT) for path in SOURCES}
     parts = ("agents", "envs", "scripts")
     pages = {
-        path.relative_to(ROOT) for part in parts for path in (ROOT / part).rglob("*") if path.suffix in (".html", ".js")
+        path.relative_to(ROOT)
+        for part in parts
+        for path in (ROOT / part).rglob("*")
+        if path.suffix in (".html", ".js", ".css")
     }
     tables = {path.relative_to(ROOT) for kind in ("*.txt", "*.jsonl", "*.css") for path in (ROOT / "envs").rglob(kind)}
     suites = {path.relative_to(ROOT) for path in (ROOT / "agents" / "evaluation").rglob("*.json")}
