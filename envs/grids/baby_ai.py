@@ -34,7 +34,8 @@ class BabyAIRules(GridRules):
 
     Termination:
         When the instruction is done. Truncated after (rooms * room_size)**2 steps for each thing to go to, BabyAI's
-        limit, in text a quarter of it. Walking at random does a part of the short instructions.
+        limit, and in text
+        after a sixth of it, at least 60 turns. Walking at random does a part of the short instructions.
 
     Source:
         BabyAI (Chevalier-Boisvert et al., arXiv 1810.08272), as shipped with MiniGrid.
@@ -76,7 +77,7 @@ class BabyAIRules(GridRules):
         return baby.count_navigations(instruction) * side**2
 
     def turns(self, world: World) -> int:
-        return max(self.limit(world) // 4, 60)
+        return max(self.limit(world) // 6, 60)
 
     def advance(self, world: World, action: int) -> World:
         after = apply_action(world, action)

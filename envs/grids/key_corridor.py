@@ -28,7 +28,7 @@ class KeyCorridorRules(GridRules):
 
     Termination:
         When the ball is picked up. Truncated after 30 * room_size**2 steps, MiniGrid's limit, and in
-        text after a third as many turns.
+        text after a sixth as many turns.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-KeyCorridor``.
@@ -60,7 +60,7 @@ class KeyCorridorRules(GridRules):
         return 30 * world.task[3] ** 2
 
     def turns(self, world: World) -> int:
-        return self.limit(world) // 3
+        return self.limit(world) // 6
 
     def flags(self, world: World) -> tuple[bool, ...]:
         door, key, ball, _ = world.task
