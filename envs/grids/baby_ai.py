@@ -34,7 +34,8 @@ class BabyAIRules(GridRules):
 
     Termination:
         When the instruction is done. Truncated after (rooms * room_size)**2 steps for each thing to go to, BabyAI's
-        limit, and in text after 3 * rooms * room_size turns for each. Walking at random does a part of the short instructions.
+        limit, and in text after 3 * rooms * room_size turns for each. Walking at random does a part of the short
+        instructions.
 
     Source:
         BabyAI (Chevalier-Boisvert et al., arXiv 1810.08272), as shipped with MiniGrid.
