@@ -118,6 +118,7 @@ class GridText(LevelReset, Game):
         self._describe = DESCRIPTIONS[observation]
         self.viewer = Viewer(self.rules.see_through)
         self._errors = 0
+        self._shown: tuple[GridTurn | None, str] = None, ""
         if observation == "image":
             picture = gym.spaces.Box(0, 255, (VIEW * TILE, VIEW * TILE, 3), np.uint8)
             self.observation_space = gym.spaces.Dict({"image": picture, "text": Unicode(self.max_observation)})
@@ -146,6 +147,12 @@ class GridText(LevelReset, Game):
         return make_vocabulary(self._choice, state.words, self.coloured)
 
     def observe(self, state: GridTurn) -> str:
+        # An action that cannot be read leaves the state as it is.
+        if state is not self._shown[0]:
+            self._shown = state, self._compose(state)
+        return self._shown[1]
+
+    def _compose(self, state: GridTurn) -> str:
         words = self.vocabulary_of(state)
         scene = self._describe(state.world, self.viewer, words)
         if state.past:
