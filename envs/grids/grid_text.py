@@ -149,10 +149,11 @@ class GridText(LevelReset, Game):
     def observe(self, state: GridTurn) -> str:
         # An action that cannot be read leaves the state as it is.
         if state is not self._shown[0]:
-            self._shown = state, self._compose(state)
+            self._shown = state, self.compose(state)
         return self._shown[1]
 
-    def _compose(self, state: GridTurn) -> str:
+    def compose(self, state: GridTurn) -> str:
+        """Return the text of a state, composed anew; `observe` keeps the latest one."""
         words = self.vocabulary_of(state)
         scene = self._describe(state.world, self.viewer, words)
         if state.past:
