@@ -17,7 +17,7 @@ STATES = ("open", "closed", "locked")
 PORTABLE = ("key", "ball", "box")
 
 
-class Thing(NamedTuple):
+class CellThing(NamedTuple):
     """The contents of a cell.
 
     Args:
@@ -33,24 +33,24 @@ class Thing(NamedTuple):
     inside: int = 0
 
 
-def _list_things() -> list[Thing]:
-    things = [Thing("empty"), Thing("wall", "grey"), Thing("goal", "green"), Thing("lava")]
-    things += [Thing("door", colour, state) for colour in COLOURS for state in STATES]
-    things += [Thing(kind, colour) for kind in PORTABLE for colour in COLOURS]
-    things += [Thing("floor", colour) for colour in COLOURS]
+def _list_things() -> list[CellThing]:
+    things = [CellThing("empty"), CellThing("wall", "grey"), CellThing("goal", "green"), CellThing("lava")]
+    things += [CellThing("door", colour, state) for colour in COLOURS for state in STATES]
+    things += [CellThing(kind, colour) for kind in PORTABLE for colour in COLOURS]
+    things += [CellThing("floor", colour) for colour in COLOURS]
     held = [code for code, thing in enumerate(things) if thing.kind in ("key", "ball")]
-    return things + [Thing("box", colour, "open", inside) for colour in COLOURS for inside in held]
+    return things + [CellThing("box", colour, "open", inside) for colour in COLOURS for inside in held]
 
 
-THINGS: tuple[Thing, ...] = tuple(_list_things())
+THINGS: tuple[CellThing, ...] = tuple(_list_things())
 """The thing of each code."""
-CODES: dict[Thing, int] = {thing: code for code, thing in enumerate(THINGS)}
+CODES: dict[CellThing, int] = {thing: code for code, thing in enumerate(THINGS)}
 EMPTY, WALL, GOAL, LAVA = range(4)
 
 
 def code_of(kind: str, colour: str = "red", state: str = "open", inside: int = 0) -> int:
     """Return the code of a thing. Raises KeyError for one that no grid holds."""
-    return CODES[Thing(kind, colour, state, inside)]
+    return CODES[CellThing(kind, colour, state, inside)]
 
 
 def name_thing(code: int) -> str:

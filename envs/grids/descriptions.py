@@ -112,6 +112,7 @@ def _list_seen(codes: np.ndarray, mask: np.ndarray | None, vocabulary: Vocabular
     return f"You see: {'; '.join(text for _, text in sorted(found))}.\n"
 
 
+@functools.lru_cache(maxsize=256)
 def legend_of(cells: bytes, vocabulary: Vocabulary) -> str:
     """Return what the signs on a map of these cells stand for."""
     kinds = {THINGS[code].kind for code in set(cells)} | {THINGS[THINGS[code].inside].kind for code in set(cells)}

@@ -11,7 +11,7 @@ from ..param_space import IntAxis, ParamSpace
 from .cells import EMPTY, ENTERABLE, GOAL, WALL, code_of
 from .grid_families import define_family
 from .grid_rules import GridRules, Option
-from .grid_text import Turn
+from .grid_text import GridTurn
 from .grid_world import FORWARD, LEFT, PICK_UP, RIGHT, TOGGLE, Canvas, Cell, World
 from .vocabulary import ACTION_NAMES
 
@@ -144,7 +144,7 @@ def choose_greedy_action(world: World) -> int:
     return LEFT if (facing - 1) % 4 == best else RIGHT
 
 
-def _act_greedily(env: Any, episode: Turn) -> str:
+def _act_greedily(env: Any, episode: GridTurn) -> str:
     return ACTION_NAMES[choose_greedy_action(episode.world)]
 
 

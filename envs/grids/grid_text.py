@@ -39,7 +39,7 @@ MOST_ACTIONS = 20
 _BETWEEN = re.compile(r"\s*(?:[,;\n]|\bthen\b|\|\|)\s*")
 
 
-class Turn(NamedTuple):
+class GridTurn(NamedTuple):
     """A state of a text grid.
 
     Args:
@@ -54,7 +54,7 @@ class Turn(NamedTuple):
     words: int = 0
     past: tuple[str, ...] = ()
 
-    def __deepcopy__(self, memo: object) -> Turn:
+    def __deepcopy__(self, memo: object) -> GridTurn:
         """Return the turn itself, which is immutable."""
         return self
 
@@ -119,41 +119,49 @@ class GridText(LevelReset, Game):
         self._describe = DESCRIPTIONS[observation]
         self.viewer = Viewer(self.rules.see_through)
         self._errors = 0
+        self._shown: tuple[GridTurn | None, str] = None, ""
         if observation == "image":
             picture = gym.spaces.Box(0, 255, (VIEW * TILE, VIEW * TILE, 3), np.uint8)
             self.observation_space = gym.spaces.Dict({"image": picture, "text": Unicode(self.max_observation)})
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Turn:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> GridTurn:
         world = self.draw_world(rng, params)
-        return Turn(world, words=int(rng.integers(1 << 31)) if self._draws_words else 0)
+        return GridTurn(world, words=int(rng.integers(1 << 31)) if self._draws_words else 0)
 
-    def content_of(self, episode: Turn) -> str:
+    def content_of(self, episode: GridTurn) -> str:
         return self.rules.content(episode.world)
 
-    def split_key(self, episode: Turn) -> str:
+    def split_key(self, episode: GridTurn) -> str:
         return self.rules.split_key(episode.world)
 
-    def trace_of(self, state: Turn) -> World:
+    def trace_of(self, state: GridTurn) -> World:
         return state.world
 
     def measure_states(self, states: Sequence[World], name: str) -> Any:
         return measure_worlds(self.rules, states, name)
 
-    def turn_limit(self, state: Turn) -> int:
+    def turn_limit(self, state: GridTurn) -> int:
         return self._horizon or self.rules.turns(state.world)
 
-    def vocabulary_of(self, state: Turn) -> Vocabulary:
+    def vocabulary_of(self, state: GridTurn) -> Vocabulary:
         """Return the words of an episode."""
         return make_vocabulary(self._choice, state.words, self.coloured)
 
-    def observe(self, state: Turn) -> str:
+    def observe(self, state: GridTurn) -> str:
+        # An action that cannot be read leaves the state as it is.
+        if state is not self._shown[0]:
+            self._shown = state, self.compose(state)
+        return self._shown[1]
+
+    def compose(self, state: GridTurn) -> str:
+        """Return the text of a state, composed anew; `observe` keeps the latest one."""
         words = self.vocabulary_of(state)
         scene = self._describe(state.world, self.viewer, words)
         if state.past:
             scene = "\n".join([*state.past, "Now:", scene])
         return f"{self.introduce(state, words)}\n{scene}" if state.first else scene
 
-    def introduce(self, state: Turn, words: Vocabulary) -> str:
+    def introduce(self, state: GridTurn, words: Vocabulary) -> str:
         """Return what is said once: mission, signs, actions and the number of turns."""
         mission = words.rephrase(self.rules.mission(state.world))
         shown = {
@@ -167,7 +175,7 @@ class GridText(LevelReset, Game):
         turns = self.turn_limit(state)
         return f"{legend} Actions: {allowed}{several}.{words.glossary()} You have {turns} turns."
 
-    def act(self, state: Turn, action: str) -> Transition:
+    def act(self, state: GridTurn, action: str) -> Transition:
         words, rules = self.vocabulary_of(state), self.rules
         world, done, success, error = state.world, False, False, None
         flags = rules.flags(world)
@@ -199,7 +207,7 @@ class GridText(LevelReset, Game):
         terms = {"failure": rules.penalty} if done and not success and rules.penalty else {}
         feedback = "" if world is not state.world else "Nothing happened."
         return Transition(
-            Turn(world, False, state.words, past), done, success, progress, terms, error, feedback=feedback
+            GridTurn(world, False, state.words, past), done, success, progress, terms, error, feedback=feedback
         )
 
     def _act_on_reply(self, action: Any) -> Transition:
@@ -209,7 +217,7 @@ class GridText(LevelReset, Game):
             result.done, result.feedback = True, "Too many actions in a row could not be read."
         return result
 
-    def oracle(self, state: Turn) -> str:
+    def oracle(self, state: GridTurn) -> str:
         words, world, said = self.vocabulary_of(state), state.world, []
         for _ in range(self.actions_per_turn):
             number = self.rules.steer(world, find_action(self.rules, world))
@@ -219,14 +227,14 @@ class GridText(LevelReset, Game):
                 break
         return ", ".join(said)
 
-    def random_action(self, episode: Turn, rng: np.random.Generator) -> str:
+    def random_action(self, episode: GridTurn, rng: np.random.Generator) -> str:
         return self.vocabulary_of(episode).actions[int(rng.integers(self.rules.actions))]
 
-    def solver_cost(self, episode: Turn) -> float:
+    def solver_cost(self, episode: GridTurn) -> float:
         """Return the length of a shortest solution."""
         return float(find_distance(self.rules, episode.world))
 
-    def draw(self, episode: Turn) -> np.ndarray:
+    def draw(self, episode: GridTurn) -> np.ndarray:
         return draw_grid(episode.world, self.viewer)
 
     # Pictures for agents, and the count of errors in snapshots.

@@ -24,17 +24,17 @@ class KeyCorridorRules(GridRules):
 
     Parameters:
         rows (1 to 3, on request up to 5): rooms on each side.
-        room_size (3 to 6, on request up to 8): cells along the side of a room, its walls included.
+        room_size (3 to 5, on request up to 8): cells along the side of a room, its walls included.
 
     Termination:
         When the ball is picked up. Truncated after 30 * room_size**2 steps, MiniGrid's limit, and in
-        text after a third as many turns.
+        text after a sixth as many turns.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-KeyCorridor``.
     """
 
-    param_space = ParamSpace([IntAxis("rows", 1, 3, limits=(1, 5)), IntAxis("room_size", 3, 6, limits=(3, 8))])
+    param_space = ParamSpace([IntAxis("rows", 1, 3, limits=(1, 5)), IntAxis("room_size", 3, 5, limits=(3, 8))])
     redraws = True
     subgoals = ("key", "door", "ball")
 
@@ -60,7 +60,7 @@ class KeyCorridorRules(GridRules):
         return 30 * world.task[3] ** 2
 
     def turns(self, world: World) -> int:
-        return self.limit(world) // 3
+        return self.limit(world) // 6
 
     def flags(self, world: World) -> tuple[bool, ...]:
         door, key, ball, _ = world.task

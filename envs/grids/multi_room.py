@@ -34,7 +34,7 @@ class MultiRoomRules(GridRules):
         in the first.
 
     Parameters:
-        rooms (2 to 6, on request up to 8): rooms in the chain.
+        rooms (2 to 6, on request up to 9): rooms in the chain.
         room_size (4 to 7): the longest side that a room may have, its walls included.
 
     Termination:
@@ -44,7 +44,7 @@ class MultiRoomRules(GridRules):
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-MultiRoom``.
     """
 
-    param_space = ParamSpace([IntAxis("rooms", 2, 6, limits=(2, 8)), IntAxis("room_size", 4, 7)])
+    param_space = ParamSpace([IntAxis("rooms", 2, 6, limits=(2, 9)), IntAxis("room_size", 4, 7)])
     subgoals = ("doors", "goal")
 
     def lay_out(self, rng: np.random.Generator, params: Mapping[str, Any]) -> World:

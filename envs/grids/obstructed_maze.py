@@ -38,7 +38,7 @@ class ObstructedMazeRules(GridRules):
 
     Termination:
         When the blue ball is picked up. Truncated after 144 steps for each room that a solution may visit (2, 4, 5, 11
-        or 25), MiniGrid's limits.
+        or 25), MiniGrid's limits, and in text after 100 turns and 8 for each of these rooms.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-ObstructedMaze``, with the order of placement
@@ -91,7 +91,7 @@ class ObstructedMazeRules(GridRules):
         return 4 * world.task[0] * SIDE**2
 
     def turns(self, world: World) -> int:
-        return 90 * world.task[0]
+        return 100 + 8 * world.task[0]
 
     def flags(self, world: World) -> tuple[bool, ...]:
         opened = any(world.cells[door] not in UNLOCKED for door, _ in world.task[1])

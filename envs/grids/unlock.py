@@ -30,7 +30,8 @@ class UnlockRules(GridRules):
 
     Termination:
         When the door is open, or the box picked up. Truncated after 8 * room_size**2 steps, twice as many where the
-        door is blocked, MiniGrid's limits, and in text after a quarter as many turns.
+        door is blocked, MiniGrid's limits, and in text after 60 turns, or an eighth as many where that
+        is more.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-Unlock``, ``UnlockPickup`` and
@@ -72,7 +73,7 @@ class UnlockRules(GridRules):
         return (16 if world.task[3] else 8) * world.height**2
 
     def turns(self, world: World) -> int:
-        return self.limit(world) // 4
+        return max(60, self.limit(world) // 8)
 
     def flags(self, world: World) -> tuple[bool, ...]:
         door, key, target, _ = world.task

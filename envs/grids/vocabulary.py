@@ -83,6 +83,8 @@ class Vocabulary:
         self.actions = [self.words[name] for name in ACTIONS]
         self._numbers = {word.lower(): ACTIONS[name] for name, word in self.words.items() if name in ACTIONS}
         self.coloured = coloured
+        # Readings of replies repeat: one that is read as a move is tried in many forms.
+        self.read = functools.lru_cache(maxsize=256)(self._read)
         self.names = [self._name(code) for code in range(len(THINGS))]
         self.ahead = [self._name(code) if code != EMPTY else "free" for code in range(len(THINGS))]
 
@@ -94,7 +96,7 @@ class Vocabulary:
         state = f"{word[thing.state]} " if thing.kind == "door" else ""
         return f"{state}{colour}{word[thing.kind]}"
 
-    def read(self, text: str) -> int | None:
+    def _read(self, text: str) -> int | None:
         """Return the number of the action that ``text`` names; None where it names none.
 
         Plain actions are also read in other phrases ("walk straight ahead"). Where words are drawn, theirs alone count.
