@@ -50,8 +50,8 @@ CONTEXT = 250
 README = Path(checkpoint.__file__).parents[1] / "README.md"
 LINE = (
     "palaestra/GuessNumber-v0 --recipe tis --regularisers entropy_bonus --steps 2 --prompts 2 --samples 3 "
-    f"--max-new-tokens 4 --max-episode-tokens 24 --context {CONTEXT} --teacher random --final-episodes 3 --eval-every 0 "
-    "--checkpoint-every 1 --threads 1 --lr 0.01 --lr-warmup 1 --keep-trajectories 6 --track"
+    f"--max-new-tokens 4 --max-episode-tokens 24 --context {CONTEXT} --teacher random --final-episodes 3 "
+    "--eval-every 0 --checkpoint-every 1 --threads 1 --lr 0.01 --lr-warmup 1 --keep-trajectories 6 --track"
 )
 
 
@@ -240,10 +240,10 @@ def try_process(folder: Path, seen: dict[str, Any]) -> None:
 
 
 def go_back(run: Path, opened: list[str]) -> list[Any]:
-    """Resume a run with vLLM and make it go back to its first checkpoint after a step: the gaps of its two further
-    steps, and how often an engine was opened."""
+    """Resume a run of three steps with vLLM and make it go back to its checkpoint after another one: the gaps of its
+    two further steps, and how often an engine was opened."""
     learner = Learner.resume(run, dataclasses.replace(RunFolder.reopen(run)[1], steps=5, engine="vllm"))
-    verdicts = iter([0])
+    verdicts = iter([3])
     learner.collapse.check = lambda *arguments: (next(verdicts, None), [])  # type: ignore[method-assign]
     steps, before = len(gaps(run)), len(opened)
     learner.run()
