@@ -6,7 +6,6 @@ and the tests say what must hold of it.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
@@ -24,8 +23,6 @@ from palaestra.agents.engines.engine import ENGINES
 from palaestra.agents.engines.gap import measure_gap
 from palaestra.agents.engines.sampler import Completion, Request
 from palaestra.agents.engines.serving import Serving
-from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.run.folder import RunFolder
 from palaestra.agents.language.model import LanguageModel
 from palaestra.agents.language.tokenizer import character_tokenizer
 from palaestra.errors import InputError
@@ -49,8 +46,8 @@ CONTEXT = 250
 README = Path(checkpoint.__file__).parents[1] / "README.md"
 LINE = (
     "palaestra/GuessNumber-v0 --recipe tis --regularisers entropy_bonus --steps 2 --prompts 2 --samples 3 "
-    f"--max-new-tokens 4 --max-episode-tokens 24 --context {CONTEXT} --teacher random --final-episodes 3 "
-    "--eval-every 0 --checkpoint-every 1 --threads 1 --lr 0.01 --lr-warmup 1 --keep-trajectories 6 --track"
+    f"--max-new-tokens 4 --max-episode-tokens 24 --context {CONTEXT} --teacher random --minibatches 1 "
+    "--final-episodes 3 --eval-every 0 --checkpoint-every 1 --threads 1 --lr 0.01 --lr-warmup 1 --keep-trajectories 6 --track"
 )
 
 
@@ -215,29 +212,15 @@ def try_engine(folder: Path, seen: dict[str, Any]) -> None:
     (shown,) = re.findall(r"/palaestra train (.* --engine vllm .*) --out .*", README.read_text())
     small = f"{LINE.removeprefix('palaestra/GuessNumber-v0')} --engine-option cache_gb=0.1"
 
-    def train_small(family: str, run: Path, more: str = "") -> int:
-        return train(f"{shown.replace('FOLDER', str(folder / family))} {small} {more} --out {run}")
+    def train_small(family: str, run: Path) -> int:
+        return train(f"{shown.replace('FOLDER', str(folder / family))} {small} --out {run}")
 
     run = folder / "run-qwen"
     seen["train qwen"], seen["gaps qwen"] = train_small("qwen", run), gaps(run)
     seen["other engine"] = [train(f"--resume {run} --steps 3 --engine torch"), gaps(run), len(opened)]
-    seen["return"] = go_back(run, opened)
-    seen["adapted run"] = train_small("qwen", folder / "adapted", "--lora 2")
-    seen["gaps adapted"] = gaps(folder / "adapted")
     for family in ("llama", "gemma"):
         run = folder / f"run-{family}"
         seen[f"train {family}"], seen[f"gaps {family}"] = train_small(family, run), gaps(run)
-
-
-def go_back(run: Path, opened: list[str]) -> list[Any]:
-    """Resume a run of three steps with vLLM and make it go back to its checkpoint after another one: the gaps of its
-    two further steps, and how often an engine was opened."""
-    learner = Learner.resume(run, dataclasses.replace(RunFolder.reopen(run)[1], steps=5, engine="vllm"))
-    verdicts = iter([3])
-    learner.collapse.check = lambda *arguments: (next(verdicts, None), [])  # type: ignore[method-assign]
-    steps, before = len(gaps(run)), len(opened)
-    learner.run()
-    return [gaps(run)[steps:], len(opened) - before]
 
 
 if __name__ == "__main__":
