@@ -92,7 +92,7 @@ class Engine:
         """Take the memory again."""
 
     def shut_down(self) -> None:
-        """End the processes of the engine, if it has any."""
+        """Give everything back; the engine is not used again."""
 
 
 def check_engine(name: str, options: Mapping[str, Any], needs: Mapping[str, Collection[str]]) -> type[Engine]:
@@ -119,10 +119,10 @@ def check_engine(name: str, options: Mapping[str, Any], needs: Mapping[str, Coll
             if not own:
                 raise InputError(f"the engine {name!r} takes no options; leave --engine-option {option} out.")
             raise unknown_name(f"option of the engine {name!r}:", option, own)
-    engine.check(**options)
     for what, abilities in needs.items():
         for ability in sorted(set(abilities) - engine.abilities):
             raise InputError(
                 f"{what} needs an engine that {ABILITIES[ability]}, which {name!r} does not; take --engine torch."
             )
+    engine.check(**options)
     return engine

@@ -1,4 +1,4 @@
-"""The trials of the vLLM engines, which run in vLLM's own environment, each once, whichever test asks first."""
+"""The trial of the vLLM engine, which runs in vLLM's own environment, once, whichever test asks first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import fcntl
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,26 +27,21 @@ def vllm_python() -> Path:
 
 
 @pytest.fixture(scope="session")
-def vllm_trial(tmp_path_factory: pytest.TempPathFactory, vllm_python: Path) -> Callable[[str], dict[str, Any]]:
-    """``vllm_trial(name)``: what a trial of `vllm_trial.py` has seen."""
+def vllm_trial(tmp_path_factory: pytest.TempPathFactory, vllm_python: Path) -> dict[str, Any]:
+    """What the trial of `vllm_trial.py` has seen."""
     from filelock import FileLock
 
     alone = "PYTEST_XDIST_WORKER" not in os.environ
     shared = tmp_path_factory.getbasetemp() if alone else tmp_path_factory.getbasetemp().parent
-
-    def run(name: str) -> dict[str, Any]:
-        folder = shared / f"vllm-{name}"
-        with FileLock(shared / f"vllm-{name}.lock"):
-            if not folder.exists():
-                folder.mkdir()
-                script = Path(__file__).with_name("vllm_trial.py")
-                command = ["nice", str(vllm_python), str(script), name, str(folder)]
-                with (folder / "output").open("w") as output:
-                    subprocess.run(command, stdout=output, stderr=output, timeout=1200, check=False)
-            seen = folder / "seen.json"
-            assert seen.is_file(), (folder / "output").read_text()[-4000:]
-            found = json.loads(seen.read_text())
-            assert "error" not in found, found["error"]
-            return found
-
-    return run
+    folder = shared / "vllm-trial"
+    with FileLock(shared / "vllm-trial.lock"):
+        if not folder.exists():
+            folder.mkdir()
+            command = ["nice", str(vllm_python), str(Path(__file__).with_name("vllm_trial.py")), str(folder)]
+            with (folder / "output").open("w") as output:
+                subprocess.run(command, stdout=output, stderr=output, timeout=1200, check=False)
+    seen = folder / "seen.json"
+    assert seen.is_file(), (folder / "output").read_text()[-4000:]
+    found = json.loads(seen.read_text())
+    assert "error" not in found, found["error"]
+    return found

@@ -9,7 +9,7 @@ TREES = "the rollout strategy 'tool_branch'"
 
 
 def test_every_engine_declares_known_abilities():
-    assert {"torch", "vllm", "vllm-server", "scripted"} <= set(ENGINES)
+    assert {"torch", "vllm", "scripted"} <= set(ENGINES)
     assert all(kind.abilities <= set(ABILITIES) for _, kind in ENGINES.items())
     assert ENGINES["torch"].abilities == set(ABILITIES)
 
@@ -20,12 +20,6 @@ def test_every_engine_declares_known_abilities():
         ("torsch", {}, "unknown engine 'torsch'; did you mean 'torch'?"),
         ("torch", {"cache_gb": 1}, "the engine 'torch' takes no options; leave --engine-option cache_gb out."),
         ("scripted", {"anser": "1"}, "unknown option of the engine 'scripted': 'anser'; did you mean 'answer'?"),
-        ("vllm-server", {"url": "here"}, "the engine option url must begin with http://, not 'here'."),
-        (
-            "vllm-server",
-            {"url": "http://localhost:8000"},
-            "the engine option url needs folder beside it: a folder that the server sees too, for the weights.",
-        ),
     ],
 )
 def test_a_wrong_name_or_option_is_refused_in_one_sentence(name, options, sentence):
@@ -36,12 +30,11 @@ def test_a_wrong_name_or_option_is_refused_in_one_sentence(name, options, senten
 
 def test_what_an_engine_cannot_do_is_said_with_who_needs_it():
     assert check_engine("torch", {}, {TREES: {"entropies"}}) is ENGINES["torch"]
-    served = {"url": "http://localhost:8000", "folder": "weights"}
     with pytest.raises(InputError) as refused:
-        check_engine("vllm-server", served, {TREES: {"entropies"}, "nobody": ()})
+        check_engine("vllm", {}, {TREES: {"entropies"}, "nobody": ()})
     assert str(refused.value) == (
-        "the rollout strategy 'tool_branch' needs an engine that returns the entropy at each token, which "
-        "'vllm-server' does not; take --engine torch."
+        "the rollout strategy 'tool_branch' needs an engine that returns the entropy at each token, which 'vllm' does "
+        "not; take --engine torch."
     )
 
 
@@ -50,8 +43,8 @@ def test_what_an_engine_cannot_do_is_said_with_who_needs_it():
     [
         ("--engine torsch", "unknown engine 'torsch'"),
         ("--engine torch --engine-option cache_gb=1", "takes no options"),
-        ("--recipe arpo --engine vllm-server --engine-option url=http://localhost folder=x", "returns the entropy"),
-        ("--fp32-head --engine vllm-server --engine-option url=http://localhost folder=x", "--fp32-head needs"),
+        ("--recipe arpo --engine vllm", "returns the entropy"),
+        ("--fp32-head --engine vllm", "--fp32-head needs"),
     ],
 )
 def test_training_refuses_before_it_writes_anything(line, said, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""Run by the tests of the vLLM engines in vLLM's own environment: ``vllm_trial.py process|server FOLDER``.
+"""Run by the tests of the vLLM engine in vLLM's own environment: ``vllm_trial.py FOLDER``.
 
 vLLM takes long to load, so that everything is tried in one process. It writes what it has seen to FOLDER/seen.json,
 and the tests say what must hold of it.
@@ -6,11 +6,9 @@ and the tests say what must hold of it.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
-import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -25,8 +23,6 @@ from palaestra.agents.engines.engine import ENGINES
 from palaestra.agents.engines.gap import measure_gap
 from palaestra.agents.engines.sampler import Completion, Request
 from palaestra.agents.engines.serving import Serving
-from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.run.folder import RunFolder
 from palaestra.agents.language.model import LanguageModel
 from palaestra.agents.language.tokenizer import character_tokenizer
 from palaestra.errors import InputError
@@ -49,9 +45,9 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
 CONTEXT = 250
 README = Path(checkpoint.__file__).parents[1] / "README.md"
 LINE = (
-    "palaestra/GuessNumber-v0 --recipe tis --steps 2 --prompts 2 --samples 3 --max-new-tokens 4 "
-    f"--max-episode-tokens 24 --context {CONTEXT} --teacher random --final-episodes 3 --eval-every 0 "
-    "--checkpoint-every 1 --threads 1 --lr 0.01 --lr-warmup 1 --keep-trajectories 6 --track"
+    "palaestra/GuessNumber-v0 --recipe tis --regularisers entropy_bonus --steps 2 --prompts 2 --samples 3 "
+    f"--max-new-tokens 4 --max-episode-tokens 24 --context {CONTEXT} --teacher random --minibatches 1 "
+    "--final-episodes 3 --eval-every 0 --checkpoint-every 1 --threads 1 --lr 0.01 --lr-warmup 1 --keep-trajectories 6 --track"
 )
 
 
@@ -167,15 +163,6 @@ def gaps(run: Path) -> list[float]:
     return [row["sampler_gap"] for row in rows(run)]
 
 
-def played(run: Path) -> list[Any]:
-    """What was played: validity, success and actions of the episodes that are kept, and the outcome of each task."""
-    episodes = [
-        [row["reward_valid"], row["is_success"], [turn["action"] for turn in row["turns"]]]
-        for row in rows(run, "trajectories")
-    ]
-    return [episodes, [[row["n"], row["success"], row["length"]] for row in rows(run, "proposals")]]
-
-
 def refuse(call: Callable[[], Any]) -> str:
     """The sentence with which a call is refused."""
     try:
@@ -185,7 +172,7 @@ def refuse(call: Callable[[], Any]) -> str:
     return ""
 
 
-def try_process(folder: Path, seen: dict[str, Any]) -> None:
+def try_engine(folder: Path, seen: dict[str, Any]) -> None:
     """Everything that the engine in process does; the runs of one family share an engine, as it takes long to load."""
     served: dict[str, Any] = {}
     opened: list[str] = []
@@ -225,70 +212,21 @@ def try_process(folder: Path, seen: dict[str, Any]) -> None:
     (shown,) = re.findall(r"/palaestra train (.* --engine vllm .*) --out .*", README.read_text())
     small = f"{LINE.removeprefix('palaestra/GuessNumber-v0')} --engine-option cache_gb=0.1"
 
-    def train_small(family: str, run: Path, more: str = "") -> int:
-        return train(f"{shown.replace('FOLDER', str(folder / family))} {small} {more} --out {run}")
+    def train_small(family: str, run: Path) -> int:
+        return train(f"{shown.replace('FOLDER', str(folder / family))} {small} --out {run}")
 
     run = folder / "run-qwen"
-    seen["train qwen"], seen["gaps qwen"], seen["played"] = train_small("qwen", run), gaps(run), played(run)
+    seen["train qwen"], seen["gaps qwen"] = train_small("qwen", run), gaps(run)
     seen["other engine"] = [train(f"--resume {run} --steps 3 --engine torch"), gaps(run), len(opened)]
-    seen["return"] = go_back(run, opened)
-    seen["adapted run"] = train_small("qwen", folder / "adapted", "--lora 2")
-    seen["gaps adapted"] = gaps(folder / "adapted")
     for family in ("llama", "gemma"):
         run = folder / f"run-{family}"
         seen[f"train {family}"], seen[f"gaps {family}"] = train_small(family, run), gaps(run)
 
 
-def go_back(run: Path, opened: list[str]) -> list[Any]:
-    """Resume a run with vLLM and make it go back to its first checkpoint after a step: the gaps of its two further
-    steps, and how often an engine was opened."""
-    learner = Learner.resume(run, dataclasses.replace(RunFolder.reopen(run)[1], steps=5, engine="vllm"))
-    verdicts = iter([0])
-    learner.collapse.check = lambda *arguments: (next(verdicts, None), [])  # type: ignore[method-assign]
-    steps, before = len(gaps(run)), len(opened)
-    learner.run()
-    return [gaps(run)[steps:], len(opened) - before]
-
-
-def try_server(folder: Path, seen: dict[str, Any]) -> None:
-    """What the engine does, then the run of the other trial on the same server, which is killed in mid-step."""
-    build("qwen").save(folder / "qwen")
-    language = LanguageModel.load(folder / "qwen")
-    kind: Any = ENGINES["vllm-server"]
-    engine = kind.serve(language, 8, CONTEXT, cache_gb=0.1)
-    engine.load_weights(0)
-    seen["conformance"] = conform(engine, language)
-    seen["update"] = update(engine, language, checkpoint.vocabulary_of(language))
-    finish, real_open = kind._finish, Serving.open
-    servers, in_flight = [engine.process.process.pid], []
-
-    def kill_once(self: Any, number: int, answer: Any) -> Any:
-        done = finish(self, number, answer)
-        if self._version == 1 and not in_flight and len(self._sessions) > 1:
-            in_flight.append(len(self._sessions))
-            os.kill(servers[0], signal.SIGKILL)
-        if self.process.process.pid not in servers:
-            servers.append(self.process.process.pid)
-        return done
-
-    def open_same(self: Serving, *arguments: Any) -> Any:
-        self._kept = engine
-        return real_open(self, *arguments)
-
-    kind._finish, Serving.open = kill_once, open_same  # type: ignore[method-assign]
-    line = f"{LINE} --model {folder / 'qwen'} --engine-option cache_gb=0.1"
-    seen["served"] = train(f"{line} --engine vllm-server --out {folder / 'served'}")
-    kind._finish, Serving.open = finish, real_open  # type: ignore[method-assign]
-    seen["in flight"], seen["servers"] = in_flight, len(servers)
-    seen["left"] = [pid for pid in servers if Path(f"/proc/{pid}").exists()]
-    seen["gaps"] = gaps(folder / "served")
-    seen["played"] = played(folder / "served")
-
-
 if __name__ == "__main__":
-    where, record = Path(sys.argv[2]), {}
+    where, record = Path(sys.argv[1]), {}
     try:
-        {"process": try_process, "server": try_server}[sys.argv[1]](where, record)
+        try_engine(where, record)
     except BaseException:
         record["error"] = traceback.format_exc()
     record["seconds of processor"] = sum(os.times()[:4])
