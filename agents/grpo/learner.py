@@ -208,7 +208,8 @@ class Learner:
         if self.step or newest_checkpoint(self.folder.path) is not None:
             self._notices.repeat(self._opening_notices())
         else:
-            self._notices.add(0, "start", *self._opening_notices())
+            chosen = [] if self.config.model == "tiny" else [describe_defaults(self.config)]
+            self._notices.add(0, "start", *chosen, *recipe_notices(self.recipe, self.config))
             most = config.warmup.most_steps(config.model)
             with self.folder.measure_time(0, "warmup_s"):
                 for row in warm_up(
@@ -321,11 +322,6 @@ class Learner:
             setattr(self, name, getattr(earlier, name))
         self.health.restart()
         return True
-
-    def _opening_notices(self) -> list[str]:
-        """What was chosen for the run, and what of its recipe has no effect."""
-        chosen = [] if self.config.model == "tiny" else [describe_defaults(self.config)]
-        return [*chosen, *recipe_notices(self.recipe, self.config)]
 
     # Evaluation, saving, loading ------------------------------------------------------------------------------------
 
