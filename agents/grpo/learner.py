@@ -205,11 +205,12 @@ class Learner:
 
     def _run(self, watch: Callable[[TrainingProgress], None]) -> bool:
         config = self.config
+        chosen = [] if config.model == "tiny" else [describe_defaults(config)]
+        opening = [*chosen, *recipe_notices(self.recipe, config)]
         if self.step or newest_checkpoint(self.folder.path) is not None:
-            self._notices.repeat(self._opening_notices())
+            self._notices.repeat(opening)
         else:
-            chosen = [] if self.config.model == "tiny" else [describe_defaults(self.config)]
-            self._notices.add(0, "start", *chosen, *recipe_notices(self.recipe, self.config))
+            self._notices.add(0, "start", *opening)
             most = config.warmup.most_steps(config.model)
             with self.folder.measure_time(0, "warmup_s"):
                 for row in warm_up(
