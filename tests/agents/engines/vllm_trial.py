@@ -46,9 +46,8 @@ CONTEXT = 250
 README = Path(checkpoint.__file__).parents[1] / "README.md"
 LINE = (
     "palaestra/GuessNumber-v0 --recipe tis --regularisers entropy_bonus --steps 2 --prompts 2 --samples 3 "
-    f"--max-new-tokens 4 --max-episode-tokens 24 --context {CONTEXT} --teacher random --minibatches 1 "
-    "--final-episodes 3 --eval-every 0 --checkpoint-every 1 --threads 1 --lr 0.01 --lr-warmup 1 --keep-trajectories 6 "
-    "--track"
+    f"--max-new-tokens 4 --max-episode-tokens 24 --context {CONTEXT} --teacher random --minibatches 1 --threads 1 "
+    "--final-episodes 3 --eval-every 0 --checkpoint-every 1 --lr 0.01 --lr-warmup 1 --keep-trajectories 6 --track"
 )
 
 
