@@ -99,12 +99,9 @@ class SlotAgent(Agent):
     Attributes:
         threads: in how many threads `respond` may run at once, if it is a plain function; 1: in the caller's own,
             unless the caller wants more; None: in the caller's own in any case.
-        in_order: whether replies depend on the order in which they are asked for, as those of a sampler with one source
-            of noise do. Where steps run in threads and end in any order, all slots are then asked together.
     """
 
     threads: int | None = 1
-    in_order: bool = False
     _loop: EventLoop | None = None
 
     def respond(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Any:

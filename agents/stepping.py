@@ -14,13 +14,8 @@ AT_ONCE = 32
 """Steps that run at a time."""
 
 
-def needs_threads(env: gym.Env[Any, Any]) -> bool:
-    """Whether the steps of an environment wait for a sandbox."""
-    return bool(getattr(env.unwrapped, "needs_sandbox", False))
-
-
 def threads_for(env: gym.Env[Any, Any]) -> ThreadPoolExecutor | None:
     """Make threads to step environments like this one in; None when the steps do not wait for a sandbox."""
-    if needs_threads(env):
+    if getattr(env.unwrapped, "needs_sandbox", False):
         return ThreadPoolExecutor(AT_ONCE, thread_name_prefix="step")
     return None

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from .sampler import Likeliest
 
+NO_SOURCES: Mapping[int, np.random.Generator] = MappingProxyType({})
 
-def draw_tokens(logits: Tensor, temperatures: Sequence[float], noise: torch.Generator) -> tuple[Tensor, Tensor]:
+
+def draw_tokens(
+    logits: Tensor,
+    temperatures: Sequence[float],
+    noise: torch.Generator,
+    own: Mapping[int, np.random.Generator] = NO_SOURCES,
+) -> tuple[Tensor, Tensor]:
     """Draw one token a row.
 
     Args:
         logits: [R, V].
         temperatures: R of them; at 0 the most likely token is taken, and log-probabilities are those at temperature 1.
         noise: source of the randomness, on the device of the logits.
+        own: rows that have a source of their own, which makes their tokens independent of the other rows.
 
     Returns:
         (tokens int64 [R], log-probabilities [R, V] of the distributions that they were drawn from).
@@ -28,6 +38,9 @@ def draw_tokens(logits: Tensor, temperatures: Sequence[float], noise: torch.Gene
     # Inversion of the distribution function, in double precision for the sake of large vocabularies.
     total = logps.double().exp_().cumsum_(-1)
     uniform = torch.rand((len(logits), 1), generator=noise, dtype=torch.float64, device=logits.device)
+    if own:
+        drawn = torch.tensor([[source.random()] for source in own.values()], dtype=torch.float64, device=logits.device)
+        uniform[list(own)] = drawn
     tokens = torch.searchsorted(total, uniform.mul_(total[:, -1:]), right=True)[:, 0].clamp_(max=logps.shape[1] - 1)
     if 0.0 in temperatures:
         greedy = torch.tensor([t == 0 for t in temperatures], device=logits.device)

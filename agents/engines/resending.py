@@ -90,7 +90,8 @@ class ResendingEngine(Engine):
         raise NotImplementedError
 
     def seed(self, seed: int) -> None:
-        """Restart the noise: an answer depends on ``seed``, its session and how many the session had before."""
+        """Restart the noise: an answer to a request without a seed depends on ``seed``, its session and how many the
+        session had before."""
         self._seed = seed
 
     def submit(self, request: Request) -> None:
@@ -115,7 +116,7 @@ class ResendingEngine(Engine):
                     f"{self._room} tokens are to be scored, and the model has no position for another one, which this "
                     f"engine needs; take a --context below {self._room}, or --engine torch."
                 )
-        key = [self._seed, request.session, conversation.requests]
+        key = [self._seed, request.session, conversation.requests] if request.seed is None else [request.seed]
         task = GenerationTask(
             self._tasks,
             ids,

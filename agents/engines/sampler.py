@@ -29,6 +29,8 @@ class Request:
             starts from). They come back in the completion with their log-probabilities under the policy and do not
             count towards ``max_new_tokens``. Where the last of them is a stop token, nothing is sampled.
         top: number of likeliest ids that the completion has for each of its tokens.
+        seed: of noise for this request alone, non-negative, so that the answer does not depend on what else is sampled;
+            None draws from the engine's own noise.
     """
 
     session: int
@@ -38,6 +40,7 @@ class Request:
     entropies: bool = False
     forced: Sequence[int] = ()
     top: int = 0
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         if not self.ids:
@@ -49,6 +52,8 @@ class Request:
             raise ValueError(f"temperature must not be negative, got {self.temperature}.")
         if self.top < 0:
             raise ValueError(f"top must not be negative, got {self.top}.")
+        if self.seed is not None and self.seed < 0:
+            raise ValueError(f"seed must not be negative, got {self.seed}.")
 
 
 @dataclass(frozen=True)
@@ -93,5 +98,5 @@ class Sampler(Protocol):
         ...
 
     def seed(self, seed: int) -> None:
-        """Restart the sampling noise from ``seed``."""
+        """Restart the noise of requests without a seed of their own."""
         ...

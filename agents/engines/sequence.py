@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from .sampler import Completion, Likeliest, Request
 
 
@@ -22,6 +24,7 @@ class TokenSequence:
         logps: log-probability (nats) of each token of the answer.
         entropies: entropy (nats) at each token of the answer, where it was recorded.
         top: the likeliest ids at each token of the answer, where they were recorded.
+        noise: source of randomness of the request alone, if it has a seed.
     """
 
     id: int
@@ -33,6 +36,7 @@ class TokenSequence:
     logps: list[float] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
     top: list[Likeliest] = field(default_factory=list)
+    noise: np.random.Generator | None = None
 
     @property
     def forced(self) -> int:
@@ -44,6 +48,7 @@ class TokenSequence:
         self.request = request
         self.pending.extend((*request.ids, *request.forced))
         self.ids, self.logps, self.entropies, self.top = [], [], [], []
+        self.noise = None if request.seed is None else np.random.default_rng(request.seed)
 
     def is_complete(self, stop_ids: Collection[int]) -> bool:
         """Return whether the answer ends with a stop token or has used its budget."""

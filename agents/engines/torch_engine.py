@@ -67,7 +67,7 @@ class TorchEngine(Engine):
         self._noise.manual_seed(0)
 
     def seed(self, seed: int) -> None:
-        """Restart the sampling noise from ``seed``."""
+        """Restart the noise of requests without a seed of their own."""
         self._noise.manual_seed(seed)
 
     def submit(self, request: Request) -> None:
@@ -124,7 +124,8 @@ class TorchEngine(Engine):
         if not sequences:
             return []
         requests = [sequence.request for sequence in sequences if sequence.request is not None]
-        tokens, logps = draw_tokens(logits, [request.temperature for request in requests], self._noise)
+        own = {row: sequence.noise for row, sequence in enumerate(sequences) if sequence.noise is not None}
+        tokens, logps = draw_tokens(logits, [request.temperature for request in requests], self._noise, own)
         chosen = logps.gather(-1, tokens[:, None])[:, 0].tolist()
         if any(request.entropies for request in requests):
             for sequence, entropy in zip(sequences, entropy_of(logps).tolist(), strict=True):

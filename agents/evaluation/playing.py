@@ -26,7 +26,7 @@ from ...errors import InputError, MissingExtra
 from ...rewards import Recording
 from ..agent import Agent, AgentError, EndEpisode, SlotAgent
 from ..replay import ReplayRecorder
-from ..stepping import needs_threads, threads_for
+from ..stepping import threads_for
 from ..usage import TokenUsage
 from .episodes import EpisodePlan, EpisodeRecord
 
@@ -64,7 +64,7 @@ def play_episodes(
     """
     todo = [(index, 0) for index in range(plan.episodes)] if jobs is None else list(jobs)
     play = _Play(agent, envs, plan, keep_turns, deque(todo), on_record, retries, give_up)
-    if isinstance(agent, SlotAgent) and not (agent.in_order and needs_threads(envs[0])):
+    if isinstance(agent, SlotAgent):
         at_once = 1 if agent.threads is None else agent.threads if threads is None else threads
         _play_apart(play, agent, at_once)
     else:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from ...errors import InputError, MissingExtra
 from ..agent import EndEpisode, SlotAgent, register
 from ..engines.engine import check_engine
@@ -22,11 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class _Conversation:
-    """A slot's session, its lengths in tokens, and whether its last action ended with a stop token."""
+    """A slot's session, its lengths in tokens, the number of actions asked for in its episode, and whether the last one
+    ended with a stop token.
+    """
 
     session: int
     used: int = 0
     acted: int = 0
+    asked: int = 0
     stopped: bool = True
 
 
@@ -53,7 +58,8 @@ class LanguageAgent(SlotAgent):
         fp32_head: compute logits in single precision where weights are half precision.
         slots: rows that decode at once; more observations than that are refilled as rows finish. By default 128, for a
             larger model 32.
-        seed: of the sampling noise.
+        seed: of the sampling noise. What is sampled in an episode depends on it and on ``info["episode_seed"]``, not on
+            what else is played at the time; without the latter, one source of noise is common to all slots.
         checkpoint: of a run: "newest", "best" (of its evaluations), or a step.
         engine: what samples from the model, such as "vllm"; see `palaestra list engines`.
         engine_options: further arguments of the engine.
@@ -99,11 +105,11 @@ class LanguageAgent(SlotAgent):
         slots = (32 if large else 128) if slots is None else slots
         self._engine = Serving(engine, engine_options).open(model, slots, self._context, bool(fp32_head))
         self._engine.load_weights(0)
-        self._engine.seed(seed)
+        self.seed(seed)
         self._conversations: dict[int, _Conversation] = {}
         self._asked: dict[int, tuple[_Conversation, Future[str]]] = {}  # by session
         self._sessions = 0
-        self.threads, self.in_order = None, self._temperature > 0
+        self.threads = None
         self.max_slots = slots
 
     @classmethod
@@ -113,6 +119,7 @@ class LanguageAgent(SlotAgent):
 
     def seed(self, seed: int) -> None:
         """Restart the sampling noise from ``seed``."""
+        self._seed = seed
         self._engine.seed(seed)
 
     def reset(self, indices: Sequence[int]) -> None:
@@ -129,7 +136,7 @@ class LanguageAgent(SlotAgent):
 
     def start(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Future[str] | EndEpisode:
         """Request an action; `advance` samples it. An episode without room for one ends at once."""
-        session = self._submit(slot, str(observation), bool(info.get("fresh")))
+        session = self._submit(slot, str(observation), bool(info.get("fresh")), info.get("episode_seed"))
         if isinstance(session, EndEpisode):
             return session
         action: Future[str] = Future()
@@ -149,17 +156,20 @@ class LanguageAgent(SlotAgent):
                 action.set_result(self.language.renderer.action(completion.ids))
         return True
 
-    def _submit(self, slot: int, text: str, fresh: bool) -> int | EndEpisode:
+    def _submit(self, slot: int, text: str, fresh: bool, episode: int | None) -> int | EndEpisode:
         """Request an action for a slot's observation; return the session, or the end if there is no room for one.
 
-        ``fresh``: the observation takes the place of the conversation so far.
+        Args:
+            fresh: the observation takes the place of the conversation so far.
+            episode: seed of the episode, if it is known.
         """
         conversation = self._conversations.get(slot)
         first = conversation is None
         if conversation is None or fresh:
-            acted = 0 if conversation is None else conversation.acted
+            before = conversation or _Conversation(0)
             self._close(slot)
-            conversation = self._conversations[slot] = _Conversation(self._sessions, acted=acted)
+            conversation = _Conversation(self._sessions, acted=before.acted, asked=before.asked)
+            self._conversations[slot] = conversation
             self._sessions += 1
         ids = self.language.renderer.observation(text, first=first or fresh, stopped=conversation.stopped)
         left = self._max_episode_tokens - conversation.acted
@@ -167,8 +177,13 @@ class LanguageAgent(SlotAgent):
         if room <= 0:
             self._close(slot)
             return EndEpisode(valid=not first)
-        self._engine.submit(Request(conversation.session, ids, int(room), self._temperature))
+        seed = None
+        if episode is not None:
+            root = np.random.SeedSequence([self._seed, int(episode), conversation.asked])
+            seed = int(root.generate_state(1, np.uint64)[0])
+        self._engine.submit(Request(conversation.session, ids, int(room), self._temperature, seed=seed))
         conversation.used += len(ids)
+        conversation.asked += 1
         return conversation.session
 
     def _close(self, slot: int) -> None:

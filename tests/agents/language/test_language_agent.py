@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import palaestra
 import pytest
 from palaestra.agents import Agent, EndEpisode, LanguageAgent
@@ -86,9 +88,10 @@ def count_steps(agent: LanguageAgent) -> list[int]:
     return sizes
 
 
-def test_the_likeliest_actions_are_the_same_however_slots_are_asked(small):
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_actions_are_the_same_however_slots_are_asked(small, temperature):
     def agent():
-        return LanguageAgent(small, temperature=0.0, max_new_tokens=6)
+        return LanguageAgent(small, temperature=temperature, max_new_tokens=6)
 
     assert play(agent()) == play(Together(agent()))
 
@@ -107,11 +110,21 @@ def test_sampled_episodes_are_the_same_from_run_to_run(small):
     assert one == two
 
 
-def test_where_steps_run_in_threads_sampled_slots_are_asked_together(small, monkeypatch):
-    asked = []
-    monkeypatch.setattr(LanguageAgent, "act", lambda self, observations, infos: asked.append(1) or ["1"] * 4)
-    play(LanguageAgent(small, max_new_tokens=2), "palaestra/PythonTool-v0")
-    assert asked
-    asked.clear()
-    play(LanguageAgent(small, max_new_tokens=2, temperature=0.0), "palaestra/PythonTool-v0")
-    assert not asked
+@pytest.mark.parametrize("env", ["palaestra/GuessNumber-v0", "palaestra/PythonTool-v0"])
+def test_sampled_episodes_are_the_same_however_many_are_played_at_once(small, env, tmp_path):
+    files = [tmp_path / f"{slots}.jsonl" for slots in (1, 3, 12)]
+    for slots, file in zip((1, 3, 12), files, strict=True):
+        agent = LanguageAgent(small, max_new_tokens=6, context=1024)
+        palaestra.evaluate(agent, env, episodes=12, num_envs=slots, samples=2, out=file)
+    assert files[0].read_bytes() == files[1].read_bytes() == files[2].read_bytes()
+    said = [turn["action"] for line in files[0].read_text().splitlines() for turn in json.loads(line)["turns"]]
+    assert len(set(said)) > len(said) / 2
+
+
+def test_samples_of_one_task_are_drawn_apart(small):
+    agent = LanguageAgent(small, max_new_tokens=8)
+    first, second = (agent.act(["1+1?"], [{"episode_seed": seed}])[0] for seed in (1, 2))
+    agent.reset([0])
+    again = agent.act(["1+1?"], [{"episode_seed": 1}])[0]
+    assert first == again
+    assert first != second
