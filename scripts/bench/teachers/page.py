@@ -18,7 +18,7 @@ from ....teachers.benchmarks.statistics import Line, MeanEstimate, mean_curve, r
 from ....teachers.benchmarks.table import ORACLE, UNIFORM, Table, find_factory, parse_teacher
 from ...docstrings import paper, summary
 from ...report_plots import FAINT, GRID, INK, PANEL, as_svg
-from .figures import compare_to_uniform, format_estimate
+from .figures import SEEDS_TO_JUDGE, compare_to_uniform, format_estimate
 
 TEMPLATE = Path(__file__).with_name("page.html")
 COLOURS = ("#1f6f8b", "#c8702a", "#7a5aa6", "#2f8f5b", "#b8405e", "#8a6d1f")  # the rest is drawn faint
@@ -55,14 +55,15 @@ def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dic
     if joint := summarise_settings(rows, table.joint):
         both = [(t, [_estimate(table, joint[t])]) for t in sorted(joint, key=lambda t: -joint[t].mean)]
         further.insert(0, (f"{table.score} of all runs together", [" + ".join(table.joint)], both))
+    seeds = max((line.score.n for line in lines), default=0)
     return {
         "table": table,
         "settings": settings,
-        "best": ahead[:3],
+        "best": ahead[:3] if seeds >= SEEDS_TO_JUDGE else [],
         "better": [name for name in real if _always_better(table, [found.get((name, s)) for s in settings])],
         "rows": cells,
         "glossary": [(name, *describe_row(table, name)) for name in order],
-        "seeds": max((line.score.n for line in lines), default=0),
+        "seeds": seeds,
         "lengths": ", ".join(sorted({f"{row['made']['length']:,}" for row in rows})),
         "further": further,
         "measured": _measured(order, settings, found, [name for name in measures if name not in table.columns]),
