@@ -184,7 +184,12 @@ class Report:
         if not math.isnan(self.progress.mean):
             caption.append(f"progress {self.progress}")
         if self.solved_to is not None:
-            caption.append(f"half of the tasks are solved at difficulty {self.solved_to}")
+            beyond = {
+                0.0: "fewer than half of the easiest tasks are solved",
+                1.0: "half of the hardest tasks are solved",
+            }
+            at = f"half of the tasks are solved at difficulty {self.solved_to}"
+            caption.append(beyond.get(self.solved_to.mean, at))
         if self.samples > 1:
             caption.append(f"{self.episodes} episodes, {self.samples} of each task")
         repeated = 0 < self.tasks < self.reward.count

@@ -94,3 +94,16 @@ class TestPrinting:
         text = str(report(success=wilson_interval(0, 0), by_difficulty=()))
         assert "–" in text
         assert "0 %" not in text.replace("10 %", "")
+
+    @pytest.mark.parametrize(
+        ("half", "sentence"),
+        [
+            (0.0, "fewer than half of the easiest tasks are solved"),
+            (0.4, "half of the tasks are solved at difficulty 0.40"),
+            (1.0, "half of the hardest tasks are solved"),
+        ],
+    )
+    def test_the_difficulty_of_half_the_tasks_is_told_where_it_lies_within_the_range(self, half, sentence):
+        text = " ".join(str(report(solved_to=Estimate(half, half, half, 10))).split())
+        assert sentence in text
+        assert ("at difficulty" in text) == (half == 0.4)
