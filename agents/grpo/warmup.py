@@ -8,7 +8,6 @@ reinforcement learning is measured at the end.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,8 +33,6 @@ from .rollouts.starts import RolloutTask, TokenLimits
 WARM_UP_STREAM = 1
 """Key of the warm-up's random stream; `collection` has the others."""
 PROBE_EVERY, PROBE_EPISODES = 25, 256
-FIRST_EPISODES, MISSED = 32, 1e-3
-"""Episodes that a probe begins with; and how unlikely these must be, were the target reached, for it to end there."""
 VOCABULARY_STREAM, VOCABULARY_EPISODES = 8, 200
 RAMP_STEPS = 60
 CERTAIN, RARELY = 0.2, 0.05
@@ -191,27 +188,12 @@ def warm_up(
         optimizer.zero_grad()
         if step % PROBE_EVERY == 0:
             player = Player(environments, engine, language.renderer, limits, 1.0, rng)
-            row["success"] = probe(player, syllabus.shown, settings.target)
+            groups = _play_tasks(player, syllabus.shown, PROBE_EPISODES, 1)
+            row["success"] = float(np.mean([group.trajectories[0].success for group in groups]))
         yield row
         if row.get("success", 0.0) >= settings.target:
             break
     environments.give_back(env)
-
-
-def probe(player: Player, space: Any, target: float) -> float:
-    """Measure success on tasks drawn uniformly: on a few if these show that it is below the target, as the answers of a
-    policy that has learned nothing yet are long, and otherwise on many."""
-    few = _play_tasks(player, space, FIRST_EPISODES, 1)
-    won = sum(group.trajectories[0].success for group in few)
-    if _chance_of_at_most(won, FIRST_EPISODES, target) < MISSED:
-        return won / FIRST_EPISODES
-    many = _play_tasks(player, space, PROBE_EPISODES, 1)
-    return float(np.mean([group.trajectories[0].success for group in many]))
-
-
-def _chance_of_at_most(count: int, trials: int, chance: float) -> float:
-    """P(X <= count) of a binomial distribution."""
-    return sum(math.comb(trials, k) * chance**k * (1 - chance) ** (trials - k) for k in range(count + 1))
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,7 @@ import torch
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.rollouts.environments import Environments
-from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import TokenLimits
-from palaestra.agents.grpo.warmup import Syllabus, Variance, demonstrate, probe, supervised_step
+from palaestra.agents.grpo.warmup import Syllabus, Variance, demonstrate, supervised_step
 from palaestra.agents.language.language_agent import LanguageAgent
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
@@ -112,15 +110,6 @@ def test_prompts_of_a_weight_add_the_mean_loss_of_every_other_token(small):
     assert told == pytest.approx(-float(torch.cat(answers).detach().mean()), abs=1e-5)
     assert all(torch.allclose(weight.grad, slope, atol=1e-5) for weight, slope in zip(weights, right, strict=True))
     small.model.zero_grad()
-
-
-@pytest.mark.parametrize(("target", "played"), [(0.9, 32), (0.01, 32 + 256)])
-def test_a_probe_far_below_the_target_ends_early(small, target, played):
-    environments = Environments("palaestra/Arithmetic-v0", axes={"digits": 1, "terms": 2})
-    limits, rng = TokenLimits(2, 2, 128), np.random.default_rng(0)
-    player = Player(environments, small.engine(256, 128), small.renderer, limits, 1.0, rng)
-    assert probe(player, environments.param_space, target) < 0.05
-    assert player.new_session() == played
 
 
 def test_a_certain_policy_and_a_perfect_one_are_reported_with_the_remedy():
