@@ -17,6 +17,8 @@ from ..language.attention import Attend, AttentionShape, mix
 
 _SCORE_BYTES = 1 << 28
 """Most bytes of attention scores alive at once while prompts are encoded."""
+LONG_PROMPT = 256
+"""New tokens from which on a fused kernel is worth it."""
 
 
 class KeyValueCache:
@@ -78,8 +80,9 @@ class KeyValueCache:
         heads, kv_heads = self._shape.heads, self._shape.kv_heads
         back = positions[:, :, None] - torch.arange(span, device=device)
         at_once = max(1, _SCORE_BYTES // (4 * heads * width * span))
-        # The kernel keeps no scores and takes half the time; on a GPU it would round half precision otherwise.
-        fused, new = device.type == "cpu" and self._keys.dtype == torch.float32, not any(filled)
+        # The kernel keeps no scores, which pays for long prompts; on a GPU it would round half precision otherwise.
+        fused = width >= LONG_PROMPT and device.type == "cpu" and self._keys.dtype == torch.float32
+        new = not any(filled)
 
         def attend(
             layer: int, q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None, softcap: float | None = None

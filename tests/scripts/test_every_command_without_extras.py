@@ -47,7 +47,6 @@ LACKING = {
     ("eval", ARITHMETIC, "--agent", "OUT"): "train",
     ("eval", ARITHMETIC, "--agent", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--episodes", "1"): "judge",
     ("eval", ARITHMETIC, "--episodes", "1", "--replay", "OUT/replay"): "render",
-    ("eval", "palaestra/DoorKey-v0", "--episodes", "1"): "grid",
     ("eval", "palaestra/MATH-v0", "--episodes", "1"): "math",
     ("eval", "palaestra/Shop-v0", "--episodes", "1"): "web",
     ("eval", "palaestra/MiniWoB-v0", "--episodes", "1"): "miniwob",

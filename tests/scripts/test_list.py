@@ -89,7 +89,9 @@ class TestWords:
 
     def test_they_narrow_several_tables_and_leave_empty_ones_out(self, capsys):
         found = listed(capsys, "agents", "verifiers", "histories", "endpoint")
-        assert [(kind, [row["name"] for row in rows]) for kind, rows in found.items()] == [("agents", ["endpoint"])]
+        assert [(kind, [row["name"] for row in rows]) for kind, rows in found.items()] == [
+            ("agents", ["chat", "endpoint"])
+        ]
 
     def test_whole_names_show_a_recipe_in_full_and_parts_of_names_a_table(self, capsys):
         assert "stages" in listed(capsys, "recipes", "dapo")["recipes"][0]
