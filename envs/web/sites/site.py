@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from pathlib import Path
@@ -255,11 +256,18 @@ def _match(routes: MapAdapter, path: str, method: str) -> tuple[str, Mapping[str
     return routes.match(path, method)
 
 
-_idle: list[sqlite3.Connection] = []
+class SiteDatabase(sqlite3.Connection):
+    """A connection and the tables that it has been used with: its prepared queries keep the columns of these."""
+
+    tables: str | None = None
+
+
+# Taken in the order in which they were given back, so that each of several sites finds its own again.
+_idle: deque[SiteDatabase] = deque()
 MOST_IDLE = 16
 
 
-class Databases(dict[str, sqlite3.Connection]):
+class Databases(dict[str, SiteDatabase]):
     """The databases of several sites by name, where tasks change and judge them all."""
 
     @property
@@ -276,14 +284,24 @@ def connect(content: Content) -> Any:
     if isinstance(content, tuple):
         return Databases({name: connect(part) for name, part in content})
     try:
-        database = _idle.pop()
+        database = _idle.popleft()
     except IndexError:
         database = _open_database()
     database.deserialize(content)
+    tables = _read_tables(database)
+    if database.tables not in (None, tables):
+        database.close()
+        database = _open_database()
+        database.deserialize(content)
+    database.tables = tables
     return database
 
 
-def release(database: sqlite3.Connection | Databases) -> None:
+def _read_tables(database: sqlite3.Connection) -> str:
+    return database.execute("SELECT group_concat(sql) FROM sqlite_master").fetchone()[0]
+
+
+def release(database: SiteDatabase | Databases) -> None:
     """Give a connection back that is in no transaction, or several."""
     if isinstance(database, Databases):
         for one in database.values():
@@ -295,8 +313,8 @@ def release(database: sqlite3.Connection | Databases) -> None:
         database.close()
 
 
-def _open_database() -> sqlite3.Connection:
-    database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+def _open_database() -> SiteDatabase:
+    database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=SiteDatabase)
     database.row_factory = sqlite3.Row
     return database
 
