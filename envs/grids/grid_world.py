@@ -7,7 +7,6 @@ Every cell that an agent can reach must be surrounded by cells of the grid: leve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .cells import CAN_CARRY, EMPTY, ENTERABLE, TOGGLED, UNLOCKED, WALL
@@ -139,8 +138,3 @@ class Canvas:
 
     def world(self, agent: Cell, facing: int, **rest: Any) -> World:
         return World(self.width, bytes(self.cells), self.index(agent), facing, **rest)
-
-
-def find_cells(cells: bytes, codes: Mapping[int, Any] | bytes) -> list[int]:
-    """List the indices of all cells that hold one of ``codes``."""
-    return [index for index, code in enumerate(cells) if code in codes]

@@ -1,11 +1,14 @@
+"""The weights and the configuration that other engines load."""
+
 from __future__ import annotations
 
 import copy
 
 import pytest
 import torch
-from palaestra.agents.engines.checkpoint import checkpoint_weights, vocabulary_of, write_config, write_weights
+from palaestra.agents.engines.checkpoint import checkpoint_weights, vocabulary_of, write_config
 from palaestra.agents.language.model import LanguageModel
+from safetensors.torch import save_file
 
 IDS = torch.tensor([[7, 20, 9, 33, 8]])
 
@@ -18,17 +21,18 @@ def padded(small):
     return LanguageModel.of(model, small.tokenizer)
 
 
-def load(folder):
+def reload(language, folder):
     from transformers import AutoModelForCausalLM
 
+    write_config(language, folder)
+    weights = {name: tensor.clone().contiguous() for name, tensor in checkpoint_weights(language).items()}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     return AutoModelForCausalLM.from_pretrained(folder, dtype="float32").eval()
 
 
 @torch.no_grad()
 def test_what_is_written_is_the_policy_without_ids_that_the_tokenizer_lacks(padded, tmp_path):
-    write_config(padded, tmp_path)
-    write_weights(padded, tmp_path)
-    loaded, count = load(tmp_path), len(padded.tokenizer)
+    loaded, count = reload(padded, tmp_path), len(padded.tokenizer)
     assert vocabulary_of(padded) == count == loaded.config.vocab_size
     assert not loaded.config.tie_word_embeddings
     assert len(loaded.lm_head.weight) == len(loaded.get_input_embeddings().weight) == count
@@ -42,10 +46,9 @@ def test_adapters_are_merged_and_the_policy_stays_as_it_is(small, tmp_path):
         if weight.requires_grad:
             weight.normal_(generator=torch.Generator().manual_seed(1))
     before = {name: tensor.clone() for name, tensor in adapted.model.state_dict().items()}
-    write_config(adapted, tmp_path)
-    write_weights(adapted, tmp_path)
+    loaded = reload(adapted, tmp_path)
     assert not any("lora" in name for name in checkpoint_weights(adapted))
     expected = adapted.model(IDS).logits
     assert (expected - small.model(IDS).logits).abs().max() > 0.1
-    assert torch.allclose(load(tmp_path)(IDS).logits, expected, atol=1e-4)
+    assert torch.allclose(loaded(IDS).logits, expected, atol=1e-4)
     assert all(torch.equal(tensor, before[name]) for name, tensor in adapted.model.state_dict().items())
