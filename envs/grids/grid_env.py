@@ -13,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..unicode import Unicode
-from .grid_measures import SUPPLIES, measure_worlds
+from .grid_measures import SUPPLIES, EpisodeMeasures
 from .grid_planner import find_action, find_distance
 from .grid_rules import GridRules
 from .grid_world import World
@@ -115,12 +115,13 @@ class GridEnv(MiniGridSurface, RulesEnv):
         self.mission = ""
         # Grows during an episode only, as infos of earlier steps refer to it.
         self._passed: list[World] = []
+        self._measures = EpisodeMeasures(self.rules, self._passed)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         world = self.begin(seed, options)
         self.place_world(world)
-        self._passed = [world]
-        return self.gen_obs(), self.task_info((self._passed, 1))
+        self._keep([world])
+        return self.gen_obs(), self.task_info((self._measures, 1))
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self.require_running()
@@ -141,7 +142,7 @@ class GridEnv(MiniGridSurface, RulesEnv):
         self._ended = terminated or truncated
         self._passed.append(self._world)  # type: ignore[arg-type]
         info = self.step_info(
-            (self._passed, len(self._passed)),
+            (self._measures, len(self._passed)),
             {"failure" if failed else "success": reward},
             success=flags[-1],
             progress=self.rules.progress(flags),
@@ -159,18 +160,20 @@ class GridEnv(MiniGridSurface, RulesEnv):
         super().place_world(world, steps, limit)
         self.mission = self.rules.mission(world)
 
-    def compute_extra(self, subject: tuple[list[World], int], name: str) -> Any:
-        passed, count = subject
-        if name == "completion":
-            return [self.rules.progress(self.rules.flags(world)) for world in passed[1:count]]
-        return measure_worlds(self.rules, passed[:count], name) if name in SUPPLIES else None
+    def compute_extra(self, subject: tuple[EpisodeMeasures, int], name: str) -> Any:
+        measures, count = subject
+        return measures.measure(count, name) if name in self.supplies else None
+
+    def _keep(self, worlds: list[World]) -> None:
+        self._passed = worlds
+        self._measures = EpisodeMeasures(self.rules, worlds)
 
     def get_state(self) -> dict[str, Any]:
         return {**super().get_state(), "passed": [*self._passed]}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         super().set_state(state)
-        self._passed = [*state["passed"]]
+        self._keep([*state["passed"]])
 
     def draw(self, episode: World) -> np.ndarray:
         return draw_grid(episode, self.viewer)

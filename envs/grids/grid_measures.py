@@ -5,7 +5,6 @@ Native environments and text twins supply the same. Distances come from the plan
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,30 +25,53 @@ def measure_worlds(rules: GridRules, worlds: Sequence[World], name: str) -> Any:
             state 0 from which something is picked up, dropped or toggled, and the one where the way ends;
             "goal_distance": the fewest actions from each state to the end of the mission, the limit of steps where it
             cannot be accomplished any more; "potentials": minus that as a share of the distance of state 0;
-            "achieved": for each of the K steps the names of the subgoals that it achieved.
+            "achieved": for each of the K steps the names of the subgoals that it achieved; "completion": the progress
+            after each step.
     """
-    match name:
-        case "positions":
-            return [list(world.place) for world in worlds]
-        case "waypoints":
-            return find_waypoints(rules, worlds[0])
-        case "goal_distance":
-            return _measure_distances(rules, worlds)
-        case "potentials":
-            distances = _measure_distances(rules, worlds)
-            return [-distance / max(distances[0], 1.0) for distance in distances]
-        case "achieved":
-            flags = [rules.flags(world) for world in worlds]
-            return [
-                [subgoal for subgoal, was, now in zip(rules.subgoals, before, after) if now and not was]
-                for before, after in itertools.pairwise(flags)
-            ]
-    raise KeyError(name)
+    return EpisodeMeasures(rules, worlds).measure(len(worlds), name)
 
 
-def _measure_distances(rules: GridRules, worlds: Sequence[World]) -> list[float]:
-    distances = [0 if rules.flags(world)[-1] else find_distance(rules, world) for world in worlds]
-    return [float(far if far < FAR else rules.limit(worlds[0])) for far in distances]
+class EpisodeMeasures:
+    """The extras of an episode that may go on: what was computed of its earlier states is kept, so that an extra read
+    at every step costs the same at each.
+
+    Args:
+        rules: the family.
+        worlds: the states so far; may grow at its end only.
+    """
+
+    def __init__(self, rules: GridRules, worlds: Sequence[World]):
+        self.rules, self.worlds = rules, worlds
+        self._kept: dict[str, list[Any]] = {}
+
+    def measure(self, count: int, name: str) -> Any:
+        """Compute an extra of the first ``count`` states; see `measure_worlds`."""
+        match name:
+            case "waypoints":
+                return find_waypoints(self.rules, self.worlds[0])
+            case "potentials":
+                distances = self.measure(count, "goal_distance")
+                return [-distance / max(distances[0], 1.0) for distance in distances]
+            case "positions" | "goal_distance" | "achieved" | "completion":
+                steps = name in ("achieved", "completion")  # one fewer than there are states
+                kept = self._kept.setdefault(name, [])
+                kept += [getattr(self, f"_{name}")(t) for t in range(len(kept) + steps, count)]
+                return kept[: count - steps]
+        raise KeyError(name)
+
+    def _positions(self, t: int) -> list[int]:
+        return list(self.worlds[t].place)
+
+    def _goal_distance(self, t: int) -> float:
+        distance = 0 if self.rules.flags(self.worlds[t])[-1] else find_distance(self.rules, self.worlds[t])
+        return float(distance if distance < FAR else self.rules.limit(self.worlds[0]))
+
+    def _achieved(self, t: int) -> list[str]:
+        before, after = self.rules.flags(self.worlds[t - 1]), self.rules.flags(self.worlds[t])
+        return [name for name, was, now in zip(self.rules.subgoals, before, after) if now and not was]
+
+    def _completion(self, t: int) -> float:
+        return self.rules.progress(self.rules.flags(self.worlds[t]))
 
 
 def find_waypoints(rules: GridRules, world: World) -> list[list[int]]:

@@ -186,3 +186,14 @@ def test_the_reward_of_a_solution_is_minigrids():
         steps += 1
     # The nonsense counts as a step; the limit is 8 * 6 * 6.
     assert reward == pytest.approx(1 - 0.9 * steps / 288)
+
+
+def test_an_extra_read_at_every_step_judges_each_state_once(monkeypatch):
+    env = gym.make("palaestra/DoorKey-v0", size=8, disable_env_checker=True).unwrapped
+    _, info = env.reset(seed=1)
+    flags, judged = env.rules.flags, []
+    monkeypatch.setattr(env.rules, "flags", lambda world: judged.append(1) or flags(world))
+    for step in range(200):
+        info = env.step(step % 3)[-1]
+        assert len(info["extras"]["achieved"]) == step + 1
+    assert len(judged) <= 3 * 200  # once for the step itself, and as what comes before and after
