@@ -18,7 +18,7 @@ from ..errors import MissingExtra
 from ..registry import Registry
 from .agent import Agent
 from .grpo.config import TrainConfig
-from .grpo.run.folder import DEFAULT_LEARNER, read_learner
+from .grpo.run.folder import DEFAULT_LEARNER, is_run, read_learner
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ LEARNERS.add(
 )
 
 
-def is_run(folder: Path) -> bool:
-    """Return whether the folder is that of a run."""
-    return (folder / "checkpoints").is_dir() and (folder / "config.json").is_file()
+def learner_of(source: str | Path) -> str:
+    """Name the learner of the run in a folder; of a model's folder or a hub id, the one of language models."""
+    return read_learner(Path(source)) if is_run(Path(source)) else DEFAULT_LEARNER
 
 
 def load_player(folder: str | Path, **options: Any) -> Agent:
@@ -85,5 +85,4 @@ def load_player(folder: str | Path, **options: Any) -> Agent:
         InputError: the folder cannot be played, or the agent does not take an option.
         MissingExtra: torch or transformers is absent.
     """
-    name = read_learner(Path(folder)) if is_run(Path(folder)) else DEFAULT_LEARNER
-    return LEARNERS[name].load_agent()(folder, **options)
+    return LEARNERS[learner_of(folder)].load_agent()(folder, **options)

@@ -46,9 +46,9 @@ from ..agents.evaluation import (
 )
 from ..agents.grpo.config import TrainConfig
 from ..agents.grpo.run.blend import environment_of
-from ..agents.grpo.run.folder import DEFAULT_LEARNER, read_learner
+from ..agents.grpo.run.folder import DEFAULT_LEARNER
 from ..agents.language.language_agent import read_run_settings
-from ..agents.learners import is_run, load_player
+from ..agents.learners import learner_of, load_player
 from ..agents.lookup import find_agent
 from ..envs.tools.tool_function import functions_of
 from ..errors import InputError
@@ -262,7 +262,7 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
             f"the agent {text!r} is no model, so that it takes no --{flag}; leave it out, or give the folder of a run "
             "or of a model."
         )
-    name = read_learner(Path(text)) if is_run(Path(text)) else DEFAULT_LEARNER
+    name = learner_of(text)
     refused = sorted(settings.keys() - {"checkpoint", "temperature"})
     if name != DEFAULT_LEARNER and refused:
         option = refused[0].replace("_", "-")

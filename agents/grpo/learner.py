@@ -37,7 +37,7 @@ from .recipes import RECIPES
 from .run.blend import summarise_environments
 from .run.collapse import SuccessWatch
 from .run.defaults import describe_defaults
-from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint
+from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, refuse_changes
 from .run.health import DeadRun, Health, StepSigns
 from .run.logs import phase_rates, proposal_row, step_summary, trajectory_row
 from .run.models import add_missing_adapters, load_policy, load_teacher
@@ -136,12 +136,7 @@ class Learner:
         if config is not None:
             device = saved.device if config.device == "auto" else config.device
             config = dataclasses.replace(config, threads=config.threads or saved.threads, device=device)
-            free = {name: getattr(saved, name) for name in ("steps", *FREE)}
-            if differences := dataclasses.replace(config, **free).differences(saved):
-                raise InputError(
-                    f"{str(path)!r} was started with another configuration ({'; '.join(differences)}); "
-                    "resume without these options, or start a new run."
-                )
+            refuse_changes(Path(path), config, saved, ("steps", *FREE))
             saved = config
         learner = cls(saved)
         learner.folder = folder

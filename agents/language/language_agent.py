@@ -195,10 +195,11 @@ class LanguageAgent(SlotAgent):
 
 def read_run_settings(source: str | Path) -> dict[str, Any]:
     """The configuration of the run in a folder, as it was stored; {} for anything else."""
-    path = Path(source) / "config.json"
-    if not (Path(source) / "checkpoints").is_dir() or not path.is_file():
+    from ..grpo.run.folder import is_run
+
+    if not is_run(Path(source)):
         return {}
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads((Path(source) / "config.json").read_text(encoding="utf-8"))
 
 
 def load_run_model(source: str | Path, checkpoint: str = "newest", system: str | None = None) -> LanguageModel:

@@ -19,7 +19,14 @@ import numpy as np
 from ... import teachers
 from ...errors import InputError
 from ..evaluation import Report, evaluate
-from ..grpo.run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, read_learner
+from ..grpo.run.folder import (
+    RunFolder,
+    checkpoint_errors,
+    find_checkpoint,
+    newest_checkpoint,
+    read_learner,
+    refuse_changes,
+)
 from ..grpo.run.logs import evaluation_row
 from ..grpo.run.observers import Notices, TrainingProgress
 from ..grpo.run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
@@ -100,12 +107,7 @@ class StudentRun:
         kind = LEARNERS[read_learner(Path(path))].config
         folder, saved = RunFolder.reopen(Path(path), kind)
         if config is not None:
-            differences = config.differences(saved)
-            if other := [text for text in differences if not text.startswith("steps: ")]:
-                raise InputError(
-                    f"{str(path)!r} was started with another configuration ({'; '.join(other)}); resume without these "
-                    "options, or start a new run."
-                )
+            refuse_changes(Path(path), config, saved, ("steps",))
             saved = config
         run = cls(saved)
         run.folder = folder

@@ -6,6 +6,7 @@ resuming, rows after the checkpoint are cut off, because the same steps will wri
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import math
@@ -213,6 +214,21 @@ class RunFolder:
         for old in link.parent.glob(f"{_BEST}-*"):
             if old != place:
                 shutil.rmtree(old)
+
+
+def is_run(folder: Path) -> bool:
+    """Return whether the folder is that of a run."""
+    return (folder / "checkpoints").is_dir() and (folder / "config.json").is_file()
+
+
+def refuse_changes(run: Path, config: Any, saved: Any, free: Collection[str]) -> None:
+    """Raise InputError if a configuration differs from that of a run in more than the fields ``free``."""
+    same = dataclasses.replace(config, **{name: getattr(saved, name) for name in free})
+    if differences := same.differences(saved):
+        raise InputError(
+            f"{str(run)!r} was started with another configuration ({'; '.join(differences)}); resume without these "
+            "options, or start a new run."
+        )
 
 
 def read_learner(run: Path) -> str:
