@@ -101,7 +101,7 @@ def unknown_name(kind: str, received: str, known: Iterable[str], table: str = ""
     if near := find_near(received, names):
         return InputError(f"{start}; did you mean {', '.join(map(repr, near))}?")
     if len(names) <= FEW:
-        return InputError(f"{start}; known are {', '.join(map(repr, names))}.")
+        return InputError(f"{start}; known: {', '.join(map(repr, names))}.")
     if table:
         return InputError(f"{start}; none is near, and palaestra list {table} shows all {len(names)}.")
     return InputError(f"{start}; none is near of {len(names)}, such as {', '.join(map(repr, names[:NEAR]))}.")

@@ -38,7 +38,7 @@ def test_an_exact_part_leaves_far_names_out():
 
 def test_of_a_few_names_all_are_told_and_of_many_where_to_see_them():
     few = str(unknown_name("split", "zzz", ["train", "test"]))
-    assert few == "unknown split 'zzz'; known are 'test', 'train'."
+    assert few == "unknown split 'zzz'; known: 'test', 'train'."
     many = [f"teacher-{number}" for number in range(170)]
     told = str(unknown_name("teacher", "zzz", many, "teachers"))
     assert told == "unknown teacher 'zzz'; none is near, and palaestra list teachers shows all 170."

@@ -315,7 +315,7 @@ def test_a_faulty_call_is_told_to_the_model_and_costs_no_turn(chat):
         told = [message["content"] for message in server.requests[2]["messages"] if message["role"] == "tool"]
     assert report.length.mean == 1
     assert told == [
-        "unknown tool 'fly'; known are 'python'.",
+        "unknown tool 'fly'; known: 'python'.",
         "The arguments of python must be a JSON object.",
     ]
 
