@@ -216,7 +216,7 @@ def _check_of_extra(extra: str) -> MachineCheck:
 
 
 _EXTRAS = {
-    "grid": "MiniGrid's worlds with their own spaces (DoorKey)",
+    "grid": "pictures of gridworlds",
     "render": "pictures of boards in replays and the gallery",
     "reasoning-gym": "the tasks of reasoning-gym as an environment",
     "datasets": "data sets of the hub and parquet files",
@@ -229,8 +229,8 @@ _EXTRAS = {
     "miniwob": "the pages of MiniWoB++",
     "train": "palaestra train, --agent FOLDER or a hub id, and reports",
     "lora": "training adapters (--lora)",
-    "ppo": "learners of stable-baselines3 for grids",
-    "vllm": "fast generation on a GPU",
+    "ppo": "Stable-Baselines3 beside our PPO (palaestra bench students)",
+    "vllm": "--engine vllm, in an environment of its own",
     "ray": "workers on several machines",
     "wandb": "a run's curves in Weights & Biases (--track wandb)",
 }
