@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import MissingExtra
-from .cells import EMPTY, STATES, THINGS, code_of
+from .cells import EMPTY, STATES, code_of
 from .grid_rules import GridRules
 from .grid_world import STEPS, World
 from .partial_view import VIEW, Viewer
-from .tiles import draw_grid, draw_view
+from .tiles import draw_grid, draw_view, import_minigrid, make_object
 
 BORROWED = frozenset(
     {
@@ -52,7 +51,7 @@ class MiniGridSurface:
 
     def __getattr__(self, name: str) -> Any:
         if name in BORROWED:
-            return functools.partial(getattr(_import_minigrid().minigrid_env.MiniGridEnv, name), self)
+            return functools.partial(getattr(import_minigrid().minigrid_env.MiniGridEnv, name), self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
@@ -97,7 +96,7 @@ class MiniGridSurface:
     @property
     def actions(self) -> Any:
         """MiniGrid's enumeration of actions."""
-        return _import_minigrid().core.actions.Actions
+        return import_minigrid().core.actions.Actions
 
     @property
     def carrying(self) -> Any:
@@ -108,7 +107,7 @@ class MiniGridSurface:
     def grid(self) -> Any:
         """A copy of the cells as a MiniGrid grid."""
         world = self.here()
-        grid = _import_minigrid().core.grid.Grid(world.width, world.height)
+        grid = import_minigrid().core.grid.Grid(world.width, world.height)
         for index, code in enumerate(world.cells):
             if code != EMPTY:
                 x, y = index % world.width, index // world.width
@@ -120,33 +119,6 @@ class MiniGridSurface:
         if agent_pov:
             return draw_view(self.here(), self.viewer, tile_size)
         return draw_grid(self.here(), self.viewer, tile_size, lights=highlight)
-
-
-def _import_minigrid() -> Any:
-    try:
-        import minigrid.core.actions
-        import minigrid.core.grid
-        import minigrid.core.world_object
-        import minigrid.minigrid_env
-    except ImportError:
-        raise MissingExtra("MiniGrid's objects", "grid") from None
-    return minigrid
-
-
-def make_object(code: int, cell: tuple[int, int] = (-1, -1)) -> Any:
-    """Return a MiniGrid object for a code; None for an empty cell."""
-    if code == EMPTY:
-        return None
-    thing, objects = THINGS[code], _import_minigrid().core.world_object
-    if thing.kind == "door":
-        made = objects.Door(thing.colour, is_open=thing.state == "open", is_locked=thing.state == "locked")
-    elif thing.kind == "lava":
-        made = objects.Lava()
-    else:
-        made = getattr(objects, thing.kind.title())(thing.colour)
-    made.cur_pos = made.init_pos = cell
-    made.contains = make_object(thing.inside)
-    return made
 
 
 def read_level(env: Any, task: Any = None, memo: Any = None) -> World:

@@ -1,4 +1,4 @@
-"""Pictures of worlds, drawn from MiniGrid's own tiles: the whole grid, or what the agent sees.
+"""Pictures of worlds, drawn from MiniGrid's own tiles, and MiniGrid's objects: the whole grid, or what the agent sees.
 
 MiniGrid is imported at the first picture, and a tile is drawn once for each size.
 """
@@ -18,6 +18,34 @@ from .partial_view import VIEW, Viewer
 NORTH = 3
 
 
+def import_minigrid(feature: str = "MiniGrid's objects") -> Any:
+    """Import MiniGrid with the modules that are used here. Raise MissingExtra, naming the feature, without it."""
+    try:
+        import minigrid.core.actions
+        import minigrid.core.grid
+        import minigrid.core.world_object
+        import minigrid.minigrid_env
+    except ImportError:
+        raise MissingExtra(feature, "grid") from None
+    return minigrid
+
+
+def make_object(code: int, cell: tuple[int, int] = (-1, -1)) -> Any:
+    """Return a MiniGrid object for a code; None for an empty cell."""
+    if code == EMPTY:
+        return None
+    thing, objects = THINGS[code], import_minigrid().core.world_object
+    if thing.kind == "door":
+        made = objects.Door(thing.colour, is_open=thing.state == "open", is_locked=thing.state == "locked")
+    elif thing.kind == "lava":
+        made = objects.Lava()
+    else:
+        made = getattr(objects, thing.kind.title())(thing.colour)
+    made.cur_pos = made.init_pos = cell
+    made.contains = make_object(thing.inside)
+    return made
+
+
 @functools.lru_cache(maxsize=4096)
 def draw_tile(code: int, facing: int | None, lit: bool, side: int) -> np.ndarray:
     """Draw one cell: uint8[side, side, 3].
@@ -31,18 +59,8 @@ def draw_tile(code: int, facing: int | None, lit: bool, side: int) -> np.ndarray
     Raises:
         MissingExtra: MiniGrid is not installed.
     """
-    try:
-        from minigrid.core import world_object as objects
-        from minigrid.core.grid import Grid
-    except ImportError:
-        raise MissingExtra("render_mode='rgb_array'", "grid") from None
-    thing, drawn = THINGS[code], None
-    if thing.kind == "door":
-        drawn = objects.Door(thing.colour, is_open=thing.state == "open", is_locked=thing.state == "locked")
-    elif code != EMPTY:
-        made: Any = getattr(objects, thing.kind.title())
-        drawn = made() if thing.kind == "lava" else made(thing.colour)
-    return Grid.render_tile(drawn, facing, lit, side)
+    grid = import_minigrid("render_mode='rgb_array'").core.grid.Grid
+    return grid.render_tile(make_object(code), facing, lit, side)
 
 
 def draw_grid(world: World, viewer: Viewer, side: int = 32, lights: bool = True) -> np.ndarray:

@@ -11,7 +11,8 @@ import pytest
 from minigrid import wrappers
 from minigrid.core.actions import Actions
 from minigrid.core.grid import Grid
-from palaestra.envs.grids.minigrid_surface import make_object, read_level
+from palaestra.envs.grids.minigrid_surface import read_level
+from palaestra.envs.grids.tiles import make_object
 
 IDS = ["palaestra/DoorKey-v0", "palaestra/ObstructedMaze-v0"]
 
