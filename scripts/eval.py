@@ -249,33 +249,39 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
         return _find_endpoint(text, config, settings, options)
     for name in ("base_url", "tools", "cache"):
         if getattr(config, name) is not None:
-            flag = name.replace("_", "-")
-            raise InputError(f"--{flag} is for an endpoint, --agent openai:MODEL, not for {text!r}; leave it out.")
+            raise InputError(
+                f"{_flag_of(name)} is for an endpoint, --agent openai:MODEL, not for {text!r}; leave it out."
+            )
     if text in AGENTS and not settings:
         return AGENTS.make(text, **options)
     text = text.removeprefix("hf:")
     if not settings and not options:
         return find_agent(text)
     if text in AGENTS or ":" in text or text.endswith(")"):
-        flag = next(iter(settings), "agent_option").replace("_", "-")
+        flag = _flag_of(next(iter(settings), "agent_option"))
         raise InputError(
-            f"the agent {text!r} is no model, so that it takes no --{flag}; leave it out, or give the folder of a run "
-            "or of a model."
+            f"the agent {text!r} is no model, so that it takes no {flag}; leave it out, or give the folder of a run or "
+            "of a model."
         )
     name = learner_of(text)
     refused = sorted(settings.keys() - {"checkpoint", "temperature"})
     if name != DEFAULT_LEARNER and refused:
-        option = refused[0].replace("_", "-")
-        raise InputError(f"{text!r} is a run of the learner {name!r}, which takes no --{option}; leave it out.")
+        flag = _flag_of(refused[0])
+        raise InputError(f"{text!r} is a run of the learner {name!r}, which takes no {flag}; leave it out.")
     if name == DEFAULT_LEARNER:
         AGENTS.check_options("language", options)
     return load_player(text, **settings, **options)
 
 
+def _flag_of(setting: str) -> str:
+    """The option of the command line that gives a setting of an agent."""
+    return "--engine-option" if setting == "engine_options" else f"--{setting.replace('_', '-')}"
+
+
 def _find_endpoint(text: str, config: EvalOptions, settings: dict[str, Any], options: dict[str, Any]) -> Agent:
     for name in ("checkpoint", "max_episode_tokens", "context", "engine", "engine_options"):
         if name in settings:
-            raise InputError(f"an endpoint takes no --{name.removesuffix('s').replace('_', '-')}; leave it out.")
+            raise InputError(f"an endpoint takes no {_flag_of(name)}; leave it out.")
     if "max_new_tokens" in settings:
         settings["max_tokens"] = settings.pop("max_new_tokens")
     if text.startswith("openai:"):

@@ -1,10 +1,9 @@
 """Plays episodes of a plan with an agent, in several slots at once.
 
 A slot is an environment with the episode in it; it begins the next episode as soon as its last one has ended. A
-`SlotAgent` is asked for each slot by itself, and no slot waits for another; so is a language model in this process,
-whose rows are refilled as replies end. Any other agent is asked for all slots together. Steps of environments that run
-programs go to threads. All else happens in the caller's thread: what an agent or an environment opened there (a
-database, a browser) stays there.
+`SlotAgent` is asked for each slot by itself, and no slot waits for another; any other agent is asked for all slots
+together. Steps of environments that run programs go to threads. All else happens in the caller's thread: what an agent
+or an environment opened there (a database, a browser) stays there.
 
 An exception of the agent ends its episode as failed, one of the environment as invalid, and the others go on.
 """

@@ -131,6 +131,15 @@ def test_settings_of_a_model_are_refused_for_another_agent(capsys, option):
     assert "'random' is no model" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "option",
+    [["--max-episode-tokens", "9"], ["--checkpoint", "best"], ["--engine", "vllm"], ["--engine-option", "a=1"]],
+)
+def test_settings_of_a_model_in_this_process_are_refused_for_an_endpoint(capsys, option):
+    assert main(["eval", ARITHMETIC, "--agent", "openai:m", *option]) == 2
+    assert f"an endpoint takes no {option[0]}; leave it out" in capsys.readouterr().err
+
+
 def test_options_of_the_environment_reach_it(tmp_path, capsys):
     out = tmp_path / "played.jsonl"
     options = ["--env-option", "answer_format=boxed", "--episodes", "2", "--out", str(out)]
