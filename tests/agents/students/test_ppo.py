@@ -45,6 +45,20 @@ class Aim(gym.Env):
         return np.zeros(1, dtype=np.float32), -abs(float(action[0]) - 0.5), True, False, {}
 
 
+class CutOff(gym.Env):
+    """A reward of 1 for ever, in episodes that are cut off after each step."""
+
+    observation_space = gym.spaces.Box(0, 1, (1,))
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(1, dtype=np.float32), {}
+
+    def step(self, action):
+        return np.zeros(1, dtype=np.float32), 1.0, False, True, {}
+
+
 def learn(make, iterations: int, **changes) -> tuple[PPO, list[float]]:
     """Train, and return the student with the mean reward of the episodes of each iteration."""
     settings = {"environments": 8, "rollout": 24, "sequence": 6, "minibatch": 48, "anneal": False, "lr": 5e-3}
@@ -64,6 +78,12 @@ def test_it_learns_to_walk_to_the_end():
     assert rewards[-1] > 0.95
     actions, _ = student.player(0.0)(student.practice.observations, [None] * 8, [])
     assert actions == [4] * 8
+
+
+def test_the_value_of_an_episode_that_is_cut_off_counts_what_would_follow():
+    student, _ = learn(CutOff, 30, discount=0.5)
+    values = student._values(student.practice.observations, student.net.begin(8))
+    assert values == pytest.approx([2.0] * 8, abs=0.2)  # 1 + 1/2 + 1/4 ...
 
 
 def test_only_a_memory_knows_what_was_seen_before():

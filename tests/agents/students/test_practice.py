@@ -80,6 +80,25 @@ def test_steps_of_an_evaluation_are_not_trained_on():
     assert practise(Recorder()).step([4, 4, 4]).trained.tolist() == [True] * 3
 
 
+class Faulty(gym.Wrapper):
+    """A corridor whose machinery fails on steps to the left."""
+
+    def step(self, action):
+        *result, info = self.env.step(action)
+        return *result, {**info, "reward_valid": action != 3}
+
+
+def test_what_the_machinery_spoiled_is_neither_trained_on_nor_told_to_the_teacher():
+    teacher = Recorder(n=2)
+    practice = Practice(lambda: Faulty(make()), 2, 7, teacher)
+    practice.begin()
+    assert practice.step([3, 4]).trained.tolist() == [False, True]
+    while not teacher.outcomes:
+        practice.step([4, 4])
+    assert [one.valid for one in practice.take_finished()][:2] in ([True, False], [False, True])
+    assert teacher.outcomes[0].returns == (1.0,)
+
+
 def test_a_teacher_by_value_errors_gets_those_of_the_critic():
     teacher = teachers.make("plr", make().unwrapped.param_space, seed=0)
     practice = practise(teacher, critic=True)
