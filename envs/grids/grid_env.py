@@ -162,7 +162,7 @@ class GridEnv(MiniGridSurface, RulesEnv):
 
     def compute_extra(self, subject: tuple[EpisodeMeasures, int], name: str) -> Any:
         measures, count = subject
-        return measures.measure(count, name) if name in self.supplies else None
+        return measures.measure(count, name) if name in SUPPLIES or name == "completion" else None
 
     def _keep(self, worlds: list[World]) -> None:
         self._passed = worlds
