@@ -83,10 +83,10 @@ def plan_runs(
         table = load_table(place)
         for setting, options in table.settings.items():
             steps = int(options["length"] if length is None else length)
-            usual = table.seeds if table.few is None else table.few.get(setting, 0)
+            usual = range(table.seeds) if table.few is None else table.few.get(setting, ())
             for seed in range(table.seeds if seeds is None else seeds):
                 for teacher in teachers[name]:
-                    if seeds is None and teacher in few and seed >= usual:
+                    if seeds is None and teacher in few and seed not in usual:
                         continue
                     runs.append(BenchmarkRun(place, setting, teacher, seed, steps, folder if table.keeps else ""))
     makers: dict[tuple[str, str, int], str] = {}

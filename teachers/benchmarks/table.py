@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,7 +67,7 @@ class Table:
         logarithmic: whether the curve spans powers of ten, so that both axes are drawn in these.
         x, curve: what the curve's horizontal and vertical axis are.
         seeds: by default.
-        few: setting -> seeds by default of the teachers that only the word "all" brings in; they leave other settings
+        few: setting -> the seeds, by default, of the teachers that only the word "all" brings in; they leave other settings
             out. None: as everybody.
         keeps: whether runs of one setting and seed share something in a folder; see ``run``.
         without: teachers that do not fit although their kind does.
@@ -101,7 +101,7 @@ class Table:
     rows: Mapping[str, str] = field(default_factory=dict)
     row: str = "teacher"
     further: str = ""
-    few: Mapping[str, int] | None = None
+    few: Mapping[str, Collection[int]] | None = None
     keeps: bool = False
     without: frozenset[str] = frozenset()
     statistic: str = "mean"

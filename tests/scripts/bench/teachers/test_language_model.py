@@ -110,7 +110,7 @@ def test_all_teachers_that_can_take_part_with_fewer_seeds(monkeypatch: pytest.Mo
     assert set(TEACHERS) - set(chosen) == {"format-ladder", "format-stages"}
     places = {"T7": bench_teachers.TABLES["T7"]}
     planned = plan_runs(places, {"T7": chosen}, None, None, "here", {"mopps"})
-    assert {(run.setting, run.seed) for run in planned if run.teacher == "mopps"} == {("NextDigits", 0), ("level", 0)}
+    assert {(run.setting, run.seed) for run in planned if run.teacher == "mopps"} == {("NextDigits", 1), ("level", 1)}
     runs = [run for run in planned if run.setting == "level"]
     assert sum(run.teacher == "rlve" for run in runs) == 10
     # The first of each seed makes the warm-up that the others use.
