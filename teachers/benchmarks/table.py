@@ -67,8 +67,8 @@ class Table:
         logarithmic: whether the curve spans powers of ten, so that both axes are drawn in these.
         x, curve: what the curve's horizontal and vertical axis are.
         seeds: by default.
-        few: setting -> the seeds, by default, of the teachers that only the word "all" brings in; they leave other settings
-            out. None: as everybody.
+        few: setting -> the seeds, by default, of the teachers that only the word "all" brings in; they leave other
+            settings out. None: as everybody.
         keeps: whether runs of one setting and seed share something in a folder; see ``run``.
         without: teachers that do not fit although their kind does.
         statistic: how scores of several seeds are summed up; see `statistics.STATISTICS`.
