@@ -29,6 +29,15 @@ P = PPOConfig(
 )
 
 
+# Small mazes, which the teacher makes and edits.
+MAZES = PPOConfig(
+    **{"env": "palaestra/BlockMaze-v0", "axes": {"size": 5, "blocks": [0, 3]}, "env_options": {"max_steps": 8}},
+    **{"teacher": "accel", "teacher_options": {"capacity": 4}, "environments": 4, "rollout": 16, "steps": 512},
+    **{"checkpoint_every": 256, "hidden": 8, "minibatch": 32},
+    **SMALL,
+)
+
+
 class Stopped(BaseException):
     """In place of a kill: nothing of ours handles it."""
 
@@ -47,7 +56,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in files.items() if name != "timings.jsonl"}
 
 
-@pytest.mark.parametrize("config", [Q, P], ids=["q", "ppo"])
+@pytest.mark.parametrize("config", [Q, P, MAZES], ids=["q", "ppo", "levels"])
 def test_a_run_that_was_interrupted_goes_on_to_the_same_bytes(config, tmp_path):
     run_until(tmp_path / "whole", config)
     with pytest.raises(Stopped):
@@ -55,6 +64,13 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_bytes(config, tmp_path):
     assert contents(tmp_path / "cut") != contents(tmp_path / "whole")
     assert StudentRun.resume(tmp_path / "cut").run(notify=lambda sentence: None)
     assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
+
+
+def test_a_teacher_of_levels_edits_those_of_the_environment(tmp_path):
+    run_until(tmp_path / "run", MAZES)
+    origins = {row["origin"] for row in rows(tmp_path / "run", "proposals")}
+    assert any("replay" in origin for origin in origins)
+    assert any("edit" in origin or "mut" in origin for origin in origins), origins
 
 
 def test_a_run_that_was_killed_goes_on_to_the_same_bytes(tmp_path):
