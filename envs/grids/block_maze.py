@@ -5,6 +5,7 @@ Teachers of levels find by themselves how levels are made and edited (``level_fu
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -78,16 +79,14 @@ class BlockMazeRules(GridRules):
         return max(250, world.width**2)
 
     def level_functions(self, space: ParamSpace) -> LevelFunctions:
-        allowed = space["blocks"]
-
         def generate(rng: np.random.Generator) -> dict[str, str]:
             return {"level": self.draw_map(self.lay_out(rng, space.sample(rng)))}
 
         def mutate(task: Mapping[str, str], rng: np.random.Generator) -> dict[str, str]:
             while True:
                 edited = mutate_level(task, rng)
-                _, params = self.given(edited)
-                if allowed.low <= params["blocks"] <= allowed.high:
+                with contextlib.suppress(InputError):  # too many or too few blocks for the axes
+                    space.validate(self.given(edited)[1])
                     return edited
 
         return generate, mutate
