@@ -43,7 +43,7 @@ OUTSIDE = {
     },
     "envs": {
         *("PIL", "bm25s", "datasets", "docker", "duckdb", "gymnasium", "jinja2", "lxml", "markupsafe", "minigrid"),
-        *("numpy", "playwright", "psycopg", "reasoning_gym", "sqlglot", "werkzeug"),
+        *("numpy", "playwright", "psycopg", "pytest", "reasoning_gym", "sqlglot", "werkzeug"),  # pytest: testing
     },
     "teachers": {"gymnasium", "numpy"},
     "agents": {
