@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "design": ("design", "let a language model design an environment's reward, as a checked Python program"),
     "export": ("export", "write a run's policy as a plain model folder, adapters merged if wanted"),
     "audit": ("audit", "measure what practice on one task takes from the others, at a run's newest checkpoint"),
+    "new": ("new", "write a package of your own: an environment, a teacher, a reward, a recipe or an agent"),
     "report": ("report", "write a run's report.html again"),
     "doctor": ("doctor", "what this machine can do, and the command that adds each missing part"),
     "completion": ("completion", "write a script that completes commands and names in bash, zsh or fish"),

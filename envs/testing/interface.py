@@ -1,4 +1,4 @@
-"""What Gymnasium and learners see: seeds, snapshots, pickles, vectors, wrappers, `info`, actions that cannot be read."""
+"""What Gymnasium and learners see: seeds, snapshots, pickles, vectors, wrappers, `info`, unreadable actions."""
 
 from __future__ import annotations
 
