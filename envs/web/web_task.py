@@ -88,7 +88,8 @@ class WebTaskEnv(Game):
 
     Raises:
         MissingExtra: the extra [web] is not installed.
-        InputError: an unknown backend, observation, prompt or template; too few lines; pictures without Chromium, or no Chromium.
+        InputError: an unknown backend, observation, prompt or template; too few lines; pictures without Chromium, or no
+            Chromium.
     """
 
     site: ClassVar[str]
