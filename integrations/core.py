@@ -136,6 +136,7 @@ class TextEpisode:
         self._made: tuple[str, str] | None = None
         self._env: gym.Env[Any, Any] | None = None
         self._recording: Recording | None = None
+        self._has_failed = False
 
     @property
     def env(self) -> gym.Env[Any, Any]:
@@ -146,8 +147,8 @@ class TextEpisode:
 
     @property
     def over(self) -> bool:
-        """True once the episode has ended."""
-        return self.recording.over
+        """True once the episode has ended, or its environment has failed."""
+        return self.recording.over or self._has_failed
 
     @property
     def recording(self) -> Recording:
@@ -167,7 +168,7 @@ class TextEpisode:
             self.close()
             self._env = make_text_env(row.env, read_object("kwargs", row.kwargs))
             self._made = (row.env, row.kwargs)
-        self._recording = None
+        self._recording, self._has_failed = None, False
         observation, info = self.env.reset(seed=row.seed, options=read_object("options", row.options) or None)
         self._recording = Recording(observation, info)
         return observation
@@ -176,13 +177,20 @@ class TextEpisode:
         """Take a turn and return what the player is told: the next observation, or at the end the feedback, with what
         was wrong with the action, and a sentence that begins with `OVER` once the episode has ended.
 
+        An exception of the environment is the machinery's failure: it passes through, and the episode is over and has
+        no score.
+
         Raises:
             InputError: the episode is over, or none has begun.
         """
         recording = self.recording
-        if recording.over:
+        if self.over:
             raise InputError(f"{OVER}; nothing more can be done in it.")
-        result = self.env.step(action)
+        try:
+            result = self.env.step(action)
+        except BaseException:
+            self._has_failed = True
+            raise
         step = recording.add(action, result)
         text = result[0]
         if recording.over and not text:
@@ -203,7 +211,7 @@ class TextEpisode:
             is_success=recording.success if recording.steps else False,
             progress=recording.progress or 0.0,
             reward_terms={name: math.fsum(values) for name, values in terms.items()},
-            reward_valid=recording.valid,
+            reward_valid=recording.valid and not self._has_failed,
             action_error=recording.steps[-1].action_error if recording.steps else None,
             turns=len(recording.steps),
             refused=sum(step.action_error is not None for step in recording.steps),
@@ -217,6 +225,7 @@ class TextEpisode:
     def close(self) -> None:
         """Close the environment; `begin` makes another."""
         env, self._env, self._made, self._recording = self._env, None, None, None
+        self._has_failed = False
         if env is not None:
             env.close()
 

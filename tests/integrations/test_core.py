@@ -25,6 +25,8 @@ class Broken(Game):
         return f"{state}"
 
     def act(self, state, action):
+        if action == "raise":
+            raise OSError("the machine is gone")
         return Transition(state, done=action == "done", valid=False)
 
 
@@ -91,6 +93,12 @@ def test_a_failure_of_the_machinery_has_no_score():
     episode.act("hello")
     assert episode.act("done").endswith(f"{OVER}: it could not be judged.")
     assert episode.result().score is None
+    assert episode.begin(EpisodeRow("integrations/Broken-v0", 0))
+    with pytest.raises(OSError, match="gone"):
+        episode.act("raise")
+    assert (episode.over, episode.result().score) == (True, None)
+    with pytest.raises(InputError, match="nothing more can be done"):
+        episode.act("hello")
     # The next episode is another one.
     episode.begin(EpisodeRow("palaestra/Arithmetic-v0", 0))
     episode.act(oracle(episode))
