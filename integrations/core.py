@@ -80,6 +80,11 @@ class EpisodeRow:
                 raise InputError(f"a row needs the columns 'env' and 'seed'; {name!r} is missing of {sorted(row)}.")
         return cls(row["env"], row["seed"], row.get("kwargs") or "{}", row.get("options") or "{}")
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The environment's arguments as a mapping."""
+        return read_object("kwargs", self.kwargs)
+
     def plain(self) -> dict[str, Any]:
         """The row as a mapping."""
         return asdict(self)
