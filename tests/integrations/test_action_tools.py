@@ -55,7 +55,9 @@ def test_tools_of_an_environment_are_its_own_with_an_answer():
         assert action_tools(env) == functions_of(env)
     with make_text_env("palaestra/PythonTool-v0") as env:
         assert [function.name for function in action_tools(env)] == ["python", "answer"]
-        assert write_action(env, "python", {"code": "print(1)"}) == env.unwrapped.write_call("python", {"code": "print(1)"})  # type: ignore[attr-defined]
+        assert write_action(env, "python", {"code": "print(1)"}) == env.unwrapped.write_call(
+            "python", {"code": "print(1)"}
+        )  # type: ignore[attr-defined]
         assert write_action(env, "answer", {"text": "12"}) == "12"
 
 
