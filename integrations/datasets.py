@@ -9,7 +9,7 @@
 
 Every row has the seed, arguments and options of its episode, by which `palaestra.integrations.core.TextEpisode` plays
 it again, exactly: a reward is computed by the environment, not from the reference. On the command line: ``palaestra
-tasks palaestra/Countdown-v0 --out countdown``.
+dataset palaestra/Countdown-v0 --out countdown``.
 """
 
 from __future__ import annotations
@@ -145,8 +145,9 @@ tags:
 ---
 # {env_id}
 
-Episodes of the environment `{env_id}` of palaestra {__version__}, with the arguments `{write_object("kwargs", kwargs)}`:
-{sizes}. The two splits have no task in common: a task belongs to one by a hash of its content.
+Episodes of the environment `{env_id}` of palaestra {__version__}, with the arguments
+`{write_object("kwargs", kwargs)}`: {sizes}. The splits have no task in
+common: a task belongs to one by a hash of its content.
 
 | column | holds |
 | --- | --- |

@@ -78,7 +78,7 @@ class Curriculum:
         self._waiting: dict[int, Proposal] = {}
 
     def dataset(self) -> Any:
-        """Make the endless ``datasets.IterableDataset``. GRPOConfig needs max_steps and shuffle_dataset=False with it."""
+        """Make the endless ``datasets.IterableDataset``. GRPOConfig needs max_steps, shuffle_dataset=False."""
         with needs_datasets():
             from datasets import Features, IterableDataset, List, Value
         text = Value("string")
@@ -138,19 +138,19 @@ class Curriculum:
             def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
                 if args.world_size > 1:
                     raise InputError(
-                        f"a curriculum runs in one process, not in {args.world_size}: each would have a teacher of its own."
+                        f"a curriculum runs in one process, not in {args.world_size}: each would have its own teacher."
                     )
                 if args.shuffle_dataset:
                     raise InputError(
-                        "GRPOConfig needs shuffle_dataset=False with a curriculum: to shuffle, it would draw a thousand "
-                        "tasks before the first reward."
+                        "GRPOConfig needs shuffle_dataset=False with a curriculum: to shuffle, it would draw a "
+                        "thousand tasks before the first reward."
                     )
                 if not state.global_step:
                     return
                 if not args.ignore_data_skip:
                     raise InputError(
-                        "GRPOConfig needs ignore_data_skip=True to resume a curriculum: otherwise the rows of all earlier "
-                        "steps would be drawn from the teacher again."
+                        "GRPOConfig needs ignore_data_skip=True to resume a curriculum: otherwise the rows of all "
+                        "earlier steps would be drawn from the teacher again."
                     )
                 folder = args.resume_from_checkpoint
                 if not isinstance(folder, str):
@@ -192,8 +192,8 @@ class Curriculum:
             proposal = self.teacher.propose(1)[0]
             if proposal.meta or proposal.n is not None:
                 raise InputError(
-                    f"{type(self.teacher).__name__} asks for {dict(proposal.meta) or f'{proposal.n} rollouts'}, which TRL "
-                    "does not do; choose another teacher."
+                    f"{type(self.teacher).__name__} asks for {dict(proposal.meta) or f'{proposal.n} rollouts'}, which "
+                    "TRL does not do; choose another teacher."
                 )
             params, own = teachers.instance(proposal.task)
             seed, self._seed = (self._seed, self._seed + 1) if own is None else (own, self._seed)

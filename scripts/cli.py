@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("list", "list what is registered: environments, agents, teachers, recipes, rewards, verifiers"),
     "design": ("design", "let a language model design an environment's reward, as a checked Python program"),
     "export": ("export", "write a run's policy as a plain model folder, adapters merged if wanted"),
+    "dataset": ("dataset", "write tasks of an environment as a data set, or upload it"),
     "audit": ("audit", "measure what practice on one task takes from the others, at a run's newest checkpoint"),
     "report": ("report", "write a run's report.html again"),
     "doctor": ("doctor", "what this machine can do, and the command that adds each missing part"),
