@@ -65,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         kwargs["difficulty"] = options.difficulty
     more = {"test": options.test, "seed": options.seed, "license": options.license, **kwargs}
     if options.push is None:
+        assert options.out is not None
         print(save(options.out, options.env, options.n, **more))
     else:
         print(push(options.push, options.env, options.n, private=options.private, **more))
