@@ -28,12 +28,13 @@ HEAVY = (
     "pandas",
     "sklearn",
 )
-PARTS = ("rewards", "envs", "teachers", "agents", "scripts")
+PARTS = ("rewards", "envs", "teachers", "agents", "integrations", "scripts")
 MAY_IMPORT = {
     "rewards": {"rewards"},
     "envs": {"envs", "rewards"},
     "teachers": {"rewards", "teachers"},
     "agents": {"agents", "envs", "rewards", "teachers"},
+    "integrations": {"agents", "envs", "integrations", "rewards", "teachers"},
     "scripts": set(PARTS),
 }
 OUTSIDE = {
@@ -50,6 +51,7 @@ OUTSIDE = {
         *("PIL", "gymnasium", "jinja2", "numpy", "openai", "peft", "rich", "safetensors"),
         *("tokenizers", "torch", "transformers", "tyro", "vllm"),
     },
+    "integrations": {"datasets", "gymnasium", "huggingface_hub", "numpy", "transformers"},
 }
 
 
