@@ -248,7 +248,7 @@ class OverlappedWave(Wave):
             while len(self._order) > (AT_ONCE if completions else 0):
                 self._resume(*self._line.take_one(self._order.popleft()))
         else:
-            for ended in self._line.take(wait=not self._playing):
+            for ended in self._line.take(wait=not completions):
                 self._resume(*ended)
         return bool(self._finished or self.in_progress)
 
@@ -282,7 +282,8 @@ class OverlappedWave(Wave):
         follow: Callable[[Future[Any]], None],
     ) -> None:
         self._called[number] = (env, session, follow)
-        self._order.append(number)
+        if self._ordered:
+            self._order.append(number)
         self._line.submit(number, function)
 
     def _resume(self, number: int, ended: Future[Any]) -> None:
