@@ -44,7 +44,11 @@ class PredictionCuriosity(LearnedBonus):
         return np.concatenate([features(step.observation), action, features(observation)])
 
     def error(self, rows: Any) -> Any:
-        return (self.model(rows[:, : self.known]) - rows[:, self.known :]).square().mean(-1)
+        return (self.model(rows[:, : self.known]) - self.change(rows)).square().mean(-1)
+
+    def change(self, rows: Any) -> Any:
+        """Differences [n, size] of the next features from the present ones, which the model predicts."""
+        return rows[:, self.known :] - rows[:, : self.size]
 
     def learn(self, rows: Any) -> None:
         self.optimiser.zero_grad()
@@ -74,7 +78,7 @@ class HindsightCuriosity(PredictionCuriosity):
     name = "hindsight"
     paper = "BYOL-Hindsight, arXiv 2211.10515"
 
-    def __init__(self, weight: float, invariance: float = 1.0, code: int = 8, **options: Any):
+    def __init__(self, weight: float, invariance: float = 0.05, code: int = 8, **options: Any):
         super().__init__(weight, **options)
         self.invariance = check_number("invariance", invariance, low=0.0)
         self.code = check_count("code", code, 1)
@@ -106,7 +110,7 @@ class HindsightCuriosity(PredictionCuriosity):
 
     def _parts(self, rows: Any, codes: Any) -> Any:
         known = rows[:, : self.known]
-        return (self.model(self.torch.cat([known, codes], -1)) - rows[:, self.known :]).square().mean(-1)
+        return (self.model(self.torch.cat([known, codes], -1)) - self.change(rows)).square().mean(-1)
 
     def error(self, rows: Any) -> Any:
         codes = self.encode(rows)
@@ -143,7 +147,7 @@ def prediction(
 def hindsight(
     discount: float,
     weight: float = 0.01,
-    invariance: float = 1.0,
+    invariance: float = 0.05,
     code: int = 8,
     rate: float = 1e-3,
     settle: int = 500,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -168,7 +169,7 @@ def layers(sizes: tuple[int, ...], generator: Any) -> Any:
     from torch import nn
 
     found: list[Any] = []
-    for wide, narrow in zip(sizes, sizes[1:]):
+    for wide, narrow in itertools.pairwise(sizes):
         linear = nn.Linear(wide, narrow)
         nn.init.orthogonal_(linear.weight, 2**0.5, generator=generator)
         nn.init.zeros_(linear.bias)
