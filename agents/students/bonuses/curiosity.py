@@ -92,7 +92,7 @@ class HindsightCuriosity(PredictionCuriosity):
         own = [*self.model.parameters(), *self.encoder.parameters()]
         self.optimiser = torch.optim.Adam(own, lr=self.rate)
         self.other = torch.optim.Adam(self.critic.parameters(), lr=self.rate)
-        self.codes = torch.nn.ParameterDict({"last": torch.zeros(1, self.code)}).requires_grad_(False)
+        self.codes = torch.nn.ParameterDict({"last": torch.zeros(self.batch, self.code)}).requires_grad_(False)
 
     def encode(self, rows: Any) -> Any:
         """Codes [n, code] in (-1, 1)."""

@@ -73,7 +73,7 @@ def test_a_state_that_was_saved_goes_on_to_the_same_numbers():
 
 def test_the_optimum_is_back_once_the_network_has_learned():
     """Stay for the bonus, or walk two steps to a goal of 1, after which the episode is over."""
-    (bonus,) = make_bonuses(["rnd(weight=0.5, settle=64, normalise=False)"], 0.9)
+    (bonus,) = make_bonuses(["rnd(weight=0.5, rate=0.003, settle=64, batch=8, normalise=False)"], 0.9)
     reward = bonus.reward
     reward.bind(gym.spaces.Discrete(4), gym.spaces.Discrete(2))
     for i in range(64):
