@@ -6,6 +6,7 @@ In each text ``$name`` is the registered name, ``$module`` the module and ``$Cla
 from __future__ import annotations
 
 from string import Template
+from typing import NamedTuple
 
 PYPROJECT = """\
 [build-system]
@@ -358,51 +359,31 @@ def test_its_option_counts():
     assert report.success.mean == 0.0
 '''
 
-KINDS: dict[str, dict[str, str]] = {
-    "env": {
-        "group": "envs",
-        "what": "An environment",
-        "code": ENV,
-        "test": ENV_TEST,
-        "tested": "the contract of every environment",
-        "try_it": "palaestra play $name\npalaestra eval $name --agent oracle",
-    },
-    "teacher": {
-        "group": "teachers",
-        "what": "A teacher",
-        "code": TEACHER,
-        "test": TEACHER_TEST,
-        "tested": "seeds, saving, and that it climbs",
-        "try_it": "palaestra bench teachers --tables T1 --settings 2d --seeds 2 --teachers random $name",
-    },
-    "reward": {
-        "group": "rewards",
-        "what": "A reward",
-        "code": REWARD,
-        "test": REWARD_TEST,
-        "tested": "what it pays, and what not",
-        "try_it": "palaestra train --shaping $name --steps 20",
-        "extra": "[train]",
-    },
-    "recipe": {
-        "group": "recipes",
-        "what": "A recipe",
-        "code": RECIPE,
-        "test": RECIPE_TEST,
-        "tested": "that its stages fit together, and a step of a tiny model",
-        "try_it": "palaestra train --recipe $name --steps 20",
-        "extra": "[train]",
-    },
-    "agent": {
-        "group": "agents",
-        "what": "An agent",
-        "code": AGENT,
-        "test": AGENT_TEST,
-        "tested": "that it is found, and what it solves",
-        "try_it": "palaestra eval palaestra/Arithmetic-v0 --agent $name",
-    },
+
+class Piece(NamedTuple):
+    """The entry-point group, the texts, and the extra of Palaestra that it needs, if any."""
+
+    group: str
+    what: str
+    code: str
+    test: str
+    tested: str
+    try_it: str
+    extra: str = ""
+
+
+_TABLE = "palaestra bench teachers --tables T1 --settings 2d --seeds 2 --teachers random $name"
+_TRAIN = "palaestra train {} $name --steps 20"
+_EVAL = "palaestra eval palaestra/Arithmetic-v0 --agent $name"
+_PLAY = "palaestra play $name\npalaestra eval $name --agent oracle"
+_PARTS = "that its stages fit together, and a step of a tiny model"
+KINDS: dict[str, Piece] = {
+    "env": Piece("envs", "An environment", ENV, ENV_TEST, "the contract of every environment", _PLAY),
+    "teacher": Piece("teachers", "A teacher", TEACHER, TEACHER_TEST, "seeds, saving, and that it climbs", _TABLE),
+    "reward": Piece("rewards", "A reward", REWARD, REWARD_TEST, "what it pays", _TRAIN.format("--shaping"), "[train]"),
+    "recipe": Piece("recipes", "A recipe", RECIPE, RECIPE_TEST, _PARTS, _TRAIN.format("--recipe"), "[train]"),
+    "agent": Piece("agents", "An agent", AGENT, AGENT_TEST, "that it is found, and what it solves", _EVAL),
 }
-"""Kind -> the entry-point group, the texts, and the extra of Palaestra that it needs, if any."""
 
 
 def write_pieces(kind: str, project: str, module: str, name: str, title: str) -> dict[str, str]:
@@ -413,14 +394,14 @@ def write_pieces(kind: str, project: str, module: str, name: str, title: str) ->
         project: name of the distribution.
         name: that it is registered under.
     """
-    piece = {"extra": "", **KINDS[kind]}
+    piece = KINDS[kind]
     words = {"project": project, "module": module, "name": name, "Class": title, "title": title}
-    words |= {"attribute": module if kind == "recipe" else title, **{k: piece[k] for k in ("group", "what", "tested")}}
-    words |= {"extra": piece["extra"], "try_it": Template(piece["try_it"]).substitute(words)}
+    words |= {"attribute": module if kind == "recipe" else title, "group": piece.group, "what": piece.what}
+    words |= {"tested": piece.tested, "extra": piece.extra, "try_it": Template(piece.try_it).substitute(words)}
     texts = {
         "pyproject.toml": PYPROJECT,
         "README.md": README,
-        f"{module}.py": piece["code"],
-        f"tests/test_{module}.py": piece["test"],
+        f"{module}.py": piece.code,
+        f"tests/test_{module}.py": piece.test,
     }
     return {path: Template(text).substitute(words) for path, text in texts.items()}

@@ -27,6 +27,11 @@ P = PPOConfig(
     **{"hidden": 8, "minibatch": 16, "memory": 4, "bonus": ("count", "potential"), "teacher": "alp-gmm"},
     **SMALL,
 )
+CURIOUS = PPOConfig(
+    **{"env": "students/Corridor-v0", "environments": 4, "rollout": 16, "steps": 256, "checkpoint_every": 128},
+    **{"hidden": 8, "minibatch": 16, "bonus": tuple(f"{name}(settle=20, batch=8)" for name in ("rdd", "hindsight"))},
+    **SMALL,
+)
 
 
 # Small mazes, which the teacher makes and edits.
@@ -56,7 +61,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in files.items() if name != "timings.jsonl"}
 
 
-@pytest.mark.parametrize("config", [Q, P, MAZES], ids=["q", "ppo", "levels"])
+@pytest.mark.parametrize("config", [Q, P, MAZES, CURIOUS], ids=["q", "ppo", "levels", "curious"])
 def test_a_run_that_was_interrupted_goes_on_to_the_same_bytes(config, tmp_path):
     run_until(tmp_path / "whole", config)
     with pytest.raises(Stopped):
