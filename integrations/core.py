@@ -257,7 +257,7 @@ def make_text_env(env_id: str, kwargs: Mapping[str, Any] | None = None) -> gym.E
         raise unknown_environment(env_id) from None
     except (gym.error.Error, TypeError) as error:
         raise InputError(f"{env_id} cannot be made with {dict(kwargs or {})}: {error}") from None
-    if not (_is_text(env.observation_space) and _is_text(env.action_space)):
+    if not (is_text(env.observation_space) and is_text(env.action_space)):
         spaces = f"{shorten(str(env.observation_space))} and {shorten(str(env.action_space))}"
         env.close()
         twin = env_id.replace("-v", "Text-v")
@@ -318,5 +318,5 @@ def _as_plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def _is_text(space: gym.Space[Any]) -> bool:
+def is_text(space: gym.Space[Any]) -> bool:
     return isinstance(space, Unicode | gym.spaces.Text)
