@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "dataset": ("dataset", "write tasks of an environment as a data set, or upload it"),
     "audit": ("audit", "measure what practice on one task takes from the others, at a run's newest checkpoint"),
     "new": ("new", "write a package of your own: an environment, a teacher, a reward, a recipe or an agent"),
+    "serve": ("serve", "serve environments over OpenEnv's protocol, one for each connection"),
     "report": ("report", "write a run's report.html again"),
     "doctor": ("doctor", "what this machine can do, and the command that adds each missing part"),
     "completion": ("completion", "write a script that completes commands and names in bash, zsh or fish"),

@@ -51,7 +51,7 @@ OUTSIDE = {
         *("PIL", "gymnasium", "jinja2", "numpy", "openai", "peft", "rich", "safetensors"),
         *("tokenizers", "torch", "transformers", "tyro", "vllm"),
     },
-    "integrations": {"datasets", "gymnasium", "huggingface_hub", "numpy", "transformers"},
+    "integrations": {"datasets", "gymnasium", "huggingface_hub", "numpy", "transformers", "websockets"},
 }
 
 
