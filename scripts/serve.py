@@ -40,7 +40,7 @@ class ServeOptions:
     """Of all tasks; by default clients choose."""
     connections: int = 256
     """Connections at a time."""
-    message_bytes: int = 2**20
+    message_bytes: int = 2**24
     """The longest message."""
     idle_seconds: float = 600.0
     """A connection that sends nothing for so long is closed."""

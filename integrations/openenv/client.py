@@ -6,7 +6,7 @@
     palaestra.evaluate(my_agent, lambda: connect("http://127.0.0.1:8000"), episodes=20)
 
 What a server refuses is the step's ``info["action_error"]``. Where it fails or is lost, the episode ends with
-``info["reward_valid"]`` False, and the next reset connects again.
+``info["reward_valid"]`` False, and the next reset connects again; a reset that fails raises `ServerFailure`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import math
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -26,7 +27,12 @@ from ...envs.unicode import Unicode
 from ...errors import InputError, MissingExtra, shorten
 
 _MOST = 10**6
+_MOST_BYTES = 100 * 2**20
 _REFUSALS = ("VALIDATION_ERROR", "INVALID_JSON", "UNKNOWN_TYPE")
+
+
+class ServerFailure(RuntimeError):
+    """The server, or the connection to it, failed: the fault of the machinery, not of who plays."""
 
 
 class OpenEnvClient(gym.Env[str, str]):
@@ -58,16 +64,24 @@ class OpenEnvClient(gym.Env[str, str]):
             options: further arguments of the server's reset.
 
         Raises:
-            InputError: the server cannot be reached, or refuses the reset.
+            InputError: the server refuses the reset.
+            ServerFailure: the server cannot be reached, is full, or fails.
         """
         super().reset(seed=seed)
-        data = {**(options or {}), **({} if seed is None else {"seed": seed})}
+        self._running = False
+        message = {"type": "reset", "data": {**(options or {}), **({} if seed is None else {"seed": seed})}}
+        was_open = self._socket is not None
         try:
-            kind, found = self._ask({"type": "reset", "data": data})
-        except _LostServer as error:
-            raise InputError(f"the server at {self.url} cannot be reached: {error}.") from error
+            kind, found = self._ask(message)
+        except ServerFailure as error:
+            if not was_open or isinstance(error.__cause__, TimeoutError):
+                raise
+            kind, found = self._ask(message)  # servers end connections that idle
         if kind == "error":
-            raise InputError(f"the server at {self.url} refuses the reset: {_message(found)}")
+            if found.get("code") in _REFUSALS:
+                raise InputError(f"the server at {self.url} refuses the reset: {_message(found)}")
+            self._leave()
+            raise ServerFailure(f"the server at {self.url} fails in the reset: {_message(found)}")
         self._running = True
         return self._show(found.get("observation") or {}), self._task()
 
@@ -75,40 +89,52 @@ class OpenEnvClient(gym.Env[str, str]):
         if not self._running:
             raise gym.error.ResetNeeded("no episode is running; call reset first.")
         try:
+            if not self.action_space.contains(action):
+                raise InputError(f"an action is a text of at most {_MOST:,} characters.")
             message = {"type": "step", "data": dict(self._write(action))}
             kind, found = self._ask(message)
         except InputError as error:
             return "", 0.0, False, False, self._step_info({}, 0.0, str(error))
-        except _LostServer as error:
-            return self._fail(f"the server was lost: {error}.")
+        except ServerFailure as error:
+            return self._fail(str(error))
         if kind == "error":
             if found.get("code") in _REFUSALS:
                 return "", 0.0, False, False, self._step_info({}, 0.0, _message(found))
             return self._fail(_message(found))
         observation = found.get("observation") or {}
-        reward, done = found.get("reward"), bool(found.get("done"))
+        reward, done = _read_reward(found.get("reward")), bool(found.get("done"))
+        if reward is None:
+            return self._fail(f"the reward {shorten(repr(found.get('reward')))} is no number.")
         truncated = done and bool(observation.get("truncated")) and not observation.get("terminated")
         self._running = not done
-        state = self._state() if done else {}
-        info = self._step_info(state, float(reward or 0.0), observation.get("action_error"))
+        # A step without a reward may be one whose machinery failed; only the state tells.
+        state = self._state() if done or found.get("reward") is None else {}
+        info = self._step_info(state, reward, observation.get("action_error"))
         if state.get("reward_valid") is False:
             info["reward_valid"] = False
-        return self._show(observation), float(reward or 0.0), done and not truncated, truncated, info
+        return self._show(observation), reward, done and not truncated, truncated, info
 
     def close(self) -> None:
         self._running = False
         if self._socket is not None:
             with contextlib.suppress(Exception):
                 self._socket.send(json.dumps({"type": "close"}))
-                self._socket.close()
-            self._socket = None
+        self._leave()
+
+    def _leave(self) -> None:
+        """End the connection as it is, so that no later answer is taken for that to another message."""
+        socket, self._socket = self._socket, None
+        if socket is not None:
+            with contextlib.suppress(Exception):
+                socket.close()
 
     def _fail(self, why: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        self.close()
+        self._running = False
+        self._leave()
         return "", 0.0, False, True, {**self._step_info({}, 0.0, why), "reward_valid": False}
 
     def _step_info(self, state: Mapping[str, Any], reward: float, error: str | None) -> dict[str, Any]:
-        known = {name: state[name] for name in ("is_success", "progress") if name in state}
+        known = {name: state[name] for name in ("is_success", "progress") if state.get(name) is not None}
         terms = {"server": reward}
         return {
             **copy.deepcopy(self._about),
@@ -130,13 +156,13 @@ class OpenEnvClient(gym.Env[str, str]):
     def _state(self) -> dict[str, Any]:
         try:
             kind, found = self._ask({"type": "state"})
-        except _LostServer:
+        except ServerFailure:
             return {}
         return dict(found) if kind == "state" else {}
 
     def _ask(self, message: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Send a message; return the type and the data of the answer."""
-        from websockets.exceptions import WebSocketException
+        from websockets.exceptions import ConnectionClosed, WebSocketException
         from websockets.sync.client import connect as open_socket
 
         try:
@@ -144,14 +170,21 @@ class OpenEnvClient(gym.Env[str, str]):
                 parts = urlsplit(self.url)
                 scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
                 address = urlunsplit((scheme, parts.netloc, parts.path.rstrip("/") + "/ws", "", ""))
-                options: dict[str, Any] = {"open_timeout": self._seconds, "max_size": None, "proxy": None}
-                self._socket = open_socket(address, additional_headers=self._headers, **options).__enter__()
-            self._socket.send(json.dumps(message))
+                options: dict[str, Any] = {"open_timeout": self._seconds, "close_timeout": 1.0, "proxy": None}
+                options |= {"max_size": _MOST_BYTES, "additional_headers": self._headers}
+                self._socket = open_socket(address, **options).__enter__()
+            # Where a server refuses the connection, its reason waits to be read although the connection is closed.
+            with contextlib.suppress(ConnectionClosed):
+                self._socket.send(json.dumps(message))
             answer = json.loads(self._socket.recv(self._seconds))
             return str(answer["type"]), dict(answer.get("data") or {})
         except (OSError, WebSocketException, TimeoutError, ValueError, KeyError, TypeError) as error:
-            self._socket = None
-            raise _LostServer(" ".join(str(error).split()) or type(error).__name__) from error
+            self._leave()
+            said = " ".join(str(error).split()) or type(error).__name__
+            raise ServerFailure(f"the server at {self.url} was lost: {said}.") from error
+        except BaseException:  # Ctrl-C while an answer is waited for
+            self._leave()
+            raise
 
     def _get_schema(self) -> dict[str, Any]:
         parts = urlsplit(self.url)
@@ -166,10 +199,6 @@ class OpenEnvClient(gym.Env[str, str]):
         except (OSError, ValueError) as error:
             raise InputError(f"no OpenEnv server answers at {address}: {error}.") from error
         return found if isinstance(found, dict) else {}
-
-
-class _LostServer(Exception):
-    """The server does not answer, or not in its protocol."""
 
 
 def connect(
@@ -232,6 +261,17 @@ def _writer(schema: Mapping[str, Any]) -> Callable[[str], Mapping[str, Any]]:
         return found
 
     return write
+
+
+def _read_reward(value: Any) -> float | None:
+    """A reward as a number, 0 where there is none; None for anything else."""
+    if value is not None and not isinstance(value, bool | int | float):
+        return None
+    try:
+        reward = float(value or 0.0)
+    except OverflowError:
+        return None
+    return reward if math.isfinite(reward) else None
 
 
 def _message(found: Mapping[str, Any]) -> str:

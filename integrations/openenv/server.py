@@ -22,6 +22,10 @@ from ...errors import InputError, MissingExtra
 from .session import RESET_NAMES, ServedSession, SessionThread
 
 _log = logging.getLogger(__name__)
+_PONG_SECONDS = 300.0
+"""For the answer to a ping: a client that decodes in the thread of its event loop answers late."""
+_END_SECONDS = 3.0
+"""For environments that are in the middle of a step when the server ends."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +33,14 @@ class ServerLimits:
     """What clients may take.
 
     Attributes:
-        connections: at a time.
-        message_bytes: the longest message.
+        connections: at a time; one whose environment hangs keeps its place until that returns.
+        message_bytes: the longest message; an action of a million characters may take 12 MB.
         idle_seconds: a connection that sends nothing for so long is closed.
         step_seconds: for a reset or a step; a longer one ends the connection, as its environment may hang for ever.
     """
 
     connections: int = 256
-    message_bytes: int = 2**20
+    message_bytes: int = 2**24
     idle_seconds: float = 600.0
     step_seconds: float = 60.0
 
@@ -74,6 +78,8 @@ class OpenEnvServer:
         self.limits = limits or ServerLimits()
         self._token = token
         self._open = 0
+        self._ending = asyncio.Event()
+        self._closing: set[asyncio.Future[Any]] = set()
         self.served = 0
 
     async def __aenter__(self) -> OpenEnvServer:
@@ -93,6 +99,9 @@ class OpenEnvServer:
                 process_request=self._answer_plainly,
                 origins=[None],
                 max_size=self.limits.message_bytes,
+                max_queue=1,
+                ping_timeout=_PONG_SECONDS,
+                compression=None,
                 logger=_log,
             )
         except (OSError, OverflowError) as error:
@@ -101,8 +110,11 @@ class OpenEnvServer:
         return self
 
     async def __aexit__(self, *error: object) -> None:
+        self._ending.set()
         self._server.close(code=1001, reason="the server ends")
         await self._server.wait_closed()
+        if self._closing:
+            await asyncio.wait(self._closing, timeout=_END_SECONDS)
 
     async def forever(self) -> None:
         await self._server.wait_closed()
@@ -180,9 +192,17 @@ class OpenEnvServer:
         except ConnectionClosed:
             pass
         finally:
-            self._open -= 1
-            thread.submit(session.close)
+            closing = asyncio.wrap_future(thread.submit(session.close))
             thread.end()
+            self._closing.add(closing)
+            closing.add_done_callback(self._free)
+
+    def _free(self, closing: asyncio.Future[Any]) -> None:
+        """Give a place back, now that its environment is closed."""
+        self._closing.discard(closing)
+        self._open -= 1
+        if not closing.cancelled() and (error := closing.exception()) is not None:
+            _log.error("an environment could not be closed", exc_info=error)
 
     async def _answer(self, session: ServedSession, thread: SessionThread, text: str | bytes) -> str | None:
         """The answer to a message; None ends the conversation. Raises _HangingStep."""
@@ -205,9 +225,7 @@ class OpenEnvServer:
             call, answers = (lambda: getattr(session, kind)(data)), "observation"
         try:
             future = asyncio.wrap_future(thread.submit(call))
-            done, _ = await asyncio.wait([future], timeout=self.limits.step_seconds)
-            if not done:
-                raise _HangingStep
+            await self._wait_for(future)
             return json.dumps({"type": answers, "data": future.result()}, allow_nan=False)
         except _HangingStep:
             raise
@@ -218,6 +236,17 @@ class OpenEnvServer:
             thread.submit(session.fail)
             said = f"{type(error).__name__}: {error}"[:500]
             return _error("EXECUTION_ERROR", f"the environment failed ({said}); its episode does not count, reset it.")
+
+    async def _wait_for(self, future: asyncio.Future[Any]) -> None:
+        """Wait for a step. Raises _HangingStep where it takes too long, or the server ends."""
+        ending = asyncio.ensure_future(self._ending.wait())
+        try:
+            wanted = {future, ending}
+            await asyncio.wait(wanted, timeout=self.limits.step_seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ending.cancel()
+        if not future.done():
+            raise _HangingStep
 
 
 class _HangingStep(Exception):

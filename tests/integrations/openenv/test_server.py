@@ -233,6 +233,35 @@ def test_a_hanging_step_ends_its_connection_and_holds_up_nobody(serve):
         Unruly.release.set()
 
 
+def test_a_hanging_environment_keeps_its_place_until_it_returns(serve):
+    Unruly.release.clear()
+    with serve("test/Unruly-v0", limits=ServerLimits(connections=1, step_seconds=0.2)) as server:
+        client = Client(server)
+        client.ask("reset", seed=1)
+        client.ask("step", action="hang")
+        with pytest.raises(ConnectionClosed):
+            client.ask("state")
+        assert json.loads(Client(server).socket.recv(30))["data"]["code"] == "CAPACITY_REACHED"
+        Unruly.release.set()
+        until = time.monotonic() + 20
+        while Unruly.open_ones and time.monotonic() < until:
+            time.sleep(0.02)
+        assert Client(server).ask("reset", seed=1)["type"] == "observation"
+
+
+def test_the_server_ends_soon_though_a_step_runs(serve, monkeypatch):
+    monkeypatch.setattr("palaestra.integrations.openenv.server._END_SECONDS", 0.1)
+    Unruly.release.clear()
+    with serve("test/Unruly-v0", limits=ServerLimits(step_seconds=60)) as server:
+        client = Client(server)
+        client.ask("reset", seed=1)
+        client.socket.send(json.dumps({"type": "step", "data": {"action": "hang"}}))
+        time.sleep(0.2)
+        began = time.monotonic()
+    assert time.monotonic() - began < 20
+    Unruly.release.set()
+
+
 def test_idle_connections_are_closed(serve):
     with serve(GAME, limits=ServerLimits(idle_seconds=0.2)) as server:
         client = Client(server)
