@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import palaestra
-import pytest
-
-pytest.register_assert_rewrite("palaestra.envs.testing")
-from palaestra.envs.testing import *  # noqa: E402, F403
+from palaestra.envs.testing import *  # noqa: F403
 
 IDS = [name for name in palaestra.envs.ids() if name.startswith("palaestra/")]
 
