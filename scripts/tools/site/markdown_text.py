@@ -29,7 +29,7 @@ def inline(text: Any) -> str:
 
 
 def _escape(text: str) -> str:
-    text = re.sub(r"([\\`*_\[\]|~^$])", r"\\\1", html.escape(text, quote=False))
+    text = re.sub(r"([\\`*_\[\]|])", r"\\\1", html.escape(text, quote=False))
     return ARXIV.sub(r"[arXiv \1](https://arxiv.org/abs/\1)", text)
 
 
