@@ -1,4 +1,4 @@
-"""The site's hand-written pages: what they show is run, page by page, and everything registered has a generated page."""
+"""The site's hand-written pages: what they show is run, page by page."""
 
 from __future__ import annotations
 

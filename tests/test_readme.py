@@ -62,7 +62,9 @@ def test_links_between_the_files_lead_somewhere():
 
 
 def test_comments_are_taken_off_and_long_commands_made_small():
-    block = "palaestra list    # all\npalaestra train x --out y    # 3 minutes\npalaestra train --model m    # minutes\n"
+    block = (
+        "palaestra list    # all\npalaestra train x --out y    # 3 minutes\npalaestra train --model m    # minutes\n"
+    )
     assert commands(block) == [
         ["palaestra", "list"],
         ["palaestra", "train", "x", "--out", "y", *SMALL],

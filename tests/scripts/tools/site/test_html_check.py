@@ -7,7 +7,8 @@ from palaestra.scripts.tools.site.html_check import find_faults
 
 GOOD = """<html><head><link rel="canonical" href="https://example.org/"><link rel="stylesheet" href="style.css">
 <script src="a.js"></script></head><body><h1 id="top">x</h1><a href="other/">o</a> <a href="other/#there">t</a>
-<a href="#top">up</a> <a href="https://example.org/far">far</a> <a href="mailto:a@b">m</a> <img src="data:image/png;base64,">
+<a href="#top">up</a> <a href="https://example.org/far">far</a> <a href="mailto:a@b">m</a>
+<img src="data:image/png;base64,">
 </body></html>"""
 
 

@@ -9,7 +9,9 @@ def html(text: str) -> str:
     return markdown.markdown(text, extensions=["tables", "fenced_code"])
 
 
-@pytest.mark.parametrize("text", ["a_b_c * d * e", "<think>", "R[i](t)", "x | y", "2 ** 3", "$x$", "a ~b~ ^c^", "# wall", "a\\b", "{x}"])
+@pytest.mark.parametrize(
+    "text", ["a_b_c * d * e", "<think>", "R[i](t)", "x | y", "2 ** 3", "$x$", "a ~b~ ^c^", "# wall", "a\\b", "{x}"]
+)
 def test_plain_text_is_shown_as_it_stands(text: str):
     shown = html(f"Begin {inline(text)} end.")
     assert shown == html("Begin PLACE end.").replace("PLACE", text.replace("<", "&lt;").replace(">", "&gt;"))
