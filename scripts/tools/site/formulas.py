@@ -149,7 +149,8 @@ def mathml(latex: str) -> str:
     """Return LaTeX as one line of display MathML."""
     from latex2mathml.converter import convert
 
-    return " ".join(convert(latex, display="block").split())
+    # Browsers ignore the negative space of \\!, which the converter writes by its old name.
+    return " ".join(convert(latex.replace(r"\!", ""), display="block").split())
 
 
 def recipe_formulas(recipe: Any) -> list[tuple[str, str]]:

@@ -108,7 +108,8 @@ def _teacher(name: str, value: Any) -> str:
         ["asks of the learner", ", ".join(map(code, getattr(value, "asks", ()))) or "nothing beside tasks"],
     ]
     parts = [table(("", ""), facts)]
-    if getattr(value, "kind", "") in ("boxes", "any", "box"):
+    required = [item for item in inspect.signature(value).parameters.values() if item.default is item.empty]
+    if [item.name for item in required] == ["space"]:
         parts.append(fence("\n".join(lines), "python"))
     parts.append(fence(f"palaestra train palaestra/Arithmetic-v0 --teacher {name} --out runs/{name}", "console"))
     return join(*parts, _options(value), _module(value))

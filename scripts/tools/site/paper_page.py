@@ -17,11 +17,13 @@ from .method_pages import own_names
 from .site_page import SiteContent, SitePage
 
 LEAD = (
-    "Every method that has a paper and is implemented here, sorted by paper. All of them run: the tests train, play "
-    "or judge with each one on an environment of the package. Where the state is *departs*, the page of the piece says "
-    "which constant the paper does not state, or what is done otherwise here."
+    "Every method that has a paper and is implemented here, sorted by paper. All of them run: the tests train, play or "
+    "judge with each one on an environment of the package. Where the description of a piece says that something is not "
+    "stated in the paper, or chosen by us, its state says so, and its page says what."
 )
-OWN = re.compile(r"\bnot (?:stated|public|the paper's)|\bours\b|of our own|left out|instead of")
+OWN = re.compile(
+    r"\bnot (?:stated|public|the paper's)|\b(?:is|are) ours\b|of our own|paper does not (?:state|say|name)"
+)
 
 
 def paper_pages() -> list[SitePage]:
@@ -54,7 +56,7 @@ def methods() -> list[tuple[str, str, str, str, str]]:
 
 
 def _state(text: str) -> str:
-    return "implemented, departs" if OWN.search(" ".join(text.split())) else "implemented"
+    return "implemented, with choices of ours" if OWN.search(" ".join(text.split())) else "implemented"
 
 
 def _page() -> SiteContent:

@@ -53,7 +53,7 @@ def _recipe(name: str) -> SiteContent:
     return SiteContent(
         join(
             f"# {name}",
-            f"{inline(row['summary'])}.",
+            f"{inline(row['summary'][:1].upper() + row['summary'][1:])}.",
             f"Paper: {inline(row['paper'])}.",
             fence(command, "console"),
             "## Formula",
@@ -99,7 +99,7 @@ def _stage(stage: str) -> SiteContent:
 
 
 def _own(value: Any) -> str:
-    """The file that defines a component."""
+    """The paper of a component, and the file that defines it."""
     path = value.__module__.removeprefix("palaestra.").replace(".", "/") + ".py"
     cited = find_citation(value.__doc__)
-    return f"{inline(cited) + ', ' if cited else ''}in `{path}`."
+    return f"{f'Paper: {inline(cited)}. ' if cited else ''}In the sources: `{path}`."
