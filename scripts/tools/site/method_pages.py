@@ -97,6 +97,11 @@ def _entry(name: str, registry: Registry[Any], body: Callable[[str, Any], str]) 
     return SiteContent(join(f"# {name}", docstring(value.__doc__), source, body(name, value)))
 
 
+def _facts(facts: list[list[str]]) -> str:
+    """A list of what a piece is like."""
+    return "\n".join(f"- {what}: {value}" for what, value in facts)
+
+
 def _teacher(name: str, value: Any) -> str:
     space = "env.unwrapped.param_space"
     lines = ["import gymnasium as gym", "import palaestra", "from palaestra.teachers import make", ""]
@@ -107,7 +112,7 @@ def _teacher(name: str, value: Any) -> str:
         ["needs of the learner", ", ".join(map(code, needs)) or "returns and successes"],
         ["asks of the learner", ", ".join(map(code, getattr(value, "asks", ()))) or "nothing beside tasks"],
     ]
-    parts = [table(("", ""), facts)]
+    parts = [_facts(facts)]
     required = [item for item in inspect.signature(value).parameters.values() if item.default is item.empty]
     if [item.name for item in required] == ["space"]:
         parts.append(fence("\n".join(lines), "python"))
@@ -118,7 +123,7 @@ def _teacher(name: str, value: Any) -> str:
 def _reward(name: str, value: Any) -> str:
     row = next(row for row in _reward_rows() if row["name"] == name)
     facts = [["sees", inline(row["sees"])], ["needs", inline(row["needs"]) or "nothing beside the episode"]]
-    return join(table(("", ""), facts), _options(value), _module(value))
+    return join(_facts(facts), _options(value), _module(value))
 
 
 @functools.cache
