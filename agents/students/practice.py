@@ -22,6 +22,7 @@ from ...teachers.levels.trajectories import measurements
 from ...teachers.pools import instance
 from ...teachers.requests import REQUESTS
 from .bonuses.learned_bonus import LearnedBonus
+from .bonuses.slot_bonus import SlotBonus
 
 _KEY = 1
 
@@ -127,19 +128,22 @@ class Practice:
         self.seed, self.teacher, self.bonuses = seed, teacher, tuple(bonuses)
         self._discount, self._decay = discount, decay
         self._names = [bonus.name for bonus in bonuses]
-        self._slots = [_Slot(self._wrap(make())) for _ in range(count)]
+        self._slots = [_Slot(self._wrap(make(), number)) for number in range(count)]
         for bonus in bonuses:
             if isinstance(bonus, LearnedBonus):
                 bonus.bind(self.observation_space, self.action_space)
+            elif isinstance(bonus, SlotBonus):
+                bonus.attach([slot.env.unwrapped for slot in self._slots])
         self._waiting: dict[int, _Waiting] = {}
         self._finished: list[PracticeEpisode] = []
         if teacher is not None:
             _check_teacher(teacher, critic)
         self.measures = teacher is not None and bool(teacher.needs)
 
-    def _wrap(self, env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    def _wrap(self, env: gym.Env[Any, Any], number: int) -> gym.Env[Any, Any]:
         for bonus in self.bonuses:
-            env = RewardWrapper(env, bonus, by_step=True)
+            own = bonus.of_slot(number) if isinstance(bonus, SlotBonus) else bonus
+            env = RewardWrapper(env, own, by_step=True)
         return env
 
     @property
