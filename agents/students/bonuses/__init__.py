@@ -1,13 +1,13 @@
 """The rewards that ``palaestra train --bonus`` adds for students.
 
-`bonus` has the registry. The bonuses without networks are in `shaped` (potential, subgoals, count), `landmarks`; those
-whose networks learn while the student does in `distillation` (rnd, rdd), `curiosity` (prediction, hindsight) and
-`graph_subgoals`. These need torch, which is loaded when one is made.
+`bonus` has the registry. Without networks are those in `shaped` (potential, subgoals, count), `landmarks` and `stages`.
+The networks of `distillation` (rnd, rdd), `curiosity` (prediction, hindsight) and `graph_subgoals` learn while the
+student does; these need torch, which is loaded when one is made.
 """
 
 from __future__ import annotations
 
-from . import curiosity, distillation, graph_subgoals, landmarks, shaped
+from . import curiosity, distillation, graph_subgoals, landmarks, shaped, stages
 from .bonus import BONUSES, Bonus, describe_bonus, make_bonuses
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "landmarks",
     "make_bonuses",
     "shaped",
+    "stages",
 ]

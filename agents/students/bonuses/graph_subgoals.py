@@ -97,7 +97,7 @@ class GraphEncoder:
     """
 
     def __init__(
-        self, width: int = 2, size: int = 16, hidden: int = 64, rate: float = 3e-3, steps: int = 50, seed: int = 0
+        self, width: int = 2, size: int = 16, hidden: int = 64, rate: float = 3e-3, steps: int = 40, seed: int = 0
     ):
         self.steps = check_count("steps", steps, 1)
         try:
@@ -122,11 +122,10 @@ class GraphEncoder:
             self.optimiser.step()
         return float(loss.detach())
 
-    def similarity(self, one: Vector, other: Vector) -> float:
-        """``g(one) . g(other)``."""
+    def encode(self, states: Sequence[Vector]) -> np.ndarray:
+        """float32[n, size]: the codes of n states."""
         with self.torch.no_grad():
-            codes = self.net(self.torch.tensor([one, other], dtype=self.torch.float32))
-        return float(codes[0] @ codes[1])
+            return self.net(self.torch.tensor(states, dtype=self.torch.float32)).numpy()
 
     def save(self) -> str:
         file = io.BytesIO()
@@ -171,7 +170,7 @@ class GraphSubgoalBonus(StateBonus):
         form: str = POTENTIAL,
         similarity: float = 0.5,
         threshold: float = 1.0,
-        share: float = 0.5,
+        share: float = 1.0,
         radius: float = 1.0,
         unit: float = 8.0,
         **options: Any,
@@ -181,7 +180,7 @@ class GraphSubgoalBonus(StateBonus):
         self.radius, self.unit = check_number("radius", radius, low=0.0), check_number("unit", unit, above=0.0)
         self.graph = StateGraph(threshold, share)
         self.encoder = GraphEncoder(**options)
-        self._codes: dict[tuple[Vector, Vector], float] = {}
+        self._codes: dict[Vector, np.ndarray] = {}
 
     def start_episode(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> Any:
         return {"node": None, "reached": 0, "subgoals": [list(place) for place in extras["waypoints"]]}
@@ -191,7 +190,7 @@ class GraphSubgoalBonus(StateBonus):
         episode["node"] = self.graph.add(here, episode["node"])
         if self.graph.changed_much:
             self.encoder.fit([self._feature(node) for node in self.graph.nodes], self.graph.settle())
-            self._codes = {}
+            self._codes = dict(zip(self._codes, self._encode(list(self._codes)))) if self._codes else {}
         subgoals = episode["subgoals"]
         # The last one stays the subgoal until the episode is over.
         while episode["reached"] < len(subgoals) - 1 and (math.dist(here, subgoals[episode["reached"]]) <= self.radius):
@@ -203,10 +202,12 @@ class GraphSubgoalBonus(StateBonus):
         return value if self.form == PLAIN else min(max(value, -1.0), 1.0) + 2.0 * episode["reached"]
 
     def _similarity(self, here: Vector, subgoal: Vector) -> float:
-        pair = here, subgoal
-        if pair not in self._codes:
-            self._codes[pair] = self.encoder.similarity(self._feature(here), self._feature(subgoal))
-        return self._codes[pair]
+        if new := [place for place in (here, subgoal) if place not in self._codes]:
+            self._codes |= zip(new, self._encode(new))
+        return float(self._codes[here] @ self._codes[subgoal])
+
+    def _encode(self, places: list[Vector]) -> np.ndarray:
+        return self.encoder.encode([self._feature(place) for place in places])
 
     def _feature(self, place: Sequence[float]) -> Vector:
         return tuple(coordinate / self.unit for coordinate in place)
@@ -227,11 +228,11 @@ def graph_subgoals(
     form: str = POTENTIAL,
     similarity: float = 0.5,
     threshold: float = 1.0,
-    share: float = 0.5,
+    share: float = 1.0,
     radius: float = 1.0,
     unit: float = 8.0,
     rate: float = 3e-3,
-    steps: int = 50,
+    steps: int = 40,
     seed: int = 0,
 ) -> tuple[StepReward, str]:
     """Nearness to the planner's next waypoint: distance, and similarity in a graph of the places passed, which an
