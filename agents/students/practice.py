@@ -287,6 +287,8 @@ class Practice:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was taken, by playing the episodes under way again."""
+        # Before the episodes as well, so that what a bonus has found out once is not found out anew.
+        self._load_bonuses(state["bonuses"])
         self._waiting = {}
         for row in state["waiting"]:
             proposal = Proposal(**row["proposal"])
@@ -302,7 +304,10 @@ class Practice:
         if self.teacher is not None:
             self.teacher.load_state_dict(state["teacher"])
         # After the episodes: bonuses have counted their steps a second time.
-        for bonus, saved in zip(self.bonuses, state["bonuses"], strict=True):
+        self._load_bonuses(state["bonuses"])
+
+    def _load_bonuses(self, states: Sequence[Mapping[str, Any]]) -> None:
+        for bonus, saved in zip(self.bonuses, states, strict=True):
             bonus.load_state_dict(saved)
 
 
