@@ -1,13 +1,13 @@
 """The rewards that ``palaestra train --bonus`` adds for students.
 
 `bonus` has the registry. Without networks are those in `shaped` (potential, subgoals, count), `landmarks`, `stages`,
-`empowerment` and `waypoints`. The networks of `distillation` (rnd, rdd), `curiosity` (prediction, hindsight) and
-`graph_subgoals` learn while the student does; these need torch, which is loaded when one is made.
+`empowerment`, `waypoints` and `goal_text`. The networks of `distillation` (rnd, rdd), `curiosity` (prediction,
+hindsight) and `graph_subgoals` learn while the student does; these need torch, which is loaded when one is made.
 """
 
 from __future__ import annotations
 
-from . import curiosity, distillation, empowerment, graph_subgoals, landmarks, shaped, stages, waypoints
+from . import curiosity, distillation, empowerment, goal_text, graph_subgoals, landmarks, shaped, stages, waypoints
 from .bonus import BONUSES, Bonus, describe_bonus, make_bonuses
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "describe_bonus",
     "distillation",
     "empowerment",
+    "goal_text",
     "graph_subgoals",
     "landmarks",
     "make_bonuses",
