@@ -110,8 +110,8 @@ def successors(env: Any, horizon: int, draws: int = 1) -> np.ndarray:
     env.np_random.bit_generator.state = generator
     found = np.zeros((len(ends), len(columns)))
     for row, reached in zip(found, ends, strict=True):
-        np.add.at(row, reached, 1.0 / draws)
-    return found
+        np.add.at(row, reached, 1.0)
+    return found / draws
 
 
 def empowerment(env: Any, horizon: int = 1, draws: int = 1) -> float:

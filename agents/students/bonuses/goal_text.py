@@ -19,12 +19,18 @@ from ....rewards import StepReward
 from ....rewards.embedding import Embedder, HashedNgrams
 from ....rewards.terms.goals import COLUMNS, GoalText
 from .bonus import BONUSES
-from .slot_bonus import LEAVES, POTENTIAL, StateBonus
+from .slot_bonus import LEAVES, PLAIN, POTENTIAL, StateBonus
+
+_LEAST = 1e-3
+"""Of the difference between first state and goal, which may read alike."""
 
 
 class GoalTextBonus(StateBonus):
-    """The likeness of a state's description to that of the goal (`palaestra.rewards.terms.goals.GoalText`), less that
-    of the first state. A gridworld is described by its agent's view in sentences, as its text twin has it.
+    """The likeness of a state's description to that of the goal (`palaestra.rewards.terms.goals.GoalText`). A gridworld
+    is described by its agent's view in sentences, as its text twin has it.
+
+    As "plain" the likeness itself is added, as in the paper. As "potential" it is scaled so that the first state of an
+    episode has 0 and the goal 1.
 
     Args:
         weight, discount, form: of `StateBonus`.
@@ -83,7 +89,9 @@ class GoalTextBonus(StateBonus):
         world = env.here()
         if world not in known:
             known[world] = likeness(describe(env, world))
-        return known[world] - episode["first"]
+        if self.form == PLAIN:
+            return known[world]
+        return (known[world] - episode["first"]) / max(1.0 - episode["first"], _LEAST)
 
 
 def describe(env: Any, world: World) -> str:
@@ -109,7 +117,7 @@ def find_end(env: Any) -> World:
 @BONUSES.register("goal-text")
 def goal_text(
     discount: float,
-    weight: float = 1.0,
+    weight: float = 0.3,
     form: str = POTENTIAL,
     goal: str | None = None,
     baseline: str | None = None,

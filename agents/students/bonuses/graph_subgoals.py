@@ -190,7 +190,7 @@ class GraphSubgoalBonus(StateBonus):
         episode["node"] = self.graph.add(here, episode["node"])
         if self.graph.changed_much:
             self.encoder.fit([self._feature(node) for node in self.graph.nodes], self.graph.settle())
-            self._codes = dict(zip(self._codes, self._encode(list(self._codes)))) if self._codes else {}
+            self._codes = {}
         subgoals = episode["subgoals"]
         # The last one stays the subgoal until the episode is over.
         while episode["reached"] < len(subgoals) - 1 and (math.dist(here, subgoals[episode["reached"]]) <= self.radius):
@@ -202,12 +202,11 @@ class GraphSubgoalBonus(StateBonus):
         return value if self.form == PLAIN else min(max(value, -1.0), 1.0) + 2.0 * episode["reached"]
 
     def _similarity(self, here: Vector, subgoal: Vector) -> float:
-        if new := [place for place in (here, subgoal) if place not in self._codes]:
-            self._codes |= zip(new, self._encode(new))
+        for place in (here, subgoal):
+            if place not in self._codes:
+                # Alone: in a batch of another size the last digits could differ, and a resumed run with them.
+                (self._codes[place],) = self.encoder.encode([self._feature(place)])
         return float(self._codes[here] @ self._codes[subgoal])
-
-    def _encode(self, places: list[Vector]) -> np.ndarray:
-        return self.encoder.encode([self._feature(place) for place in places])
 
     def _feature(self, place: Sequence[float]) -> Vector:
         return tuple(coordinate / self.unit for coordinate in place)
