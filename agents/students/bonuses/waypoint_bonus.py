@@ -15,7 +15,7 @@ from ....envs.grids.grid_env import GridEnv
 from ....envs.grids.vocabulary import make_vocabulary
 from ....errors import InputError
 from ....rewards import StepReward
-from ...waypoints import ask_for_waypoints
+from ...waypoint_words import ask_for_waypoints
 from .bonus import BONUSES
 from .slot_bonus import LEAVES, POTENTIAL, StateBonus
 

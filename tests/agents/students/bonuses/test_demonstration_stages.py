@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import palaestra  # noqa: F401 registers the environments
 import pytest
-from palaestra.agents.students.bonuses.stages import StageBonus, count_things
+from palaestra.agents.students.bonuses.demonstration_stages import StageBonus, count_things
 from palaestra.errors import InputError
 
 SMALL = {"stages": 2, "demonstrations": 6}

@@ -11,7 +11,7 @@ import gymnasium as gym
 import palaestra  # noqa: F401 registers the environments
 import pytest
 from palaestra.agents.students.bonuses import make_bonuses
-from palaestra.agents.students.bonuses.waypoints import WaypointBonus, describe_level
+from palaestra.agents.students.bonuses.waypoint_bonus import WaypointBonus, describe_level
 from palaestra.errors import InputError
 from palaestra.rewards import Step
 from palaestra.rewards.steps import waypoint_potentials
