@@ -76,14 +76,16 @@ class GoalTextBonus(StateBonus):
         env = self._envs[slot]
         first = describe(env, env.here())
         goal = self.goal or describe(env, find_end(env))
-        texts = [goal, self.baseline or first]
-        return {"texts": texts, "first": GoalText(*texts, self.alpha, self.embedder)(first)}
+        baseline = self.baseline or first
+        likeness = GoalText(goal, baseline, self.alpha, self.embedder)
+        return {"texts": [goal, baseline], "first": likeness(first)}
 
     def value_of(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> float:
         episode, env = self.episode_memory(slot), self._envs[slot]
         level = self._levels.get(slot)
         if level is None or level[0] != episode["texts"]:
-            likeness = GoalText(*episode["texts"], self.alpha, self.embedder)
+            goal, baseline = episode["texts"]
+            likeness = GoalText(goal, baseline, self.alpha, self.embedder)
             level = self._levels[slot] = (episode["texts"], likeness, {})
         _, likeness, known = level
         world = env.here()

@@ -96,7 +96,8 @@ def _split_together(
     for _ in range(_PASSES):
         before = [list(starts) for starts in found]
         for number, rows in enumerate(demonstrations):
-            rest, starts = [[*many[:number], *many[number + 1 :]] for many in (demonstrations, found)]
+            rest = [*demonstrations[:number], *demonstrations[number + 1 :]]
+            starts = [*found[:number], *found[number + 1 :]]
             found[number] = _split(rows, _pool(rest, starts, stages), least)
         if found == before:
             break
