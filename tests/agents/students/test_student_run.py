@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import numpy as np
 import palaestra
 import pytest
 from palaestra.agents.learners import load_player
-from palaestra.agents.students import PPOConfig, QConfig, StudentConfig
+from palaestra.agents.students import GoExploreConfig, PPOConfig, QConfig, StudentConfig
 from palaestra.agents.students.student_run import StudentRun, summarise_episodes
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
@@ -42,6 +43,21 @@ MAZES = PPOConfig(
     **SMALL,
 )
 
+# The checkpoint of each lies on another side of the end of exploration.
+RETURNS = GoExploreConfig(
+    **{
+        "env": "palaestra/DoorKey-v0",
+        "axes": {"size": 5},
+        "levels": 2,
+        "environments": 4,
+        "rollout": 32,
+        "steps": 2048,
+    },
+    **{"checkpoint_every": 1024, "hidden": 8, "minibatch": 32, "explore_share": 0.25},
+    **SMALL,
+)
+EXPLORES = dataclasses.replace(RETURNS, explore_share=0.75)
+
 
 class Stopped(BaseException):
     """In place of a kill: nothing of ours handles it."""
@@ -61,7 +77,10 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in files.items() if name != "timings.jsonl"}
 
 
-@pytest.mark.parametrize("config", [Q, P, MAZES, CURIOUS], ids=["q", "ppo", "levels", "curious"])
+KINDS = {"q": Q, "ppo": P, "levels": MAZES, "curious": CURIOUS, "returns": RETURNS, "explores": EXPLORES}
+
+
+@pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
 def test_a_run_that_was_interrupted_goes_on_to_the_same_bytes(config, tmp_path):
     run_until(tmp_path / "whole", config)
     with pytest.raises(Stopped):
@@ -172,7 +191,7 @@ def test_any_environment_with_arrays_is_one_to_train_on(tmp_path):
     [
         (["--recipe", "dapo"], "the learner 'q' has no --recipe, which belongs to 'grpo'"),
         (["--warmup.steps", "3"], "the learner 'q' has no --warmup.steps, which belongs to 'grpo'"),
-        (["--decay", "0.9"], "the learner 'q' has no --decay, which belongs to 'ppo'"),
+        (["--decay", "0.9"], "the learner 'q' has no --decay, which belongs to 'go-explore' and 'ppo'"),
         (["--bonus", "cuont"], "unknown bonus 'cuont'; did you mean 'count'"),
         (["--bonus", "count(wieght=1)"], "wieght"),
         (["--bonus", "count", "count"], "given twice"),
@@ -193,7 +212,9 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(arguments, words, tmp_
 
 def test_options_of_students_are_refused_for_a_language_model(capsys):
     assert main(["train", "--entropy-weight", "5"]) == 2
-    assert "the learner 'grpo' has no --entropy-weight, which belongs to 'ppo'" in capsys.readouterr().err
+    assert (
+        "the learner 'grpo' has no --entropy-weight, which belongs to 'go-explore' and 'ppo'" in capsys.readouterr().err
+    )
 
 
 def test_text_is_left_to_language_models(tmp_path, capsys):
