@@ -50,6 +50,7 @@ SUITES = {
     "envs/sandbox/test_nothing_left.py",
     "envs/sandbox/test_other_user.py",
     "envs/sandbox/test_packages.py",
+    "integrations/openenv/test_peer_openenv.py",
     "rewards/verifiers/mathematics/test_verifier_attacks.py",
     "rewards/verifiers/mathematics/test_verifier_notation.py",
     "rewards/verifiers/mathematics/test_verifier_workers.py",
