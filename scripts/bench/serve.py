@@ -36,6 +36,8 @@ from ...errors import InputError, MissingExtra
 WARM = 100
 """Sessions after which memory is compared."""
 _AT_ONCE = 8
+_SPARE = 256
+"""Places for sessions whose connection is broken, which the server has yet to notice."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError:
         raise MissingExtra("palaestra bench serve", "serve") from None
     console = Console()
-    with start_server(options.env, options.sessions + _AT_ONCE) as (process, address):
+    with start_server(options.env, options.sessions + _SPARE) as (process, address):
         with console.status(f"{options.sessions} sessions, each thinking"):
             thinking = asyncio.run(measure_latencies(process, address, options, options.think))
         with console.status(f"{options.sessions} sessions without a pause"):
