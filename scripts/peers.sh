@@ -1,20 +1,32 @@
 #!/usr/bin/env bash
-# Makes .venv-peers, an environment with the projects that palaestra.integrations is tried against and whose requirements
-# would bind everything else: bash scripts/peers.sh. It takes half a minute and 320 MB, once.
+# Makes .venv-peers and .venv-verifiers, with the projects that palaestra.integrations is tried against and whose
+# requirements would bind everything else: bash scripts/peers.sh. Verifiers needs versions that the others refuse.
+# Both lie on top of .venv, so that palaestra is this checkout, and only what .venv lacks or has in another version is
+# installed: a minute and 490 MB, once.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+source "$(dirname "$0")/setup.sh"
 
-peers=(openenv==0.10.0)
-python=${PYTHON:-python3}
-mkdir -p .venv-peers
+base=$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+root="$(python -c 'import sys; print(*sys.version_info[:3], sep=".")') in $PWD, $(cat pyproject.toml constraints.txt | cksum)"
+
 # Tests that come meanwhile wait for this lock.
+mkdir -p .venv-peers
 exec 9>.venv-peers/lock
 flock 9
-wanted="${peers[*]}, $("$python" -c 'import sys; print(*sys.version_info[:3], sep=".")') in $PWD"
-[[ ! -f .venv-peers/installed || "$(<.venv-peers/installed)" != "$wanted" ]] || exit 0
-rm -f .venv-peers/installed
 
-echo "installing ${peers[*]} into .venv-peers (once, half a minute) ..." >&2
-"$python" -m venv .venv-peers
-.venv-peers/bin/python -m pip install -qq --disable-pip-version-check --no-compile -c constraints.txt "${peers[@]}"
-printf '%s\n' "$wanted" >.venv-peers/installed
+# make_environment FOLDER PIP_ARGUMENTS...
+make_environment() {
+    local own place=$1 wanted="${*:2}, $root"
+    if [[ ! -f $place/installed || "$(<"$place/installed")" != "$wanted" ]]; then
+        rm -f "$place/installed"
+        echo "installing ${*:2} into $place (once, less than a minute) ..." >&2
+        python -m venv --without-pip "$place"
+        own=$("$place/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+        echo "import site; site.addsitedir('$base')" >"$own/base.pth"
+        python -m pip --python "$place/bin/python" install -qq --disable-pip-version-check --no-compile "${@:2}"
+        printf '%s\n' "$wanted" >"$place/installed"
+    fi
+}
+
+make_environment .venv-verifiers verifiers==0.4.0
+make_environment .venv-peers -c constraints.txt openenv==0.10.0 inspect_ai==0.3.285 lm_eval==0.4.13

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import palaestra
 import pytest
 from palaestra.integrations.openenv import OpenEnvClient, connect
 
 GAME = "palaestra/GuessNumber-v0"
-HOME = Path(palaestra.__file__).parent / ".venv-peers"
 
 
 @pytest.fixture(scope="module")
-def peer(serve_all) -> Iterator[tuple[dict[str, Any], str]]:
+def peer(serve_all, peer_home: Callable[[str], Path]) -> Iterator[tuple[dict[str, Any], str]]:
     """What OpenEnv's client saw on our server, and the address of OpenEnv's server; see `openenv_trial.py`."""
-    if HOME.is_dir():
-        with (HOME / "lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-    if not (HOME / "installed").is_file():
-        pytest.skip("OpenEnv is not installed beside the checkout: bash scripts/peers.sh")
+    python = peer_home(".venv-peers") / "bin" / "python"
     trial = Path(__file__).with_name("openenv_trial.py")
     with serve_all(GAME) as server:
-        command = [str(HOME / "bin" / "python"), str(trial), server.address]
+        command = [str(python), str(trial), server.address]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdin is not None
             assert process.stdout is not None
