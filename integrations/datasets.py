@@ -14,7 +14,6 @@ dataset palaestra/Countdown-v0 --out countdown``.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -25,18 +24,13 @@ from typing import Any
 
 from ..checks import check_count
 from ..errors import InputError, MissingExtra
-from .core import TextEpisode, has_one_answer, make_rows, write_object
+from .core import COLUMNS, make_samples, write_object
 
 SPLITS = ("train", "test")
-COLUMNS = (
-    "prompt", "answer", "env", "seed", "kwargs", "options", "task_id", "params", "difficulty",
-)  # fmt: skip
-"""Of a row: the first observation; the reference solver's first action ("" where there is none); the episode, as in
-`EpisodeRow`; the task's hash, parameters (JSON) and difficulty."""
 
 
 def to_dataset(env_id: str, n: int, split: str = "train", *, seed: int = 0, **kwargs: Any) -> Any:
-    """Make a ``datasets.Dataset`` of the n episodes with the seeds from ``seed`` on; the columns are `COLUMNS`.
+    """Make a ``datasets.Dataset`` of the n episodes with the seeds from ``seed`` on; the columns are `core.COLUMNS`.
 
     Args:
         env_id: an id with text observations and actions.
@@ -49,7 +43,7 @@ def to_dataset(env_id: str, n: int, split: str = "train", *, seed: int = 0, **kw
     with _needs_datasets():
         from datasets import Dataset, Features, Value
     check_count("n", n, low=1)
-    rows = list(_rows(env_id, n, split, seed, kwargs))
+    rows = list(make_samples(env_id, n, split, seed, kwargs))
     kinds = {"seed": "int64", "difficulty": "float64"}
     features = Features({name: Value(kinds.get(name, "string")) for name in COLUMNS})
     return Dataset.from_list(rows, features=features)
@@ -175,31 +169,6 @@ episode.act(reply)
 print(episode.result().score)
 ```
 """
-
-
-def _rows(env_id: str, n: int, split: str, seed: int, kwargs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    episode = TextEpisode()
-    try:
-        for row in make_rows(env_id, n, split, seed, kwargs):
-            prompt = episode.begin(row)
-            result = episode.result()
-            yield {
-                "prompt": prompt,
-                "answer": _first_action(episode),
-                **row.plain(),
-                "task_id": result.task_id,
-                "params": json.dumps(result.params, sort_keys=True),
-                "difficulty": result.difficulty,
-            }
-    finally:
-        episode.close()
-
-
-def _first_action(episode: TextEpisode) -> str:
-    """What the reference solver does first. Only a question's answer is of use by itself, so games have none."""
-    if not has_one_answer(episode.env):
-        return ""
-    return str(episode.env.unwrapped.oracle())  # type: ignore[attr-defined]
 
 
 @contextmanager

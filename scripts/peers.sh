@@ -28,5 +28,5 @@ make_environment() {
     fi
 }
 
-make_environment .venv-verifiers verifiers==0.4.0
-make_environment .venv-peers -c constraints.txt openenv==0.10.0 inspect_ai==0.3.285 lm_eval==0.4.13
+make_environment .venv-verifiers "$(grep '^verifiers==' constraints.txt)"
+make_environment .venv-peers -c constraints.txt openenv inspect_ai lm_eval

@@ -19,7 +19,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from ...errors import InputError, MissingExtra
-from .session import RESET_NAMES, ServedSession, SessionThread
+from ..episode_thread import SessionThread
+from .session import RESET_NAMES, ServedSession
 
 _log = logging.getLogger(__name__)
 _PONG_SECONDS = 300.0

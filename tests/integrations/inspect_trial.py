@@ -1,0 +1,52 @@
+"""Tasks of a file, as Inspect's users write them: episodes that the machinery cannot judge, a game that a limit of
+Inspect's cuts short, a game that nobody plays, and a question with a solver of the user's."""
+
+from __future__ import annotations
+
+from inspect_ai import Task, task
+from inspect_ai.solver import generate, system_message
+from palaestra.envs import Game, IntAxis, ParamSpace, Transition
+from palaestra.envs.registration import register
+from palaestra.integrations import inspect_tasks
+
+
+class Unjudged(Game):
+    """Ends at once; whether it was solved, nobody can tell for an odd goal."""
+
+    param_space = ParamSpace([IntAxis("goal", 2, 9)])
+
+    def start(self, rng, params):
+        return params["goal"]
+
+    def observe(self, state):
+        return f"the goal is {state}"
+
+    def act(self, state, action):
+        return Transition(state, done=True, success=True, valid=state % 2 == 0)
+
+
+register("trial/Unjudged-v0", Unjudged)
+
+
+@task
+def unjudged() -> Task:
+    return inspect_tasks.task("trial/Unjudged-v0", n=6, split="all")
+
+
+@task
+def cut() -> Task:
+    made = inspect_tasks.task("palaestra/RushHour-v0", n=1, difficulty=0.0)
+    made.message_limit = 4
+    return made
+
+
+@task
+def unplayed() -> Task:
+    made = inspect_tasks.task("palaestra/RushHour-v0", n=1)
+    return Task(dataset=made.dataset, solver=generate(), scorer=made.scorer)
+
+
+@task
+def briefly() -> Task:
+    made = inspect_tasks.task("palaestra/Countdown-v0", n=2, seed=3, difficulty=0.0)
+    return Task(dataset=made.dataset, solver=[system_message("Be brief."), generate()], scorer=made.scorer)
