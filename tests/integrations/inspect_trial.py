@@ -5,32 +5,12 @@ from __future__ import annotations
 
 from inspect_ai import Task, task
 from inspect_ai.solver import generate, system_message
-from palaestra.envs import Game, IntAxis, ParamSpace, Transition
-from palaestra.envs.registration import register
 from palaestra.integrations import inspect_tasks
-
-
-class Unjudged(Game):
-    """Ends at once; whether it was solved, nobody can tell for an odd goal."""
-
-    param_space = ParamSpace([IntAxis("goal", 2, 9)])
-
-    def start(self, rng, params):
-        return params["goal"]
-
-    def observe(self, state):
-        return f"the goal is {state}"
-
-    def act(self, state, action):
-        return Transition(state, done=True, success=True, valid=state % 2 == 0)
-
-
-register("trial/Unjudged-v0", Unjudged)
 
 
 @task
 def unjudged() -> Task:
-    return inspect_tasks.task("trial/Unjudged-v0", n=6, split="all")
+    return inspect_tasks.task("unjudged:trial/Unjudged-v0", n=6, split="all")
 
 
 @task

@@ -68,11 +68,11 @@ def test_a_game_is_a_conversation_and_the_log_says_how_it_went(logs):
 
 def test_what_could_not_be_judged_is_in_no_mean(logs):
     log = logs["unjudged", "solver"]
-    goals = [sample["metadata"]["params"]["goal"] for sample in log["samples"]]
-    judged = sum(goal % 2 == 0 for goal in goals)
-    assert 0 < judged < len(goals)
+    weights = [int(sample["input"].split()[-1]) for sample in log["samples"]]
+    judged = sum(weight % 2 == 0 for weight in weights)
+    assert 0 < judged < len(weights)
     success = log["results"]["scores"][0]
-    assert (success["scored_samples"], success["unscored_samples"]) == (judged, len(goals) - judged)
+    assert (success["scored_samples"], success["unscored_samples"]) == (judged, len(weights) - judged)
     assert means(log)["success"] == 1.0
     assert {sample["scores"]["outcome"].get("reason") for sample in log["samples"]} == {None, "scoring_failed"}
 
