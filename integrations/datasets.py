@@ -25,6 +25,7 @@ from typing import Any
 from ..checks import check_count
 from ..errors import InputError, MissingExtra
 from .core import COLUMNS, make_samples, write_object
+from .lm_eval_tasks import check_question, write_task
 
 SPLITS = ("train", "test")
 
@@ -57,6 +58,7 @@ def save(
     test: int | None = None,
     seed: int = 0,
     license: str = "mit",
+    lm_eval: bool = False,
     **kwargs: Any,
 ) -> Path:
     """Write ``train.parquet``, ``test.parquet`` and a data-set card into a new folder and return its path.
@@ -65,10 +67,12 @@ def save(
         n: episodes of the training split.
         test: of the test split, a fifth of n by default; 0 leaves it out.
         license: for the card; the tasks of environments that read other data sets have the licence of those.
+        lm_eval: write a task of lm-evaluation-harness over the test split as well; see `lm_eval_tasks`.
         **kwargs: of the environment; not the split.
 
     Raises:
-        InputError: see `to_dataset`; or the folder is in use. Nothing is left there if anything fails.
+        InputError: see `to_dataset` and `lm_eval_tasks.check_question`; or the folder is in use. Nothing is left there
+            if anything fails.
     """
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -77,6 +81,10 @@ def save(
         "train": check_count("n", n, low=1),
         "test": max(1, n // 5) if test is None else check_count("test", test),
     }
+    if lm_eval:
+        check_question(env_id, kwargs)
+        if not counts["test"]:
+            raise InputError("lm_eval evaluates the test split, which has no task; give test a number above 0.")
     folder.parent.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
@@ -87,6 +95,8 @@ def save(
                 parts[split].to_parquet(place / f"{split}.parquet")
         card = describe(env_id, {split: len(part) for split, part in parts.items()}, seed, license, kwargs)
         (place / "README.md").write_text(card, encoding="utf-8")
+        if lm_eval:
+            write_task(place, env_id)
         place.chmod(0o755)
         if folder.exists():
             folder.rmdir()

@@ -3,11 +3,14 @@ verifiers takes a taskset's id for the name of a module.
 
     vf-eval palaestra_vf --env.taskset.env palaestra/Wordle-v0 --env.taskset.n 50 -m MODEL --no-push
 
-It has one taskset over all ids played in text, the environment that plays them, and a harness that sends the model's
-turns from this process; see `palaestra_vf.taskset`.
+It offers one taskset over all ids played in text, the environment that plays them, and a harness for plain
+conversations; see `palaestra.integrations.verifiers_taskset`.
 """
 
-from .harness import ChatHarness
-from .taskset import PalaestraEnv, PalaestraTaskset
+from palaestra.integrations.verifiers_harness import ChatHarness  # pyright: ignore[reportMissingImports]
+from palaestra.integrations.verifiers_taskset import (  # pyright: ignore[reportMissingImports]
+    PalaestraEnv,
+    PalaestraTaskset,
+)
 
 __all__ = ["ChatHarness", "PalaestraEnv", "PalaestraTaskset"]

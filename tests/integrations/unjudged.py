@@ -1,9 +1,11 @@
-"""A game of one turn that the machinery can judge for even weights only, for the trials of other projects."""
+"""A game of one turn and a question that the machinery can judge for even weights only, for the trials of other
+projects."""
 
 from __future__ import annotations
 
-from palaestra.envs import Game, IntAxis, ParamSpace, Transition
+from palaestra.envs import Game, IntAxis, ParamSpace, Question, Task, Transition
 from palaestra.envs.registration import register
+from palaestra.rewards import Verdict
 
 
 class Unjudged(Game):
@@ -21,4 +23,19 @@ class Unjudged(Game):
         return Transition(state, done=True, success=True, valid=state[1] % 2 == 0)
 
 
+class UnjudgedQuestion(Question):
+    """Any answer is right."""
+
+    param_space = ParamSpace([IntAxis("goal", 2, 9)])
+
+    def generate(self, rng, params):
+        weight = int(rng.integers(1000))
+        return Task(f"the weight is {weight}", reference=weight)
+
+    def verify(self, task, answer):
+        judged = task.reference % 2 == 0
+        return Verdict(float(judged), success=judged, valid=judged)
+
+
 register("trial/Unjudged-v0", Unjudged)
+register("trial/UnjudgedQuestion-v0", UnjudgedQuestion)

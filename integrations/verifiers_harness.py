@@ -1,4 +1,4 @@
-"""A harness that holds a plain conversation from this process: no shell, no tools, no program to start.
+"""A harness of verifiers that holds a plain conversation from this process: no shell, no tools, no program to start.
 
 Verifiers' own ``null`` harness starts a Python program for each turn; of a game's turns, nearly all time goes there.
 """

@@ -1,4 +1,4 @@
-"""The taskset over all ids, and the environment that plays its episodes.
+"""The taskset of verifiers over all ids, and the environment that plays its episodes, for the module `palaestra_vf`.
 
 A task is an episode as plain data, so that it plays alike wherever it is sent; its prompt is the first observation. A
 question is judged by the task, so that other environments of verifiers (best of n, for one) may sample it too; a game
@@ -15,10 +15,11 @@ from itertools import chain, zip_longest
 from typing import Any, Literal
 
 import verifiers.v1 as vf  # pyright: ignore[reportMissingImports]
-from palaestra.errors import InputError
-from palaestra.integrations.core import EpisodeResult, EpisodeRow, has_one_answer, make_samples, make_text_env
-from palaestra.integrations.episode_thread import ThreadedEpisode
 from pydantic import Field
+
+from ..errors import InputError
+from .core import EpisodeResult, EpisodeRow, has_one_answer, make_samples, make_text_env
+from .episode_thread import ThreadedEpisode
 
 INFO = "palaestra"
 """Where a trace's ``info`` has the outcome, an `EpisodeResult` as a mapping."""
