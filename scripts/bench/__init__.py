@@ -41,7 +41,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "sandbox.command",
         "runs of programs per second and their latency, against a cold interpreter and peers",
     ),
-    "serve": ("serve", "latency of served environments with many players, and what many sessions leave behind"),
+    "serve": ("serving", "latency of served environments with many players, and what many sessions leave behind"),
     "sql": ("sql.command", "right and wrong verdicts on queries beside set comparison, and tasks per second"),
     "stability": ("stability", "what makes a small run lose what it could do, one factor at a time"),
     "students": ("students", "processor time of PPO on a gridworld, against Stable-Baselines3"),

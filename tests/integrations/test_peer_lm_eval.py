@@ -1,4 +1,4 @@
-"""lm_eval itself evaluates the tasks that we write for it, by its own command line, on a model behind an endpoint."""
+"""lm_eval itself evaluates the tasks that we write for it, on a model behind an endpoint."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUESTION, UNJUDGED = "palaestra/Countdown-v0", "unjudged:trial/UnjudgedQuestion-
 def outcome(
     serve_solver: Any, peer_home: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    """What one call of lm_eval writes. The endpoint knows the first `SOLVED` answers of Countdown, and no other."""
+    """What one call of lm_eval finds. The endpoint knows the first `SOLVED` answers of Countdown, and no other."""
     home, folder = peer_home(".venv-peers"), tmp_path_factory.mktemp("lm_eval")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(Path(__file__).parent)
@@ -33,15 +33,12 @@ def outcome(
             save(folder / "tasks" / name_of(env_id), env_id, 1, test=N, seed=3, lm_eval=True, difficulty=0.0)
     rows = make_rows(QUESTION, SOLVED, "test", 3, {"difficulty": 0.0})
     with serve_solver(rows) as server:
-        command = [str(home / "bin" / "lm_eval"), "--model", "local-chat-completions", "--model_args"]
-        command += [f"model=solver,base_url={server.url}/chat/completions,max_retries=1"]
-        command += ["--include_path", str(folder / "tasks"), "--tasks", f"{name_of(QUESTION)},{name_of(UNJUDGED)}"]
-        command += ["--apply_chat_template", "--output_path", str(folder / "out"), "--log_samples"]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "OPENAI_API_KEY": "none"}
+        command = [str(home / "bin" / "python"), str(Path(__file__).with_name("lm_eval_trial.py"))]
+        command += [str(folder / "tasks"), f"{server.url}/chat/completions", name_of(QUESTION), name_of(UNJUDGED)]
+        environment = {**os.environ, "OPENAI_API_KEY": "none"}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    (results,) = (folder / "out").rglob("results_*.json")
-    return json.loads(results.read_text())["results"]
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def metrics(outcome: dict[str, Any], env_id: str) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from palaestra.scripts.bench.serve import WARM
+from palaestra.scripts.bench.serving import WARM
 from palaestra.scripts.cli import main
 
 
