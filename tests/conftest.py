@@ -24,8 +24,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # The environment that these need may be in the making.
-    items.sort(key=lambda item: item.path.name.startswith("test_vllm_"))
+    # The environments that these need may be in the making.
+    last = ("test_peer_", "test_vllm_")
+    items.sort(key=lambda item: last.index(item.path.name[:10]) if item.path.name.startswith(last) else -1)
 
 
 def _refuse_skip(report: Any) -> Any:
