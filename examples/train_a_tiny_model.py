@@ -9,7 +9,7 @@ import palaestra
 from palaestra.agents.grpo import Learner, TrainConfig, WarmUp
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--steps", type=int, default=60, help="of GRPO; 300 take it from 40 to nearly 80 %%")
+parser.add_argument("--steps", type=int, default=40, help="of GRPO; 300 take it from 40 to nearly 80 %%")
 parser.add_argument("--warmup", type=int, default=400, help="steps on worked solutions, at most")
 parser.add_argument("--teacher", default="random", help="who chooses the tasks, such as alp-gmm")
 arguments = parser.parse_args()

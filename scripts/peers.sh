@@ -2,7 +2,7 @@
 # Makes .venv-peers and .venv-verifiers, with the projects that palaestra.integrations is tried against and whose
 # requirements would bind everything else: bash scripts/peers.sh. Verifiers needs versions that the others refuse.
 # Both lie on top of .venv, so that palaestra is this checkout, and only what .venv lacks or has in another version is
-# installed: a minute and 490 MB, once.
+# installed: one or two minutes and 490 MB, once.
 set -euo pipefail
 source "$(dirname "$0")/setup.sh"
 
@@ -19,7 +19,7 @@ make_environment() {
     local own place=$1 wanted="${*:2}, $root"
     if [[ ! -f $place/installed || "$(<"$place/installed")" != "$wanted" ]]; then
         rm -f "$place/installed"
-        echo "installing ${*:2} into $place (once, less than a minute) ..." >&2
+        echo "installing ${*:2} into $place (once, about a minute) ..." >&2
         python -m venv --without-pip "$place"
         own=$("$place/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
         echo "import site; site.addsitedir('$base')" >"$own/base.pth"

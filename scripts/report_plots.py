@@ -78,9 +78,9 @@ STUDENT_PANELS: dict[str, tuple[Range, dict[str, str]]] = {
     "temporal-difference error": ("from 0", {"td_error": ""}),
     "states in the table": ("from 0", {"states": ""}),
     "states in the archive": ("from 0", {"cells": ""}),
-    "levels and their starts": (
+    "levels, and what is given of their solutions": (
         "share",
-        {"levels_solved": "solved", "start": "of the way before a start", "success_from_start": "success from 0"},
+        {"levels_solved": "solved", "start": "of a solution given", "success_from_start": "success with none given"},
     ),
     "environment steps/s": ("from 0", {"steps_per_s": ""}),
 }

@@ -25,8 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # The environments that these need may be in the making.
-    last = ("test_peer_", "test_vllm_")
-    items.sort(key=lambda item: last.index(item.path.name[:10]) if item.path.name.startswith(last) else -1)
+    last = ("test_vllm_", "test_peer_")
+    items.sort(key=lambda item: [item.path.name.startswith(start) for start in last])
 
 
 def _refuse_skip(report: Any) -> Any:

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError
-
 
 class BackwardStarts:
     """Where training episodes begin: on the way of a level's solution, ``move`` actions before its end at first.
@@ -32,19 +30,15 @@ class BackwardStarts:
         self._played: dict[int, list[bool]] = {}
 
     def begin(self, solutions: Mapping[int, Sequence[Any]]) -> None:
-        """Take these solutions, each from near its end.
-
-        Raises:
-            InputError: there is none.
-        """
-        if not solutions:
-            raise InputError("there is no solution to begin from the end of.")
+        """Take these solutions, each from near its end."""
         self.solutions = {level: list(actions) for level, actions in solutions.items()}
         self.starts = {level: max(len(actions) - self.move, 0) for level, actions in self.solutions.items()}
         self._played = {level: [] for level in self.solutions}
 
     def draw(self, seed: int) -> tuple[int, list[Any]] | None:
-        """Return level and actions to be taken before an episode; None before `begin`, for any level from its start."""
+        """Return the level of an episode and the actions taken before it begins; None, which leaves both open, as long
+        as there is no solution.
+        """
         if not self.solutions:
             return None
         rng = np.random.default_rng(seed)
@@ -65,7 +59,9 @@ class BackwardStarts:
             played.clear()
 
     def metrics(self) -> dict[str, float]:
-        """How much of the solutions lies before the starts, and the success from the very start where it is reached."""
+        """Return ``start``, the mean share of a solution that is taken before an episode begins, and
+        ``success_from_start``, over the latest episodes of levels where none of it is.
+        """
         left = [self.starts[level] / len(actions) for level, actions in self.solutions.items()]
         whole = [np.mean(played) for level, played in self._played.items() if played and not self.starts[level]]
         found = {"start": float(np.mean(left))} if left else {}

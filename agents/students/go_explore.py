@@ -1,8 +1,8 @@
 """Go-Explore (Ecoffet et al., arXiv 1901.10995): return to a state that was reached, explore from it, and only then
 learn: a policy for the ways that were found, from their ends backwards.
 
-Exploring needs no policy: an environment is set to a state, and actions are drawn at random there. Of what is learned
-in the second phase nothing is new: it is PPO, in episodes that begin on the ways.
+Exploring needs no policy: an environment is set to a state, and actions are drawn at random there. The second phase is
+PPO in episodes that begin on the ways, by `Practice.starts`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ class GoExploreStudent:
         if not self.starts.solutions and self._is_explored(done):
             self.starts.begin({one.level: one.solution for one in self.archives if one.solution is not None})
             self.practice.begin()
-            self.ppo.forget_episodes()
         learned = self.ppo.iterate(done) if self.starts.solutions else self._explore()
         solved = sum(one.solution is not None for one in self.archives)
         found = {"levels_solved": solved / len(self.archives), "cells": sum(len(one.cells) for one in self.archives)}

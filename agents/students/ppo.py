@@ -65,10 +65,6 @@ class PPO:
         rollout = self._play()
         return {**self._learn(rollout), "lr": rate}
 
-    def forget_episodes(self) -> None:
-        """Take the present observations as the first ones of new episodes."""
-        self._first[:] = True
-
     def _play(self) -> _Rollout:
         config, practice = self.config, self.practice
         rollout = _Rollout(config.rollout, config.environments, self.practice.action_space)

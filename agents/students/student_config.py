@@ -220,7 +220,8 @@ class GoExploreConfig(PPOConfig):
     Attributes:
         levels: levels of the training split that are explored and learned, each with an archive of its own.
         explore_actions: actions of an exploration from a state.
-        repeat: steps for which a random action is repeated, in the mean; the paper's Atari games have 20.
+        repeat: steps for which a random action is repeated, in the mean. The paper's Atari games have 20; to turn
+            on the spot for as long leads nowhere in a gridworld.
         power: exponent of the counts by which states are chosen.
         explore_share: share of the run in which levels are explored, in (0, 1]; solutions get shorter in it. If none is
             solved by then, exploring goes on.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import importlib.util
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,8 @@ from typing import Any
 import palaestra
 import pytest
 from palaestra.integrations.core import EpisodeRow, TextEpisode
+
+from ..rewards.judges.chat_server import serving  # isort: skip
 
 ROOT = Path(palaestra.__file__).parent
 
@@ -37,14 +37,6 @@ def peer_home() -> Callable[[str], Path]:
 def serve_solver() -> Any:
     """``with serve_solver(rows) as server``: a chat endpoint at ``server.url``. Its model "solver" plays the episodes
     of the rows by the environments' own solvers; to anything else, and by any other name, the answer is "no idea"."""
-    if "chat_server" not in sys.modules:
-        file = ROOT / "tests" / "rewards" / "judges" / "chat_server.py"
-        spec = importlib.util.spec_from_file_location("chat_server", file)
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules["chat_server"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["chat_server"])
-    chat = sys.modules["chat_server"]
 
     @contextlib.contextmanager
     def serve(rows: Iterable[EpisodeRow]) -> Iterator[Any]:
@@ -70,7 +62,7 @@ def serve_solver() -> Any:
                 episode.close()
             return {"content": action, "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}}
 
-        with chat.serving(reply) as server:
+        with serving(reply) as server:
             yield server
 
     return serve

@@ -9,24 +9,24 @@ from palaestra.integrations import inspect_tasks
 
 
 @task
-def unjudged() -> Task:
-    return inspect_tasks.task("unjudged:trial/Unjudged-v0", n=6, split="all")
+def odd_weights() -> Task:
+    return inspect_tasks.task("odd_weights:trial/OddWeightGame-v0", n=6, split="all")
 
 
 @task
-def cut() -> Task:
+def message_limit() -> Task:
     made = inspect_tasks.task("palaestra/RushHour-v0", n=1, difficulty=0.0)
     made.message_limit = 4
     return made
 
 
 @task
-def unplayed() -> Task:
+def nobody_plays() -> Task:
     made = inspect_tasks.task("palaestra/RushHour-v0", n=1)
     return Task(dataset=made.dataset, solver=generate(), scorer=made.scorer)
 
 
 @task
-def briefly() -> Task:
+def own_solver() -> Task:
     made = inspect_tasks.task("palaestra/Countdown-v0", n=2, seed=3, difficulty=0.0)
     return Task(dataset=made.dataset, solver=[system_message("Be brief."), generate()], scorer=made.scorer)

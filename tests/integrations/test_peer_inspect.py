@@ -26,7 +26,7 @@ def logs(
     rows = [row for env_id in (QUESTION, GAME) for row in make_rows(env_id, N, "test", 3, {"difficulty": 0.0})]
     with serve_solver(rows) as server:
         command = [str(home / "bin" / "inspect"), "eval", QUESTION, GAME]
-        command += [f"{TRIAL}@{name}" for name in ("unjudged", "cut", "unplayed", "briefly")]
+        command += [f"{TRIAL}@{name}" for name in ("odd_weights", "message_limit", "nobody_plays", "own_solver")]
         command += ["--model", "openai-api/here/solver,openai-api/here/guesser", "-T", f"n={N}", "-T", "seed=3"]
         command += ["-T", "difficulty=0.0", "--log-dir", "logs", "--log-format", "json", "--display", "none"]
         command += ["--no-fail-on-error", "--max-retries", "0"]
@@ -67,7 +67,7 @@ def test_a_game_is_a_conversation_and_the_log_says_how_it_went(logs):
 
 
 def test_what_could_not_be_judged_is_in_no_mean(logs):
-    log = logs["unjudged", "solver"]
+    log = logs["odd_weights", "solver"]
     weights = [int(sample["input"].split()[-1]) for sample in log["samples"]]
     judged = sum(weight % 2 == 0 for weight in weights)
     assert 0 < judged < len(weights)
@@ -78,13 +78,13 @@ def test_what_could_not_be_judged_is_in_no_mean(logs):
 
 
 def test_what_a_limit_cuts_short_is_scored_as_far_as_it_went(logs):
-    sample = logs["cut", "guesser"]["samples"][0]
+    sample = logs["message_limit", "guesser"]["samples"][0]
     assert sample["limit"]["type"] == "message"
     assert sample["scores"]["outcome"]["value"]["success"] == 0.0
     assert 0 < sample["scores"]["outcome"]["metadata"]["turns"] < 3
 
 
 def test_a_question_takes_any_solver_and_a_game_that_was_not_played_is_an_error(logs):
-    assert means(logs["briefly", "solver"])["success"] == 1.0
-    assert means(logs["briefly", "guesser"])["success"] == 0.0
-    assert "take the solver 'play'" in logs["unplayed", "solver"]["samples"][0]["error"]["message"]
+    assert means(logs["own_solver", "solver"])["success"] == 1.0
+    assert means(logs["own_solver", "guesser"])["success"] == 0.0
+    assert "take the solver 'play'" in logs["nobody_plays", "solver"]["samples"][0]["error"]["message"]

@@ -46,9 +46,10 @@ def test_the_solution_solves_the_level_and_gets_shorter():
     first = len(archive.solution)
     explore(archive, 300, seed=1)
     archive.env.reset(seed=archive.level)
-    for action in archive.solution[:-1]:
-        assert not any(archive.env.step(action)[2:4])
-    assert archive.env.step(archive.solution[-1])[4]["is_success"]
+    steps = [archive.env.step(action) for action in archive.solution]
+    assert not any(terminated or truncated for _, _, terminated, truncated, _ in steps[:-1])
+    assert steps[-1][4]["is_success"]
+    assert archive.solution_reward == sum(reward for _, reward, *_ in steps) > 0
     assert len(archive.solution) < first
 
 

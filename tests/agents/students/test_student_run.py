@@ -43,17 +43,10 @@ MAZES = PPOConfig(
     **SMALL,
 )
 
-# The checkpoint of each lies on another side of the end of exploration.
+# Exploration ends before the checkpoint of the first, and after that of the second.
 RETURNS = GoExploreConfig(
-    **{
-        "env": "palaestra/DoorKey-v0",
-        "axes": {"size": 5},
-        "levels": 2,
-        "environments": 4,
-        "rollout": 32,
-        "steps": 2048,
-    },
-    **{"checkpoint_every": 1024, "hidden": 8, "minibatch": 32, "explore_share": 0.25},
+    **{"env": "palaestra/BlockMaze-v0", "axes": {"size": 5, "blocks": [0, 3]}, "levels": 2, "environments": 4},
+    **{"rollout": 32, "steps": 2048, "checkpoint_every": 1024, "hidden": 8, "minibatch": 32, "explore_share": 0.25},
     **SMALL,
 )
 EXPLORES = dataclasses.replace(RETURNS, explore_share=0.75)
@@ -88,6 +81,13 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_bytes(config, tmp_path):
     assert contents(tmp_path / "cut") != contents(tmp_path / "whole")
     assert StudentRun.resume(tmp_path / "cut").run(notify=lambda sentence: None)
     assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
+
+
+def test_the_checkpoints_of_go_explore_lie_in_either_of_its_phases(tmp_path):
+    for config, learns in ((RETURNS, True), (EXPLORES, False)):
+        run_until(tmp_path / str(learns), config)
+        (at,) = [row for row in rows(tmp_path / str(learns), "metrics") if row["step"] == config.checkpoint_every]
+        assert ("loss" in at) == learns
 
 
 def test_a_teacher_of_levels_edits_those_of_the_environment(tmp_path):

@@ -8,7 +8,7 @@ from palaestra.envs.registration import register
 from palaestra.rewards import Verdict
 
 
-class Unjudged(Game):
+class OddWeightGame(Game):
     """Ends at once, solved."""
 
     param_space = ParamSpace([IntAxis("goal", 2, 9)])
@@ -23,7 +23,7 @@ class Unjudged(Game):
         return Transition(state, done=True, success=True, valid=state[1] % 2 == 0)
 
 
-class UnjudgedQuestion(Question):
+class OddWeightQuestion(Question):
     """Any answer is right."""
 
     param_space = ParamSpace([IntAxis("goal", 2, 9)])
@@ -37,5 +37,5 @@ class UnjudgedQuestion(Question):
         return Verdict(float(judged), success=judged, valid=judged)
 
 
-register("trial/Unjudged-v0", Unjudged)
-register("trial/UnjudgedQuestion-v0", UnjudgedQuestion)
+register("trial/OddWeightGame-v0", OddWeightGame)
+register("trial/OddWeightQuestion-v0", OddWeightQuestion)
