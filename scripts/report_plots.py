@@ -77,6 +77,11 @@ STUDENT_PANELS: dict[str, tuple[Range, dict[str, str]]] = {
     "explained variance of the values": ("free", {"explained_variance": ""}),
     "temporal-difference error": ("from 0", {"td_error": ""}),
     "states in the table": ("from 0", {"states": ""}),
+    "states in the archive": ("from 0", {"cells": ""}),
+    "levels, and what is given of their solutions": (
+        "share",
+        {"levels_solved": "solved", "start": "of a solution given", "success_from_start": "success with none given"},
+    ),
     "environment steps/s": ("from 0", {"steps_per_s": ""}),
 }
 LINES = (ACCENT, "#c8702a", "#7a5aa6")
