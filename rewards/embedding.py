@@ -8,6 +8,7 @@ which a learner measures where the embedder is "policy" or "reference".
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections import Counter
@@ -92,6 +93,7 @@ class HashedNgrams:
         )
 
 
+@functools.lru_cache(maxsize=65_536)
 def _hash(gram: str) -> int:
     return int.from_bytes(hashlib.blake2b(gram.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
@@ -178,6 +180,24 @@ def cosines(left: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
     """
     unit = [_normalise_rows(rows) for rows in ((left,) if right is None else (left, right))]
     return np.clip(np.round(unit[0] @ unit[-1].T, 12), -1.0, 1.0)
+
+
+def goal_projection(state: np.ndarray, goal: np.ndarray, baseline: np.ndarray, alpha: float) -> float:
+    """``1 - |P(s - g)|^2 / 2`` with ``P = alpha d d' / |d|^2 + (1 - alpha) I`` and ``d = g - b`` (VLM-RM, arXiv
+    2310.12921, section 3): at alpha 0 the cosine of state and goal, at 1 the place of the state between baseline and
+    goal alone. At most 1, which the goal has.
+
+    Args:
+        state, goal, baseline: s, g and b, [D] each; they are scaled to length 1. Where g = b there is no direction, and
+            the first part of P is 0.
+        alpha: in [0, 1].
+    """
+    s, g, b = _normalise_rows(np.stack([state, goal, baseline]))
+    direction, apart = g - b, s - g
+    along = float(direction @ direction)
+    line = direction * (float(direction @ apart) / along) if along else np.zeros_like(apart)
+    projected = alpha * line + (1.0 - alpha) * apart
+    return 1.0 - 0.5 * float(projected @ projected)
 
 
 def _normalise_rows(rows: np.ndarray) -> np.ndarray:

@@ -160,6 +160,10 @@ class StepReward(Reward):
         """Rewards of the steps of a valid episode; None where they could not be determined."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(episode) -> numbers, one a step.")
 
+    def begin(self, observation: Any, extras: Mapping[str, Any]) -> None:
+        """Report the first observation of an episode, and the extras that came with it, to a reward that gives each
+        step its number as soon as it is taken and remembers the episode under way."""
+
     def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
         """Reward of ``step`` right after it was taken; None where it depends on other steps.
 

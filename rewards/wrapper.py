@@ -63,6 +63,8 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(seed=seed, options=options)
         self._recording = Recording(observation, info)
+        if isinstance(self.reward, StepReward):
+            self.reward.begin(observation, self._recording.extras)
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:

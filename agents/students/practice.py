@@ -23,6 +23,7 @@ from ...teachers.pools import instance
 from ...teachers.requests import REQUESTS
 from .backward_starts import BackwardStarts
 from .bonuses.learned_bonus import LearnedBonus
+from .bonuses.slot_bonus import SlotBonus
 
 _KEY = 1
 
@@ -133,10 +134,12 @@ class Practice:
         self.seed, self.teacher, self.bonuses = seed, teacher, tuple(bonuses)
         self._discount, self._decay = discount, decay
         self._names = [bonus.name for bonus in bonuses]
-        self._slots = [_Slot(self._wrap(make())) for _ in range(count)]
+        self._slots = [_Slot(self._wrap(make(), number)) for number in range(count)]
         for bonus in bonuses:
             if isinstance(bonus, LearnedBonus):
                 bonus.bind(self.observation_space, self.action_space)
+            elif isinstance(bonus, SlotBonus):
+                bonus.attach([slot.env.unwrapped for slot in self._slots])
         self.starts: BackwardStarts | None = None
         self._waiting: dict[int, _Waiting] = {}
         self._finished: list[PracticeEpisode] = []
@@ -144,9 +147,10 @@ class Practice:
             _check_teacher(teacher, critic)
         self.measures = teacher is not None and bool(teacher.needs)
 
-    def _wrap(self, env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    def _wrap(self, env: gym.Env[Any, Any], number: int) -> gym.Env[Any, Any]:
         for bonus in self.bonuses:
-            env = RewardWrapper(env, bonus, by_step=True)
+            own = bonus.of_slot(number) if isinstance(bonus, SlotBonus) else bonus
+            env = RewardWrapper(env, own, by_step=True)
         return env
 
     @property
@@ -302,6 +306,8 @@ class Practice:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was taken, by playing the episodes under way again."""
+        # Before the episodes as well, so that what a bonus has found out once is not found out anew.
+        self._load_bonuses(state["bonuses"])
         self._waiting = {}
         for row in state["waiting"]:
             proposal = Proposal(**row["proposal"])
@@ -314,7 +320,10 @@ class Practice:
         if self.teacher is not None:
             self.teacher.load_state_dict(state["teacher"])
         # After the episodes: bonuses have counted their steps a second time.
-        for bonus, saved in zip(self.bonuses, state["bonuses"], strict=True):
+        self._load_bonuses(state["bonuses"])
+
+    def _load_bonuses(self, states: Sequence[Mapping[str, Any]]) -> None:
+        for bonus, saved in zip(self.bonuses, states, strict=True):
             bonus.load_state_dict(saved)
 
 

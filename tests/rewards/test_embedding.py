@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
-from palaestra.rewards.embedding import EmbeddingSource, HashedNgrams, collect_features, cosines, embed
+from palaestra.rewards.embedding import EmbeddingSource, HashedNgrams, collect_features, cosines, embed, goal_projection
 
 untimed = settings(deadline=None)
 
@@ -109,3 +109,30 @@ def test_a_models_name_in_the_place_of_an_embedder_asks_for_its_states():
     for wrong in ("polcy", 3):
         with pytest.raises(InputError, match="policy"):
             EmbeddingSource.of(wrong, "features")  # type: ignore[arg-type]
+
+
+# Projection on the direction from a baseline to a goal (VLM-RM).
+
+S, G, B = np.array([[3.0, 0.0, 4.0], [0.0, 2.0, 0.0], [5.0, 0.0, 0.0]])
+
+
+def test_at_alpha_0_the_projection_is_the_cosine_with_the_goal():
+    for state in (S, G, B, S + G):
+        assert goal_projection(state, G, B, 0.0) == pytest.approx(float(cosines(state[None], G[None])[0, 0]))
+
+
+def test_the_goal_itself_has_1_at_every_alpha():
+    for alpha in (0.0, 0.3, 1.0):
+        assert goal_projection(7 * G, G, B, alpha) == pytest.approx(1.0)
+
+
+def test_at_alpha_1_what_is_orthogonal_to_the_direction_does_not_count():
+    # By hand: d = (-1, 1, 0), s - g = (0.6, -1, 0.8), so d . (s - g) = -1.6 and R = 1 - 1.6^2 / (2 * 2) = 0.36.
+    assert goal_projection(S, G, B, 1.0) == pytest.approx(0.36)
+    # Of the same length and the same place along d, in another direction otherwise.
+    assert goal_projection(np.array([3.0, 0.0, -4.0]), G, B, 1.0) == pytest.approx(0.36)
+    assert goal_projection(B, G, B, 1.0) == pytest.approx(1 - 0.5 * 2)
+
+
+def test_goal_and_baseline_that_are_alike_leave_the_distance_alone():
+    assert goal_projection(S, G, G, 0.5) == pytest.approx(1 - 0.5 * 0.25 * 2)

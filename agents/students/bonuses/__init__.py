@@ -1,12 +1,38 @@
 """The rewards that ``palaestra train --bonus`` adds for students.
 
-`bonus` has the registry, `shaped` the bonuses without networks, `distillation` (rnd, rdd) and `curiosity` (prediction,
-hindsight) those whose networks learn while the student does; these need torch, which is loaded when one is made.
+`bonus` has the registry. Without networks are those in `shaped` (potential, subgoals, count), `landmarks`,
+`demonstration_stages`, `empowerment`, `waypoint_bonus` and `goal_text`. The networks of `distillation` (rnd, rdd),
+`curiosity` (prediction, hindsight) and `graph_subgoals` learn while the student does; these need torch, which is loaded
+when one is made.
 """
 
 from __future__ import annotations
 
-from . import curiosity, distillation, shaped
+from . import (
+    curiosity,
+    demonstration_stages,
+    distillation,
+    empowerment,
+    goal_text,
+    graph_subgoals,
+    landmarks,
+    shaped,
+    waypoint_bonus,
+)
 from .bonus import BONUSES, Bonus, describe_bonus, make_bonuses
 
-__all__ = ["BONUSES", "Bonus", "curiosity", "describe_bonus", "distillation", "make_bonuses", "shaped"]
+__all__ = [
+    "BONUSES",
+    "Bonus",
+    "curiosity",
+    "demonstration_stages",
+    "describe_bonus",
+    "distillation",
+    "empowerment",
+    "goal_text",
+    "graph_subgoals",
+    "landmarks",
+    "make_bonuses",
+    "shaped",
+    "waypoint_bonus",
+]

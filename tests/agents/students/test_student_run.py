@@ -33,6 +33,13 @@ CURIOUS = PPOConfig(
     **{"hidden": 8, "minibatch": 16, "bonus": tuple(f"{name}(settle=20, batch=8)" for name in ("rdd", "hindsight"))},
     **SMALL,
 )
+REMEMBERING = ("stages(demonstrations=3)", "empowerment", "goal-text", "waypoints")
+MAPPED = PPOConfig(
+    **{"env": "palaestra/DoorKey-v0", "axes": {"size": 5, "obstacles": 0}, "env_options": {"max_steps": 40}},
+    **{"environments": 4, "rollout": 16, "steps": 256, "checkpoint_every": 128, "hidden": 8, "minibatch": 16},
+    **{"bonus": ("landmarks", "graph-subgoals(share=0.2, steps=5)", *REMEMBERING)},
+    **SMALL,
+)
 
 
 # Small mazes, which the teacher makes and edits.
@@ -70,7 +77,15 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in files.items() if name != "timings.jsonl"}
 
 
-KINDS = {"q": Q, "ppo": P, "levels": MAZES, "curious": CURIOUS, "returns": RETURNS, "explores": EXPLORES}
+KINDS = {
+    "q": Q,
+    "ppo": P,
+    "levels": MAZES,
+    "curious": CURIOUS,
+    "returns": RETURNS,
+    "explores": EXPLORES,
+    "mapped": MAPPED,
+}
 
 
 @pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
@@ -173,6 +188,16 @@ def test_what_bonuses_do_is_said_and_their_sums_are_logged(tmp_path):
         "The bonus potential leaves the optimal policies as they are.",
     ]
     assert all(np.isfinite(row["bonus"]) for row in rows(tmp_path / "run", "metrics") if row["episodes"])
+
+
+@pytest.mark.parametrize("name", ["landmarks", "empowerment(horizon=2)", "stages", "waypoints", "goal-text"])
+def test_a_bonus_without_networks_is_added_for_a_table(name, tmp_path):
+    options = ["--learner", "q", "--axis", "size=5", "obstacles=0", "--steps", "600", "--log-every", "600"]
+    options += ["--environments", "2", "--eval-every", "0", "--final-episodes", "1", "--out", str(tmp_path / "run")]
+    assert main(["train", "palaestra/DoorKey-v0", *options, "--bonus", name]) == 0
+    (row,) = rows(tmp_path / "run", "metrics")
+    assert row["invalid_episodes"] == 0
+    assert row["bonus"] != 0
 
 
 def test_without_episodes_there_are_no_means():

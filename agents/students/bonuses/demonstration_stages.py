@@ -1,0 +1,186 @@
+"""A bonus for states like those in later stages of the demonstrations that an environment's own solver gives."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ....checks import check_count, check_number
+from ....envs.grids.cells import GOAL, THINGS
+from ....envs.grids.grid_env import GridEnv
+from ....envs.grids.grid_world import World
+from ....errors import InputError
+from ....rewards import StepReward
+from ..observations import CODES, ObservationCode
+from .bonus import BONUSES
+from .slot_bonus import LEAVES, POTENTIAL, StateBonus
+from .stage_detectors import MOST_FEATURES, StageDetector, cut, fit_detectors, split_stages, stage_reward
+
+_KEY = 11
+_MOST_STEPS = 10_000
+_TRIES = 4
+"""Episodes of the solver, which may fail or be too short, for each demonstration that is wanted."""
+COUNTED = ("open door", "closed door", "locked door", "key", "ball", "box", "goal", "lava")
+"""What is counted of a gridworld; then come a key, ball or box that is carried, and whether the agent is on a goal."""
+
+
+class StageBonus(StateBonus):
+    """The reward of the demonstrations' stages, scaled so that the first stage has 0 and the last one 1 on average.
+
+    Before training, the environment's solver plays a few episodes. The features of a gridworld are what has changed in
+    it since the episode began (how many keys lie about, how many doors are open ...), what is carried, and whether the
+    agent is on a goal. Those of another environment are its observations.
+
+    Args:
+        weight, discount, form: of `StateBonus`.
+        stages: number of them, at least 2.
+        demonstrations: successful episodes of the solver.
+        most, contrast: of `fit_detectors`.
+        seed: of the demonstrations.
+    """
+
+    name = "stages"
+    paper = "Unsupervised Perceptual Rewards, arXiv 1612.06699"
+
+    def __init__(
+        self,
+        weight: float,
+        discount: float,
+        form: str = POTENTIAL,
+        stages: int = 2,
+        demonstrations: int = 16,
+        most: int = 32,
+        contrast: float = 1.0,
+        seed: int = 0,
+    ):
+        super().__init__(weight, discount, form)
+        self.stages = check_count("stages", stages, 2)
+        self.demonstrations = check_count("demonstrations", demonstrations, 1)
+        self.most, self.seed = check_count("most", most, 1), check_count("seed", seed)
+        self.contrast = check_number("contrast", contrast, above=0.0)
+        self.detectors: list[StageDetector] = []
+        self._low, self._high = 0.0, 1.0
+        self._envs: Sequence[gym.Env[Any, Any]] = ()
+        self._code: ObservationCode | None = None
+
+    def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:
+        self._envs = envs
+        if not isinstance(envs[0], GridEnv):
+            self._code = ObservationCode(envs[0].observation_space)
+        rows = self._play(envs[0])
+        everything = np.concatenate(rows)
+        # What never varies over the demonstrations tells nothing.
+        varied = np.argsort(-everything.std(0), kind="stable")[:MOST_FEATURES]
+        starts = split_stages([one[:, varied] for one in rows], self.stages)
+        parts = [cut(one, begun) for one, begun in zip(rows, starts, strict=True)]
+        stages = [np.concatenate([part[stage] for part in parts]) for stage in range(self.stages)]
+        self.detectors = fit_detectors(stages, self.most, self.contrast)
+        self._low, self._high = (
+            float(np.mean([stage_reward(self.detectors, row) for row in stages[at]])) for at in (0, -1)
+        )
+        if not self._high > self._low:
+            raise InputError(
+                f"no feature of what is observed tells the last of {self.stages} stages of the demonstrations from the "
+                f"first; ask for another number of stages, or for more than {self.demonstrations} demonstrations."
+            )
+
+    def _play(self, env: gym.Env[Any, Any]) -> list[np.ndarray]:
+        """The features [T, F] of successful episodes of the environment's solver."""
+        solve = getattr(env, "oracle", None)
+        if solve is None:
+            raise InputError(f"the bonus {self.name!r} needs demonstrations, and {env} has no solver that gives them.")
+        found: list[np.ndarray] = []
+        for number in range(_TRIES * self.demonstrations):
+            seed = int(np.random.SeedSequence([self.seed, _KEY, number]).generate_state(1)[0])
+            observation, info = env.reset(seed=seed)
+            begun = self._look(env, observation)
+            rows, over = [self._since(begun, begun)], False
+            while not over and len(rows) < _MOST_STEPS:
+                observation, _, terminated, truncated, info = env.step(solve())
+                rows.append(self._since(begun, self._look(env, observation)))
+                over = terminated or truncated
+            if info.get("is_success") and len(rows) >= self.stages:
+                found.append(np.stack(rows))
+            if len(found) == self.demonstrations:
+                return found
+        raise InputError(
+            f"of {_TRIES * self.demonstrations} episodes of the solver {len(found)} were successes of at least "
+            f"{self.stages} states; {self.demonstrations} are wanted: ask for fewer demonstrations or stages."
+        )
+
+    def _look(self, env: Any, observation: Any) -> np.ndarray:
+        """float64[F] of a state, of a gridworld not yet compared with the first one."""
+        if self._code is None:
+            return count_things(env.here())
+        parts = []
+        for name, array in self._code.encode([observation]).items():
+            values = array.ravel()
+            if name.startswith("cells"):
+                parts.append((np.minimum(values, CODES - 1)[:, None] == np.arange(CODES)).ravel())
+            else:
+                parts.append(values / 255.0 if name.startswith("pixels") else values)
+        return np.concatenate(parts).astype(np.float64)
+
+    def _since(self, begun: np.ndarray, now: np.ndarray) -> np.ndarray:
+        return now if self._code is not None else now - begun
+
+    def start_episode(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> Any:
+        if not self.detectors:
+            raise InputError(f"the bonus {self.name!r} has no demonstrations yet; call attach(environments) first.")
+        return self._look(self._envs[slot], observation).tolist() if self._code is None else None
+
+    def value_of(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> float:
+        begun = self.episode_memory(slot)
+        row = self._look(self._envs[slot], observation)
+        row = row if begun is None else row - np.array(begun)
+        return (stage_reward(self.detectors, row) - self._low) / (self._high - self._low)
+
+    def shared(self) -> dict[str, Any]:
+        return {"detectors": [one.to_json() for one in self.detectors], "low": self._low, "high": self._high}
+
+    def load_shared(self, state: Mapping[str, Any]) -> None:
+        self.detectors = [StageDetector.from_json(data) for data in state["detectors"]]
+        self._low, self._high = float(state["low"]), float(state["high"])
+
+
+def _column(code: int) -> int:
+    thing = THINGS[code]
+    name = f"{thing.state} {thing.kind}" if thing.kind == "door" else thing.kind
+    return COUNTED.index(name) if name in COUNTED else len(COUNTED)
+
+
+_COLUMNS = np.array([_column(code) for code in range(len(THINGS))])
+
+
+def count_things(world: World) -> np.ndarray:
+    """float64[12]: how many cells hold each of `COUNTED`, whether a key, a ball or a box is carried, and whether the
+    agent is on a goal."""
+    return _count(world.cells, world.carried, world.cells[world.agent] == GOAL)
+
+
+@functools.lru_cache(maxsize=4096)
+def _count(cells: bytes, carried: int, arrived: bool) -> np.ndarray:
+    counts = np.bincount(_COLUMNS[np.frombuffer(cells, np.uint8)], minlength=len(COUNTED) + 1)[: len(COUNTED)]
+    held = [THINGS[carried].kind == kind for kind in ("key", "ball", "box")]
+    return np.array([*counts, *held, arrived], dtype=np.float64)
+
+
+@BONUSES.register("stages")
+def stages(
+    discount: float,
+    weight: float = 0.3,
+    form: str = POTENTIAL,
+    stages: int = 2,
+    demonstrations: int = 16,
+    most: int = 32,
+    contrast: float = 1.0,
+    seed: int = 0,
+) -> tuple[StepReward, str]:
+    """Likeness to later stages of the solver's demonstrations, by Gaussian detectors of the stages' features
+    (Unsupervised Perceptual Rewards, arXiv 1612.06699). form="plain" adds it as it is, as the paper does."""
+    reward = StageBonus(weight, discount, form, stages, demonstrations, most, contrast, seed)
+    return reward, LEAVES if form == POTENTIAL else "changes the optimal policies for good, to those that end late"

@@ -1,0 +1,241 @@
+"""A graph of the places that a student has been in, an encoder of it, and a bonus for what is near the next subgoal."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ....checks import check_count, check_number
+from ....errors import MissingExtra
+from ....rewards import StepReward
+from .bonus import BONUSES
+from .learned_bonus import layers
+from .slot_bonus import LEAVES, PLAIN, POTENTIAL, StateBonus
+
+Vector = tuple[float, ...]
+
+
+class StateGraph:
+    """Nodes for states that differ enough, and how often each pair of them was passed one after the other.
+
+    Args:
+        threshold: a state farther than this (Euclidean) from all nodes becomes one.
+        share: the graph has changed much once ``changes > share * (N * N - N)`` for its N nodes.
+
+    Attributes:
+        nodes: features of the nodes.
+        weights: float64[N, N], symmetric, 0 on the diagonal.
+        changes: updates of weights since `settle`.
+    """
+
+    def __init__(self, threshold: float, share: float):
+        self.threshold = check_number("threshold", threshold, low=0.0)
+        self.share = check_number("share", share, low=0.0)
+        self.nodes: list[Vector] = []
+        self.weights = np.zeros((0, 0))
+        self.changes = 0
+        self._nearest: dict[Vector, int] = {}
+
+    def add(self, state: Vector, previous: int | None = None) -> int:
+        """Return the node of a state, a new one where it is far from all; ``previous`` is that of the state before, to
+        which the edge grows by 1."""
+        node = self._nearest.get(state)
+        if node is None:
+            distances = [math.dist(state, other) for other in self.nodes]
+            if min(distances, default=math.inf) > self.threshold:
+                node = len(self.nodes)
+                self.nodes.append(state)
+                self.weights = np.pad(self.weights, ((0, 1), (0, 1)))
+                self._nearest = {}
+            else:
+                node = distances.index(min(distances))
+            self._nearest[state] = node
+        if previous is not None and previous != node:
+            self.weights[previous, node] += 1
+            self.weights[node, previous] += 1
+            self.changes += 1
+        return node
+
+    @property
+    def changed_much(self) -> bool:
+        number = len(self.nodes)
+        return number > 1 and self.changes > self.share * (number * number - number)
+
+    def settle(self) -> np.ndarray:
+        """Return the weights as shares of the largest, and count changes anew."""
+        self.changes = 0
+        return self.weights / max(float(self.weights.max()), 1.0)
+
+    def to_json(self) -> dict[str, Any]:
+        nodes = [list(node) for node in self.nodes]
+        return {"nodes": nodes, "weights": self.weights.tolist(), "changes": self.changes}
+
+    def load_json(self, state: Mapping[str, Any]) -> None:
+        self.nodes = [tuple(node) for node in state["nodes"]]
+        self.weights = np.array(state["weights"], dtype=np.float64).reshape(len(self.nodes), len(self.nodes))
+        self.changes, self._nearest = int(state["changes"]), {}
+
+
+class GraphEncoder:
+    """A network g whose products ``g(u) . g(v)`` learn the weights of a graph, of pairs of different nodes.
+
+    Args:
+        width: of the features of a state.
+        size: of the codes.
+        hidden: units of a layer.
+        rate: learning rate of Adam.
+        steps: gradient steps of one `fit`, each on all pairs.
+        seed: of the weights.
+
+    Raises:
+        MissingExtra: torch is absent.
+    """
+
+    def __init__(
+        self, width: int = 2, size: int = 16, hidden: int = 64, rate: float = 3e-3, steps: int = 40, seed: int = 0
+    ):
+        self.steps = check_count("steps", steps, 1)
+        try:
+            import torch
+        except ImportError:
+            raise MissingExtra("the bonus graph-subgoals", "train") from None
+        self.torch = torch
+        generator = torch.Generator().manual_seed(check_count("seed", seed))
+        self.net = layers((width, check_count("hidden", hidden, 1), hidden, check_count("size", size, 1)), generator)
+        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=check_number("rate", rate, above=0.0))
+
+    def fit(self, nodes: Sequence[Vector], targets: np.ndarray) -> float:
+        """Learn targets [N, N] of all pairs of N nodes; the mean squared error of the last step."""
+        torch = self.torch
+        rows, goal = torch.tensor(nodes, dtype=torch.float32), torch.from_numpy(targets.astype(np.float32))
+        pairs = ~torch.eye(len(nodes), dtype=torch.bool)
+        for _ in range(self.steps):
+            codes = self.net(rows)
+            loss = (codes @ codes.T - goal)[pairs].square().mean()
+            self.optimiser.zero_grad()
+            loss.backward()
+            self.optimiser.step()
+        return float(loss.detach())
+
+    def encode(self, states: Sequence[Vector]) -> np.ndarray:
+        """float32[n, size]: the codes of n states."""
+        with self.torch.no_grad():
+            return self.net(self.torch.tensor(states, dtype=self.torch.float32)).numpy()
+
+    def save(self) -> str:
+        file = io.BytesIO()
+        self.torch.save({"net": self.net.state_dict(), "optimiser": self.optimiser.state_dict()}, file)
+        return base64.b64encode(file.getvalue()).decode("ascii")
+
+    def load(self, text: str) -> None:
+        saved = self.torch.load(io.BytesIO(base64.b64decode(text)), weights_only=True)
+        self.net.load_state_dict(saved["net"])
+        self.optimiser.load_state_dict(saved["optimiser"])
+
+
+class GraphSubgoalBonus(StateBonus):
+    """For each state s and the next subgoal g, ``-|f(s) - f(g)|^2 + similarity * g(f(s)) . g(f(g))``: the reward of
+    G4RL's low level, with the places of the agent in units of ``unit`` cells as features f.
+
+    The graph grows with all steps of all environments, and its encoder learns whenever the graph has changed much. The
+    paper's subgoals are those of a high level, which a student does not have; here they are the waypoints of the
+    planner, one after the other.
+
+    As "plain" that reward is added as it is; a student may then linger before a subgoal, as the next one is farther.
+    As "potential" its value in [-1, 1], plus 2 for each subgoal reached, is a potential.
+
+    Args:
+        weight, discount, form: of `StateBonus`.
+        similarity: weight of the similarity; 0 or more.
+        threshold: cells from all nodes at which a place becomes one.
+        share: of `StateGraph`.
+        radius: cells from a subgoal at which it counts as reached.
+        unit: cells that count as a distance of 1.
+        **options: of `GraphEncoder`.
+    """
+
+    name = "graph-subgoals"
+    paper = "G4RL, arXiv 2511.10872"
+    needs = frozenset({"positions", "waypoints"})
+
+    def __init__(
+        self,
+        weight: float,
+        discount: float,
+        form: str = POTENTIAL,
+        similarity: float = 0.5,
+        threshold: float = 1.0,
+        share: float = 1.0,
+        radius: float = 1.0,
+        unit: float = 8.0,
+        **options: Any,
+    ):
+        super().__init__(weight, discount, form)
+        self.similarity = check_number("similarity", similarity, low=0.0)
+        self.radius, self.unit = check_number("radius", radius, low=0.0), check_number("unit", unit, above=0.0)
+        self.graph = StateGraph(threshold, share)
+        self.encoder = GraphEncoder(**options)
+        self._codes: dict[Vector, np.ndarray] = {}
+
+    def start_episode(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> Any:
+        return {"node": None, "reached": 0, "subgoals": [list(place) for place in extras["waypoints"]]}
+
+    def value_of(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> float:
+        episode, here = self.episode_memory(slot), tuple(extras["positions"][-1])
+        episode["node"] = self.graph.add(here, episode["node"])
+        if self.graph.changed_much:
+            self.encoder.fit([self._feature(node) for node in self.graph.nodes], self.graph.settle())
+            self._codes = {}
+        subgoals = episode["subgoals"]
+        # The last one stays the subgoal until the episode is over.
+        while episode["reached"] < len(subgoals) - 1 and (math.dist(here, subgoals[episode["reached"]]) <= self.radius):
+            episode["reached"] += 1
+        if not subgoals:
+            return 0.0
+        subgoal = tuple(subgoals[episode["reached"]])
+        value = self.similarity * self._similarity(here, subgoal) - (math.dist(here, subgoal) / self.unit) ** 2
+        return value if self.form == PLAIN else min(max(value, -1.0), 1.0) + 2.0 * episode["reached"]
+
+    def _similarity(self, here: Vector, subgoal: Vector) -> float:
+        for place in (here, subgoal):
+            if place not in self._codes:
+                # Alone: in a batch of another size the last digits could differ, and a resumed run with them.
+                (self._codes[place],) = self.encoder.encode([self._feature(place)])
+        return float(self._codes[here] @ self._codes[subgoal])
+
+    def _feature(self, place: Sequence[float]) -> Vector:
+        return tuple(coordinate / self.unit for coordinate in place)
+
+    def shared(self) -> dict[str, Any]:
+        return {"graph": self.graph.to_json(), "encoder": self.encoder.save()}
+
+    def load_shared(self, state: Mapping[str, Any]) -> None:
+        self.graph.load_json(state["graph"])
+        self.encoder.load(state["encoder"])
+        self._codes = {}
+
+
+@BONUSES.register("graph-subgoals")
+def graph_subgoals(
+    discount: float,
+    weight: float = 0.05,
+    form: str = POTENTIAL,
+    similarity: float = 0.5,
+    threshold: float = 1.0,
+    share: float = 1.0,
+    radius: float = 1.0,
+    unit: float = 8.0,
+    rate: float = 3e-3,
+    steps: int = 40,
+    seed: int = 0,
+) -> tuple[StepReward, str]:
+    """Nearness to the planner's next waypoint: distance, and similarity in a graph of the places passed, which an
+    encoder learns (G4RL, arXiv 2511.10872). form="plain" adds it as it is; the subgoals and the potential are ours."""
+    parts = {"similarity": similarity, "threshold": threshold, "share": share, "radius": radius, "unit": unit}
+    reward = GraphSubgoalBonus(weight, discount, form, **parts, rate=rate, steps=steps, seed=seed)
+    return reward, LEAVES if form == POTENTIAL else "changes the optimal policies for good, to those that stay near"

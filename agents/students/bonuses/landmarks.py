@@ -1,0 +1,139 @@
+"""A map of landmarks that grows while a student explores, and bonuses for drawing and for using it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ....checks import check_number
+from ....rewards import Step, StepReward
+from .bonus import BONUSES
+from .slot_bonus import SlotBonus
+
+Place = tuple[float, float]
+
+
+class LandmarkMap:
+    """Landmarks, edges between those that were passed one after the other, and how often each was reached.
+
+    Args:
+        spacing: a place at least this far (Euclidean, in cells) from all landmarks becomes one.
+
+    Attributes:
+        places: of the landmarks, in the order in which they were found.
+        visits: for each landmark, how often it was reached.
+        edges: for each landmark, those that it was left for or reached from.
+    """
+
+    def __init__(self, spacing: float):
+        self.spacing = check_number("spacing", spacing, above=0.0)
+        self.places: list[Place] = []
+        self.visits: list[int] = []
+        self.edges: list[set[int]] = []
+        self._nearest: dict[Place, int] = {}
+
+    def locate(self, place: Place) -> tuple[int, bool]:
+        """Return the landmark nearest to a place, the older of two, and whether it was only now put there."""
+        found = self._nearest.get(place)
+        if found is not None:
+            return found, False
+        distances = [math.dist(place, other) for other in self.places]
+        if min(distances, default=math.inf) >= self.spacing:
+            self.places.append(place)
+            self.visits.append(0)
+            self.edges.append(set())
+            self._nearest = {place: len(self.places) - 1}
+            return len(self.places) - 1, True
+        found = self._nearest[place] = distances.index(min(distances))
+        return found, False
+
+    def connect(self, one: int, other: int) -> None:
+        """Draw the edge between two landmarks."""
+        if one != other:
+            self.edges[one].add(other)
+            self.edges[other].add(one)
+
+    def assign(self, here: int) -> int | None:
+        """Return the least visited landmark among those that edges lead to from ``here``; of several the one that is
+        fewest edges away, and then the oldest. None where no edge leads away."""
+        seen, order = {here}, [here]
+        for landmark in order:
+            for other in sorted(self.edges[landmark] - seen):
+                seen.add(other)
+                order.append(other)
+        return min(order[1:], key=lambda landmark: self.visits[landmark], default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        edges = [sorted(others) for others in self.edges]
+        return {"places": [list(place) for place in self.places], "visits": list(self.visits), "edges": edges}
+
+    def load_json(self, state: Mapping[str, Any]) -> None:
+        self.places = [(place[0], place[1]) for place in state["places"]]
+        self.visits, self.edges = list(state["visits"]), [set(others) for others in state["edges"]]
+        self._nearest = {}
+
+
+class LandmarkBonus(SlotBonus):
+    """``new`` for a step that puts a landmark on the map, and ``reach / sqrt(visits)`` for one that reaches the
+    landmark assigned to the episode; the present visit counts.
+
+    All environments and episodes draw one map, over the places of the agent. An episode is assigned the least visited
+    landmark that edges lead to, at its beginning and whenever it has reached the one before. The student is not shown
+    which one. Where levels differ, so do their walls, and an edge may be barred in some.
+
+    Args:
+        spacing: a place at least so many cells away from all landmarks becomes one.
+        new: bonus for a new landmark; 0 or more.
+        reach: bonus for the landmark assigned, at its first visit; 0 or more.
+    """
+
+    name = "landmarks"
+    paper = "TopoNav, arXiv 2402.04061"
+    needs = frozenset({"positions"})
+
+    def __init__(self, spacing: float = 2.0, new: float = 0.05, reach: float = 0.05):
+        super().__init__()
+        self.map = LandmarkMap(spacing)
+        self.new, self.reach = check_number("new", new, low=0.0), check_number("reach", reach, low=0.0)
+
+    def start(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> None:
+        here, _ = self.map.locate(_place(extras))
+        self.map.visits[here] += 1
+        self.memory[slot] = {"here": here, "assigned": self.map.assign(here)}
+
+    def reward_step(self, slot: int, step: Step, observation: Any, terminated: bool) -> float:
+        memory, bonus = self.memory[slot], 0.0
+        here, fresh = self.map.locate(_place(step.extras))
+        if here == memory["here"]:
+            return 0.0
+        self.map.connect(memory["here"], here)
+        memory["here"] = here
+        self.map.visits[here] += 1
+        if fresh:
+            bonus += self.new
+        if here == memory["assigned"]:
+            bonus += self.reach / math.sqrt(self.map.visits[here])
+        if here == memory["assigned"] or memory["assigned"] is None:
+            memory["assigned"] = self.map.assign(here)
+        return bonus
+
+    def shared(self) -> dict[str, Any]:
+        return self.map.to_json()
+
+    def load_shared(self, state: Mapping[str, Any]) -> None:
+        self.map.load_json(state)
+
+
+def _place(extras: Mapping[str, Any]) -> Place:
+    x, y = extras["positions"][-1]
+    return x, y
+
+
+@BONUSES.register("landmarks")
+def landmarks(discount: float, spacing: float = 2.0, new: float = 0.05, reach: float = 0.05) -> tuple[StepReward, str]:
+    """A map of landmarks drawn on the way: a bonus for each new one, and for reaching the least visited one, over the
+    root of its visits (TopoNav, arXiv 2402.04061, whose formula is not public; this one is ours)."""
+    del discount
+    reward = LandmarkBonus(spacing, new, reach)
+    return reward, "changes the optimal policies until the map is drawn and its landmarks have been visited often"

@@ -1,0 +1,99 @@
+"""A bonus for progress along waypoints that a planner computes or an agent names."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+
+from ....checks import check_count, check_number
+from ....envs.grids.descriptions import describe_map, legend_of
+from ....envs.grids.grid_env import GridEnv
+from ....envs.grids.vocabulary import make_vocabulary
+from ....errors import InputError
+from ....rewards import StepReward
+from ...waypoint_words import ask_for_waypoints
+from .bonus import BONUSES
+from .slot_bonus import LEAVES, POTENTIAL, StateBonus
+
+PLANNER = "planner"
+
+
+class WaypointBonus(StateBonus):
+    """A potential: minus the length of the path through the waypoints not yet reached, as a share of its length at the
+    start. Without waypoints the bonus is 0.
+
+    Args:
+        weight, discount: of `StateBonus`. Whoever goes the whole way gets ``weight`` in all, if the discount is 1.
+        radius: cells from a waypoint at which it counts as reached.
+        author: "planner", the environment's own waypoints; or an agent as the command line names one, which is asked
+            once for each level, in text.
+        most: most waypoints that an agent may name.
+    """
+
+    name = "waypoints"
+    paper = "KAGI, arXiv 2407.10341 (its constants are not published)"
+
+    def __init__(self, weight: float, discount: float, radius: float = 1.0, author: Any = PLANNER, most: int = 8):
+        super().__init__(weight, discount, POTENTIAL)
+        self.radius, self.author = check_number("radius", radius, low=0.0), author
+        self.most = check_count("most", most, 1, "waypoints")
+        self.needs = frozenset({"positions", "waypoints"} if author == PLANNER else {"positions"})
+        self._envs: Sequence[gym.Env[Any, Any]] = ()
+        self._named: dict[str, list[list[int]] | None] = {}
+
+    def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:
+        if self.author != PLANNER and not isinstance(envs[0], GridEnv):
+            raise InputError(f"an agent names waypoints of gridworlds only, not of {envs[0]}; take author='planner'.")
+        self._envs = envs
+
+    def start_episode(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> Any:
+        if self.author == PLANNER:
+            waypoints = extras["waypoints"]
+        else:
+            task = describe_level(self._envs[slot])
+            if task not in self._named:
+                (self._named[task],) = ask_for_waypoints(self.author, [task], self.most)
+            waypoints = self._named[task]
+        if waypoints is None:
+            return {"left": None, "length": 0.0}
+        left = [list(place) for place in waypoints]
+        return {"left": left, "length": self._length(extras["positions"][-1], left)}
+
+    def value_of(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> float | None:
+        episode = self.episode_memory(slot)
+        if episode["left"] is None:
+            return None
+        return -self._length(extras["positions"][-1], episode["left"]) / (episode["length"] or 1.0)
+
+    def _length(self, place: Sequence[float], left: list[list[int]]) -> float:
+        """Remove the waypoints that are reached from ``left``; the length of the path through the others."""
+        while left and math.dist(place, left[0]) <= self.radius:
+            left.pop(0)
+        return sum(math.dist(one, other) for one, other in itertools.pairwise([place, *left]))
+
+    def shared(self) -> dict[str, Any]:
+        return {"named": dict(self._named)}
+
+    def load_shared(self, state: Mapping[str, Any]) -> None:
+        self._named = dict(state["named"])
+
+
+def describe_level(env: Any) -> str:
+    """The mission and the map of a gridworld's present state, as an agent reads them."""
+    world, words = env.here(), make_vocabulary("plain", 0, True)
+    return f"{env.rules.mission(world)}. On the map {legend_of(world.cells, words)}; the agent is > v < or ^.\n" + (
+        describe_map(world, env.viewer, words)
+    )
+
+
+@BONUSES.register("waypoints")
+def waypoints(
+    discount: float, weight: float = 0.5, radius: float = 1.0, author: str = PLANNER, most: int = 8
+) -> tuple[StepReward, str]:
+    """Progress along waypoints: the planner's, or those that an agent names, author="openai:MODEL" (KAGI, arXiv
+    2407.10341, as a potential)."""
+    return WaypointBonus(weight, discount, radius, author, most), LEAVES
