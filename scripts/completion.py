@@ -138,6 +138,18 @@ def _histories() -> Iterable[str]:
     return HISTORIES
 
 
+def _bonuses() -> Iterable[str]:
+    from ..agents.students.bonuses import BONUSES
+
+    return BONUSES
+
+
+def _learners() -> Iterable[str]:
+    from ..agents.learners import LEARNERS
+
+    return LEARNERS
+
+
 _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "shells": lambda: get_args(Shell),
     "tables": _tables,
@@ -148,6 +160,8 @@ _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "suites": _suites,
     "agents": _agents,
     "histories": _histories,
+    "bonuses": _bonuses,
+    "learners": _learners,
 }
 _OPTIONS = {
     "--teacher": "teachers",
@@ -157,6 +171,8 @@ _OPTIONS = {
     "--suite": "suites",
     "--agent": "agents",
     "--history": "histories",
+    "--bonus": "bonuses",
+    "--learner": "learners",
 }
 """Option of any command -> what its value is a name of."""
 _POSITIONALS = {

@@ -8,6 +8,7 @@ examples:
   palaestra list components                 what recipes are made of, stage by stage
   palaestra list components surrogate kl_k3 one stage, and one component in full
   palaestra list engines                    what samples from a model
+  palaestra list bonuses                    what --bonus adds for students, and whether the optimal policies stay
   palaestra list measures                   what rewards, teachers and components read, and what supplies it
   palaestra list --json
   palaestra list envs --html > gallery.html  every environment with worked examples, as a page
@@ -34,6 +35,7 @@ from ..agents.atomic import write_atomically
 from ..agents.engines.engine import ENGINES
 from ..agents.evaluation import find_suite, suite_names
 from ..agents.history import HISTORIES
+from ..agents.learners import LEARNERS
 from ..envs.registration import ids
 from ..errors import InputError, MissingExtra, find_near, shorten, unknown_name
 from ..registry import Registry
@@ -53,9 +55,9 @@ BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
 @dataclass(frozen=True)
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Which tables: envs, agents, histories, suites, teachers, requests, recipes, rewards, verifiers, all of these by
-    default; or components, engines or measures. Then words, each of which the name or the summary of what is listed
-    must hold; the whole names of recipes, components, stages or measures show these in full."""
+    """Which tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of
+    these by default; or bonuses, components, engines or measures. Then words, each of which the name or the summary of
+    what is listed must hold; the whole names of recipes, components, stages or measures show these in full."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -143,7 +145,7 @@ def _split(text: str) -> list[str]:
     return [word for word in re.findall(r"[\w-]+", text) if len(word) > 3]
 
 
-_SINGULAR = {"envs": "environment", "histories": "history"}
+_SINGULAR = {"envs": "environment", "histories": "history", "bonuses": "bonus"}
 
 
 def _holds(row: Row, words: Sequence[str]) -> bool:
@@ -259,6 +261,22 @@ def histories() -> list[Row]:
     return [{"name": name, "summary": text} for name, _, text in _entries(HISTORIES)]
 
 
+def learners() -> list[Row]:
+    """Every learner of ``palaestra train --learner``: name, what it is."""
+    return [{"name": name, "summary": kind.summary} for name, kind in LEARNERS.items()]
+
+
+def bonuses() -> list[Row]:
+    """Every bonus of ``palaestra train --bonus``: name, what it is, what it does to the optimal policies, paper."""
+    from ..agents.students.bonuses import BONUSES
+
+    rows = []
+    for name, make, text in _entries(BONUSES):
+        reward, optimum = make(discount=0.99)
+        rows.append({"name": name, "summary": text, "optimal policies": optimum, "paper": paper(type(reward))})
+    return rows
+
+
 def suites() -> list[Row]:
     """Every suite of evaluation: name, version, environments, episodes, what it is, and the hash of its tasks."""
     found = [find_suite(name) for name in suite_names()]
@@ -280,6 +298,7 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     "agents": agents,
     "histories": histories,
     "suites": suites,
+    "learners": learners,
     "teachers": teachers,
     "requests": requests,
     "recipes": recipes,
@@ -289,6 +308,7 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
 
 
 ON_REQUEST: dict[str, Callable[[], list[Row]]] = {
+    "bonuses": bonuses,
     "components": components,
     "engines": engines,
     "measures": measures,

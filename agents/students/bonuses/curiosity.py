@@ -154,7 +154,8 @@ def hindsight(
     batch: int = 32,
     seed: int = 0,
 ) -> tuple[StepReward, str]:
-    """The same, given a code of what could not have been known before (BYOL-Hindsight, arXiv 2211.10515)."""
+    """Error of a prediction of the next observation that is given a code of what could not have been known before
+    (BYOL-Hindsight, arXiv 2211.10515)."""
     del discount
     options = {"rate": rate, "settle": settle, "batch": batch, "seed": seed}
     reward = HindsightCuriosity(weight, invariance, code, **options)

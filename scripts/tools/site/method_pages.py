@@ -51,6 +51,11 @@ TABLE_PAGES = {
     "requests": ("Requests", "What a teacher's proposal can ask of the learner, by its key in `meta`."),
     "measures": ("Measures", "Quantities that rewards, teachers and components read, and what supplies each."),
     "learners": ("Learners", "What `palaestra train --learner NAME` trains with."),
+    "bonuses": (
+        "Bonuses",
+        'Rewards added at every step while a student of gridworlds trains: `--bonus "NAME(option=value)"`; see also '
+        "[shaping that is safe](../explain/shaping.md).",
+    ),
     "benchmarks": ("Benchmarks", "`palaestra bench NAME` measures a part of the package."),
 }
 """Kinds with one table each -> title and lead."""
@@ -176,10 +181,6 @@ def table_rows(kind: str) -> list[dict[str, Any]]:
     """The rows of a kind that has one table, with plain text in every cell."""
     if kind == "measures":
         return measures()
-    if kind == "learners":
-        from ....agents.learners import LEARNERS
-
-        return [{"name": name, "summary": LEARNERS[name].summary} for name in LEARNERS]
     if kind == "benchmarks":
         from ...bench import BENCHMARKS
 

@@ -11,6 +11,7 @@ from palaestra.agents.engines.engine import ENGINES
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.history import HISTORIES
 from palaestra.agents.learners import LEARNERS
+from palaestra.agents.students.bonuses import BONUSES
 from palaestra.registry import Registry
 from palaestra.rewards import REWARDS, VERIFIERS
 from palaestra.scripts.bench import BENCHMARKS
@@ -26,6 +27,7 @@ from palaestra.teachers import TEACHERS
 ROOT = Path(palaestra.__file__).parent
 KINDS: dict[str, Registry] = {
     "agents": AGENTS,
+    "bonuses": BONUSES,
     "engines": ENGINES,
     "histories": HISTORIES,
     "learners": LEARNERS,
