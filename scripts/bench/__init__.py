@@ -5,6 +5,7 @@ examples:
   palaestra bench envs --peer-python /path/to/venv/bin/python
   palaestra bench evaluation
   palaestra bench grids
+  palaestra bench grids --tables subgoals --seeds 5
   palaestra bench ladders SecretCode
   palaestra bench learner --setup
   palaestra bench learner --markdown table.md
@@ -33,7 +34,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "baselines": ("baselines", "success of constant, blind, random and one-step players, at every difficulty"),
     "envs": ("envs.command", "tasks made and answers checked per second, against other suites"),
     "evaluation": ("evaluation", "what evaluate costs: slow replies, memory, processor time, long answers"),
-    "grids": ("grids", "steps of gridworlds and descriptions per second, against MiniGrid"),
+    "grids": ("grids.command", "speed of gridworlds against MiniGrid, and what bonuses and learners do for students"),
     "ladders": ("ladders", "success one, two and three rungs above what a tiny model was shown, family by family"),
     "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),
     "rollouts": ("rollouts", "wall time of rollouts whose environments wait, beside decoding and waiting alone"),

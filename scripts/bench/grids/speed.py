@@ -1,33 +1,23 @@
-"""``palaestra bench grids``: steps of gridworlds per second beside MiniGrid's, and their descriptions in text.
+"""Steps of gridworlds per second beside MiniGrid's, and their descriptions in text.
 
-Each line is an id of MiniGrid and ours at the same size. Both play the same random actions through ``gymnasium.make``
+Each row is an id of MiniGrid and ours at the same size. Both play the same random actions through ``gymnasium.make``
 (without the checker of spaces, resets counted), in turns, in processor time on one core; the median of the rounds is
 compared. Then follow the descriptions per second of the text twins, of states along the same random actions.
-
-examples:
-  palaestra bench grids
-  palaestra bench grids --rounds 7 --steps 8000
-  palaestra bench grids --markdown table.md --json grids.json
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
-import json
 import statistics
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import tyro
 
-from ...agents.atomic import write_atomically
-from ...errors import InputError, MissingExtra
+from ....errors import MissingExtra
 
 MATCHES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("MiniGrid-DoorKey-8x8-v0", "DoorKey", {"size": 8, "obstacles": 0}),
@@ -47,50 +37,52 @@ DESCRIBED = ("map", "view", "words")
 
 
 @dataclass(frozen=True)
-class GridBenchOptions:
-    rounds: int = 5
-    """How often each side is measured."""
-    steps: int = 4000
-    """Steps of one measurement."""
-    markdown: Path | None = None
-    """Write the tables here as Markdown."""
-    json: Path | None = None
-    """Write the figures here as JSON."""
+class SpeedFigures:
+    """What `measure_speed` found.
+
+    Attributes:
+        minigrid: version of MiniGrid.
+        steps: a row for each id of MiniGrid, with steps per second of both sides and the median of their ratio.
+        texts: a row for each family, with descriptions per second in each form.
+    """
+
+    minigrid: str
+    steps: list[dict[str, Any]]
+    texts: list[dict[str, Any]]
+
+    def tabulate(self) -> str:
+        """Two tables in Markdown."""
+        return _tabulate(self.steps, self.texts, self.minigrid)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"minigrid": self.minigrid, "steps_per_second": self.steps, "descriptions_per_second": self.texts}
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
-    config = tyro.cli(GridBenchOptions, args=argv, prog="palaestra bench grids", description=__doc__)
-    if config.rounds < 1 or config.steps < 100:
-        raise InputError(
-            f"--rounds must be at least 1 and --steps at least 100, not {config.rounds} and {config.steps}."
-        )
+def measure_speed(rounds: int, steps: int) -> SpeedFigures:
+    """Measure both sides in turns.
+
+    Args:
+        rounds: how often each side is measured.
+        steps: of one measurement.
+
+    Raises:
+        MissingExtra: MiniGrid is absent.
+    """
     try:
         import minigrid
     except ImportError:
         raise MissingExtra("palaestra bench grids", "grid") from None
-    version = getattr(minigrid, "__version__", "")
-    steps = [measure_match(*match, config) for match in MATCHES]
-    texts = [
-        measure_texts(name, params, config) for _, name, params in MATCHES if name != "LavaGap" or params["rivers"] == 1
-    ]
-    text = _tabulate(steps, texts, version)
-    print(text)
-    if config.markdown is not None:
-        write_atomically(config.markdown, text + "\n")
-    if config.json is not None:
-        figures = {"minigrid": version, "steps_per_second": steps, "descriptions_per_second": texts}
-        write_atomically(config.json, json.dumps(figures, indent=2) + "\n")
-    return 0
+    found = [measure_match(*match, rounds, steps) for match in MATCHES]
+    described = [(name, params) for _, name, params in MATCHES if name != "LavaGap" or params["rivers"] == 1]
+    texts = [measure_texts(name, params, rounds, steps) for name, params in described]
+    return SpeedFigures(getattr(minigrid, "__version__", ""), found, texts)
 
 
-def measure_match(theirs_id: str, name: str, params: dict[str, Any], config: GridBenchOptions) -> dict[str, Any]:
+def measure_match(theirs_id: str, name: str, params: dict[str, Any], rounds: int, steps: int) -> dict[str, Any]:
     """Return the medians of steps per second of both sides, and of their ratio."""
     ours = gym.make(f"palaestra/{name}-v0", disable_env_checker=True, **params)
     theirs = gym.make(theirs_id, disable_env_checker=True)
-    rates = [
-        (_step_rate(ours, turn, config.steps), _step_rate(theirs, turn, config.steps)) for turn in range(config.rounds)
-    ]
+    rates = [(_step_rate(ours, turn, steps), _step_rate(theirs, turn, steps)) for turn in range(rounds)]
     return {
         "id": theirs_id,
         "ours": statistics.median(mine for mine, _ in rates),
@@ -114,7 +106,7 @@ def _step_rate(env: gym.Env[Any, Any], seed: int, steps: int) -> float:
     return steps / (time.process_time() - begun)
 
 
-def measure_texts(name: str, params: dict[str, Any], config: GridBenchOptions) -> dict[str, Any]:
+def measure_texts(name: str, params: dict[str, Any], rounds: int, steps: int) -> dict[str, Any]:
     """Return the median of descriptions per second in each form."""
     found: dict[str, Any] = {"family": name}
     for form in DESCRIBED:
@@ -122,12 +114,12 @@ def measure_texts(name: str, params: dict[str, Any], config: GridBenchOptions) -
         rng = np.random.default_rng(0)
         env.reset(seed=0)
         states = []
-        for _ in range(config.steps // 4):
+        for _ in range(steps // 4):
             states.append(env.here())
             if any(env.step(env.random_action(env.here(), rng))[2:4]):
                 env.reset()
         rates = []
-        for _ in range(config.rounds):
+        for _ in range(rounds):
             begun = time.process_time()
             for state in states:
                 env.compose(state)

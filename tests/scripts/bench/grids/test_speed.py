@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 from palaestra.errors import InputError
 from palaestra.scripts import bench
-from palaestra.scripts.bench import grids
+from palaestra.scripts.bench.grids import speed
 
 
 def test_the_command_measures_both_sides_and_writes_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(grids, "MATCHES", grids.MATCHES[:1])
+    monkeypatch.setattr(speed, "MATCHES", speed.MATCHES[:1])
     files = tmp_path / "table.md", tmp_path / "figures.json"
     code = bench.main(
         ["grids", "--rounds", "1", "--steps", "200", "--markdown", str(files[0]), "--json", str(files[1])]
     )
     assert code == 0
-    figures = json.loads(files[1].read_text())
+    figures = json.loads(files[1].read_text())["speed"]
     (row,) = figures["steps_per_second"]
     assert row["ratio"] == pytest.approx(row["ours"] / row["theirs"])
     assert row["ours"] > 0

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from palaestra.errors import InputError
+from palaestra.scripts import bench
+from palaestra.scripts.bench.grids import learning
+from palaestra.scripts.bench.grids.learning import (
+    LEARNING_TABLES,
+    GridPlayer,
+    GridRunFigures,
+    LearningFigures,
+    LearningTable,
+)
+from scipy import stats
+
+SMALL = LearningTable(
+    "small",
+    "palaestra/NoisyTV-v0",
+    {"size": 7, "screens": 1, "channel": "remote"},
+    1024,
+    {
+        "none": GridPlayer("q", {"environments": 4, "log_every": 256}),
+        "potential": GridPlayer("q", {"environments": 4, "log_every": 256, "bonus": ("potential",)}),
+    },
+)
+ARGUMENTS = ["grids", "--tables", "small", "--seeds", "2"]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(LEARNING_TABLES, "small", SMALL)
+
+
+def test_players_are_trained_and_finished_runs_are_not_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    files = ["--json", str(tmp_path / "figures.json"), "--markdown", str(tmp_path / "table.md")]
+    line = [*ARGUMENTS, "--out", str(tmp_path), *files]
+    assert bench.main(line) == 0
+    figures = json.loads((tmp_path / "figures.json").read_text())["small"]
+    assert set(figures["runs"]) == {"none", "potential"}
+    assert [run["steps"] for run in figures["runs"]["none"]] == [1024, 1024]
+    assert (tmp_path / "table.md").read_text().strip() in capsys.readouterr().out
+    before = (tmp_path / "figures.json").read_bytes()
+    monkeypatch.setattr(learning.LEARNERS["q"].__class__, "load_run", lambda self: pytest.fail("trained again"))
+    assert bench.main(line) == 0
+    assert (tmp_path / "figures.json").read_bytes() == before
+
+
+def test_runs_of_other_settings_are_refused(tmp_path: Path):
+    bench.main([*ARGUMENTS, "--out", str(tmp_path), "--players", "none"])
+    with pytest.raises(InputError, match="steps"):
+        bench.main([*ARGUMENTS, "--out", str(tmp_path), "--players", "none", "--longest", "2048"])
+
+
+@pytest.mark.parametrize("option", ["--tables", "--players"])
+def test_unknown_names_are_refused(option: str, tmp_path: Path):
+    with pytest.raises(InputError, match="subgoal"):
+        bench.main(["grids", "--tables", "subgoals", "--out", str(tmp_path), option, "subgoal"])
+
+
+def write_metrics(folder: Path, successes: list[float | None]) -> Path:
+    rows = [{"step": 10 * (i + 1)} | ({} if s is None else {"success": s}) for i, s in enumerate(successes)]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def test_a_player_has_learned_where_success_begins_to_hold(tmp_path: Path):
+    assert learning._learned(tmp_path) is None
+    assert learning._learned(write_metrics(tmp_path, [0.9] * 4)) is None
+    assert learning._learned(write_metrics(tmp_path, [1.0, 0.5, *[0.9] * 5, 0.0])) == 30
+    assert learning._learned(write_metrics(tmp_path, [1.0, None, *[0.9] * 5])) == 30
+
+
+def figures_of(first: list[int | None], other: list[int | None]) -> LearningFigures:
+    rows = {"none": first, "potential": other}
+    runs = {
+        name: [GridRunFigures(n, 1024 if n is None else n + 40, 1.0) for n in found] for name, found in rows.items()
+    }
+    return LearningFigures(SMALL, runs)
+
+
+def test_the_ratio_is_of_geometric_means_and_a_bound_where_the_first_did_not_learn():
+    middle, low, high, bound = figures_of([100, 400], [10, 40]).ratio("potential")
+    assert middle == pytest.approx(10.0)
+    assert low < middle < high
+    assert low * high == pytest.approx(middle**2)
+    assert not bound
+    middle, *_, bound = figures_of([None], [64]).ratio("potential")
+    assert (middle, bound) == (pytest.approx(16.0), True)
+    assert "at least 16.0" in figures_of([None], [64]).tabulate()
+    assert "never" in figures_of([None], [None]).tabulate()
+
+
+def test_the_interval_is_that_of_welch():
+    figures = figures_of([100, 300, 200, 150], [10, 11, 40, 25])
+    first, other = (np.log([run.learned for run in runs]) for runs in figures.runs.values())
+    known = stats.ttest_ind(first, other, equal_var=False).confidence_interval(0.95)
+    assert figures.ratio("potential")[1:3] == pytest.approx((math.exp(known.low), math.exp(known.high)))
+
+
+def test_many_equal_ratios_have_a_narrow_interval():
+    _, low, high, _ = figures_of([100, 101, 99, 100], [10, 10, 10, 10]).ratio("potential")
+    assert 9.5 < low < high < 10.5
+    assert math.isfinite(figures_of([100, 100], [10, 10]).ratio("potential")[2])
