@@ -4,6 +4,7 @@ integration nothing is skipped, so that a missing component is seen."""
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import os
 import pickle
@@ -27,6 +28,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # The environments that these need may be in the making.
     last = ("test_vllm_", "test_peer_")
     items.sort(key=lambda item: [item.path.name.startswith(start) for start in last])
+
+
+def pytest_unconfigure() -> None:
+    # What is left are the tests themselves; collections of garbage at the end would go through them for seconds.
+    gc.freeze()
 
 
 def _refuse_skip(report: Any) -> Any:

@@ -41,6 +41,13 @@ def lacks_sandbox(env_id: str) -> bool:
     return shutil.which("bwrap") is None and getattr(gym.make(env_id).unwrapped, "needs_sandbox", False)
 
 
+def plays_slowly(env_id: str) -> bool:
+    """Whether the family runs programs, queries or pages, so that its episodes take milliseconds: fewer are played."""
+    inner: Any = gym.make(env_id).unwrapped
+    parts = type(inner).__module__.split(".")
+    return getattr(inner, "needs_sandbox", False) or "sql" in parts or "web" in parts
+
+
 def make(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
     return gym.make(env_id, disable_env_checker=True, **kwargs)
 
