@@ -2,8 +2,8 @@
 
 `bonus` has the registry. Without networks are those in `shaped` (potential, subgoals, count), `landmarks`,
 `demonstration_stages`, `empowerment`, `waypoint_bonus` and `goal_text`. The networks of `distillation` (rnd, rdd),
-`curiosity` (prediction, hindsight) and `graph_subgoals` learn while the student does; these need torch, which is loaded
-when one is made.
+`curiosity` (prediction, hindsight), `graph_subgoals` and `progress_head` learn while the student does; these need
+torch, which is loaded when one is made.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from . import (
     goal_text,
     graph_subgoals,
     landmarks,
+    progress_head,
     shaped,
     waypoint_bonus,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "graph_subgoals",
     "landmarks",
     "make_bonuses",
+    "progress_head",
     "shaped",
     "waypoint_bonus",
 ]

@@ -33,7 +33,7 @@ CURIOUS = PPOConfig(
     **{"hidden": 8, "minibatch": 16, "bonus": tuple(f"{name}(settle=20, batch=8)" for name in ("rdd", "hindsight"))},
     **SMALL,
 )
-REMEMBERING = ("stages(demonstrations=3)", "empowerment", "goal-text", "waypoints")
+REMEMBERING = ("stages(demonstrations=3)", "empowerment", "goal-text", "waypoints", "progress-head(settle=40, batch=7)")
 MAPPED = PPOConfig(
     **{"env": "palaestra/DoorKey-v0", "axes": {"size": 5, "obstacles": 0}, "env_options": {"max_steps": 40}},
     **{"environments": 4, "rollout": 16, "steps": 256, "checkpoint_every": 128, "hidden": 8, "minibatch": 16},

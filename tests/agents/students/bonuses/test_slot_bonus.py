@@ -16,8 +16,11 @@ from palaestra.rewards import RewardWrapper, Step
 
 DISCOUNT = 0.9
 SLOTS = {name for name in BONUSES if isinstance(make_bonuses([name], DISCOUNT)[0].reward, SlotBonus)}
+HEAD = "progress-head(settle=8, batch=4{})"
 LEAVING = ["empowerment(form='potential')", "goal-text", "graph-subgoals", "potential", "stages", "waypoints"]
+LEAVING.append(HEAD.format(""))
 PLAIN = [f"{name}(form='plain')" for name in ("empowerment", "goal-text", "graph-subgoals", "stages")]
+PLAIN.append(HEAD.format(", form='plain'"))
 
 
 class Hills(StateBonus):

@@ -1,0 +1,135 @@
+"""A bonus for predicted progress: a head that learns from what is observed how much of the task is done."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ....checks import check_count, check_number
+from ....errors import InputError, MissingExtra
+from ....rewards import StepReward
+from .bonus import BONUSES
+from .learned_bonus import layers
+from .random_features import RandomFeatures
+from .slot_bonus import LEAVES, POTENTIAL, StateBonus
+
+
+class ProgressHeadBonus(StateBonus):
+    """The progress that a small network predicts of each observation, as V of `StateBonus`.
+
+    The network learns the environment's completion by its squared error, a gradient step for every ``batch`` steps of
+    all environments together. Until the scale of the features has settled, V is 0. The method that it is after, SC-VLA,
+    gives no formula; its second head, of displacements of a robot's arm, has no counterpart in a gridworld.
+
+    Args:
+        weight, discount, form: of `StateBonus`.
+        rate: learning rate of Adam.
+        hidden: units of a layer.
+        size: of the features of an observation.
+        settle: observations that determine the scale of the features.
+        batch: observations of a gradient step.
+        seed: of features and weights.
+
+    Raises:
+        MissingExtra: torch is absent.
+    """
+
+    name = "progress-head"
+    paper = "after SC-VLA's progress head (no formula is published)"
+    needs = frozenset({"completion"})
+
+    def __init__(
+        self,
+        weight: float,
+        discount: float,
+        form: str = POTENTIAL,
+        rate: float = 1e-3,
+        hidden: int = 64,
+        size: int = 64,
+        settle: int = 500,
+        batch: int = 32,
+        seed: int = 0,
+    ):
+        super().__init__(weight, discount, form)
+        self.rate = check_number("rate", rate, above=0.0)
+        self.hidden, self.size = check_count("hidden", hidden, 1), check_count("size", size, 1)
+        self.settle, self.batch = check_count("settle", settle, 1), check_count("batch", batch, 1)
+        self.seed = check_count("seed", seed)
+        try:
+            import torch
+        except ImportError:
+            raise MissingExtra(f"the bonus {self.name}", "train") from None
+        self.torch = torch
+        self.features: RandomFeatures | None = None
+        self._waiting: list[tuple[np.ndarray, float]] = []
+
+    def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:
+        space = envs[0].observation_space
+        self.features = RandomFeatures(space, self.size, self.settle, np.random.default_rng([self.seed, 0]))
+        generator = self.torch.Generator().manual_seed(self.seed)
+        self.head = layers((self.size, self.hidden, self.hidden, 1), generator)
+        self.optimiser = self.torch.optim.Adam(self.head.parameters(), lr=self.rate)
+
+    def value_of(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> float:
+        if self.features is None:
+            raise InputError(f"the bonus {self.name!r} has no environments yet; call attach(envs) first.")
+        if not self.features.settled:
+            self.features.observe(observation)
+            return 0.0
+        row = self.features(observation)
+        completion = extras["completion"]
+        self._waiting.append((row, float(completion[-1]) if len(completion) else 0.0))
+        if len(self._waiting) == self.batch:
+            self._learn()
+        with self.torch.no_grad():
+            return float(self.head(self.torch.from_numpy(row)))
+
+    def _learn(self) -> None:
+        """Take a gradient step on the observations that wait."""
+        rows, progress = zip(*self._waiting, strict=True)
+        self._waiting = []
+        predicted = self.head(self.torch.from_numpy(np.stack(rows)))[:, 0]
+        self.optimiser.zero_grad()
+        (predicted - self.torch.tensor(progress)).square().mean().backward()
+        self.optimiser.step()
+
+    def shared(self) -> dict[str, Any]:
+        assert self.features is not None
+        rows = [self.torch.from_numpy(row) for row, _ in self._waiting]
+        file = io.BytesIO()
+        self.torch.save({"head": self.head.state_dict(), "adam": self.optimiser.state_dict(), "rows": rows}, file)
+        return {
+            "features": self.features.state_dict(),
+            "progress": [progress for _, progress in self._waiting],
+            "tensors": base64.b64encode(file.getvalue()).decode("ascii"),
+        }
+
+    def load_shared(self, state: Mapping[str, Any]) -> None:
+        assert self.features is not None
+        self.features.load_state_dict(state["features"])
+        saved = self.torch.load(io.BytesIO(base64.b64decode(state["tensors"])), weights_only=True)
+        self.head.load_state_dict(saved["head"])
+        self.optimiser.load_state_dict(saved["adam"])
+        rows = [row.numpy() for row in saved["rows"]]
+        self._waiting = list(zip(rows, map(float, state["progress"]), strict=True))
+
+
+@BONUSES.register("progress-head")
+def progress_head(
+    discount: float,
+    weight: float = 0.5,
+    form: str = POTENTIAL,
+    rate: float = 1e-3,
+    settle: int = 500,
+    batch: int = 32,
+    seed: int = 0,
+) -> tuple[StepReward, str]:
+    """Progress that a network predicts of what is observed, and learns from the environment's own (after SC-VLA).
+    form="plain" adds the prediction as it is."""
+    reward = ProgressHeadBonus(weight, discount, form, rate=rate, settle=settle, batch=batch, seed=seed)
+    return reward, LEAVES if form == POTENTIAL else "changes the optimal policies for good, to those that stay near"
