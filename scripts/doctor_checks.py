@@ -230,7 +230,7 @@ _EXTRAS = {
     "train": "palaestra train, --agent FOLDER or a hub id, and reports",
     "lora": "training adapters (--lora)",
     "ppo": "Stable-Baselines3 beside our PPO (palaestra bench students)",
-    "vllm": "--engine vllm, in an environment of its own",
+    "vllm": "--engine vllm and --engine vllm-server, in an environment of its own",
     "ray": "workers on several machines",
     "wandb": "a run's curves in Weights & Biases (--track wandb)",
 }

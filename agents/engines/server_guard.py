@@ -1,0 +1,50 @@
+"""Run a server that ends with the process that started it, however that ends: ``server_guard.py FOLDER COMMAND...``.
+
+The guard reads its standard input, a pipe that only the starting process holds: when that is closed, or its holder is
+killed, it ends the server with all its processes. When the server ends, it ends what the server left behind. If the
+starting process is gone, it deletes FOLDER as well, unless that is empty text. It imports the standard library alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+_PATIENCE = 3.0
+"""Seconds that a server has to end by itself."""
+
+
+def guard(folder: str, command: list[str]) -> None:
+    """Run ``command`` and kill this process group, the caller included, when it or the starting process ends."""
+    parent = os.getppid()
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    ended = threading.Event()
+
+    def wait_for_parent() -> None:
+        with contextlib.suppress(OSError):
+            while os.read(0, 4096):
+                pass
+        ended.set()
+
+    def wait_for_server() -> None:
+        server.wait()
+        ended.set()
+
+    for wait in (wait_for_parent, wait_for_server):
+        threading.Thread(target=wait, daemon=True).start()
+    ended.wait()
+    server.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        server.wait(_PATIENCE)
+    if folder and os.getppid() != parent:
+        shutil.rmtree(folder, ignore_errors=True)
+    os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    guard(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,128 @@
+"""A vLLM server on this machine: its command, its process and the requests that it is sent."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.parse
+import weakref
+from pathlib import Path
+from typing import Any
+
+LOST = (OSError, http.client.HTTPException)
+"""What a request raises if the server is gone."""
+
+
+class ServerError(OSError):
+    """The server answered that it failed."""
+
+
+def serve_arguments(folder: Path, dtype: str, slots: int, max_length: int, cache_gb: float, eager: bool) -> list[str]:
+    """The arguments of vLLM's server that serve the policy in ``folder`` as a run needs it."""
+    options = {
+        "--served-model-name": "policy",
+        "--dtype": dtype,
+        "--max-num-seqs": str(slots),
+        "--max-model-len": str(max_length),
+        "--kv-cache-memory-bytes": str(int(cache_gb * 2**30)),
+        "--logprobs-mode": "processed_logprobs",
+        "--max-logprobs": "-1",
+    }
+    flags = ["--tokens-only", "--skip-tokenizer-init", *(["--enforce-eager"] if eager else [])]
+    return ["--model", str(folder), *(f"{name}={value}" for name, value in options.items()), *flags]
+
+
+def describe_command(arguments: list[str]) -> str:
+    """The line that starts such a server by hand."""
+    return f"VLLM_SERVER_DEV_MODE=1 python -m vllm.entrypoints.openai.api_server {shlex.join(arguments)}"
+
+
+class ServerProcess:
+    """A server of ours on a free loopback port; it ends with this process, also if this process is killed.
+
+    Args:
+        arguments: see `serve_arguments`.
+        log: file that its output is appended to.
+        temporary: folder that is deleted with the server if this process is killed.
+    """
+
+    def __init__(self, arguments: list[str], log: Path, temporary: Path | None = None):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.url, self.log = f"http://127.0.0.1:{port}", log
+        environment = {"VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", **os.environ}
+        # In this mode weights can be replaced; only who can reach the loopback interface can ask for it.
+        environment["VLLM_SERVER_DEV_MODE"] = "1"
+        environment.pop("VLLM_ENABLE_V1_MULTIPROCESSING", None)  # an engine in this process may have set it
+        guard = [sys.executable, "-S", str(Path(__file__).with_name("server_guard.py")), str(temporary or "")]
+        command = [*guard, sys.executable, "-m", "vllm.entrypoints.openai.api_server", *arguments]
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [*command, "--host", "127.0.0.1", "--port", str(port)],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+        self.stop = weakref.finalize(self, _end, self.process)
+
+    def is_running(self) -> bool:
+        return self.process.poll() is None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a server with the processes that it has started."""
+    assert process.stdin is not None
+    process.stdin.close()  # its guard does it
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(15)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def send(url: str, path: str, body: Any = None, timeout: float = 60.0) -> Any:
+    """Send a request, POST if it has a body, and return the JSON of the answer, or None.
+
+    Raises:
+        ServerError: the server says that it failed.
+        ValueError: the server refuses the request.
+        OSError, http.client.HTTPException: it cannot be reached, or was lost meanwhile.
+    """
+    parts = urllib.parse.urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=timeout)
+    try:
+        data = None if body is None else json.dumps(body)
+        headers = {"Content-Type": "application/json"}
+        connection.request("GET" if body is None else "POST", f"{parts.path.rstrip('/')}{path}", data, headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+    finally:
+        connection.close()
+    if answer.status >= 500:
+        raise ServerError(f"{path} failed with {answer.status}: {text[:500]}")
+    if answer.status >= 400:
+        raise ValueError(f"{path} was refused with {answer.status}: {text[:500]}")
+    return json.loads(text) if text.strip() else None
+
+
+def wait_until_ready(url: str, seconds: float, process: ServerProcess | None = None) -> bool:
+    """Wait for a server; False if it does not answer in time, or its process has ended."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and (process is None or process.is_running()):
+        with contextlib.suppress(*LOST, ValueError):
+            send(url, "/health", timeout=5.0)
+            return True
+        time.sleep(0.2)
+    return False

@@ -1,0 +1,119 @@
+"""A vLLM server, the real one, which is killed in mid-step; see `vllm_server_trial.py`, and `conftest.py`."""
+
+from __future__ import annotations
+
+import pytest
+from palaestra.agents.engines.resending import Answer, GenerationTask
+from palaestra.agents.engines.server_process import ServerError
+from palaestra.agents.engines.vllm_server import _read
+
+TOLERANCE = 1e-4
+"""Largest difference from torch in single precision, nats; about 1e-6 on the whole."""
+
+
+@pytest.fixture(scope="module")
+def seen(vllm_server_trial):
+    return vllm_server_trial
+
+
+def test_recorded_episodes_have_the_same_tokens_and_log_probabilities_as_with_torch(seen):
+    seen = seen["conformance"]
+    assert seen["same greedy tokens"]
+    assert set(seen["difference"]) == {"0.0", "0.7", "1.0"}
+    assert max(seen["difference"].values()) < TOLERANCE
+    assert seen["forced difference"] < TOLERANCE
+    assert seen["repeats"]
+    assert seen["alone as in company"]
+    assert not seen["other seed repeats"]
+    assert seen["after a cancelled one"] == [[1], []]
+
+
+def test_weights_are_reloaded_when_a_new_version_is_told(seen):
+    assert seen["update"]["not told"] > 0.05
+    assert seen["update"]["told of the same version"] == pytest.approx(seen["update"]["not told"], abs=TOLERANCE)
+    assert seen["update"]["told of a new version"] < TOLERANCE
+
+
+def test_a_server_with_another_model_is_refused_in_one_sentence(seen):
+    assert "does not take the weights of this LlamaForCausalLM" in seen["other model"]
+    assert "start it with VLLM_SERVER_DEV_MODE=1 python -m vllm" in seen["other model"]
+
+
+def test_a_server_with_too_little_room_is_refused_in_one_sentence(seen):
+    assert "has room for 251 tokens, and 254 are needed; start it with" in seen["too short"]
+
+
+def test_a_run_whose_server_at_an_address_is_killed_ends_with_a_sentence_and_is_resumed(seen):
+    code, said = seen["lost"]
+    assert code != 0
+    assert "no vLLM server answered at http://127.0.0.1:" in said
+    assert "--resume" in said
+    assert seen["lost in flight"][0] > 1
+    assert len(seen["lost gaps"]) == 1  # of the step that was finished before
+    assert seen["resumed"] == 0
+    assert len(seen["resumed gaps"]) == 2
+    # It has played what the run has that was never disturbed.
+    assert seen["resumed played"] == seen["plain played"]
+
+
+def test_a_killed_server_of_the_run_loses_no_episode_and_makes_no_reward(seen):
+    assert seen["in flight"][0] > 1
+    assert seen["plain"] == seen["served"] == 0
+    assert seen["servers"] == 3
+    # Every episode is that of the undisturbed run: as many, valid, token for token.
+    assert seen["served played"] == seen["plain played"]
+    assert [count for count, _, _ in seen["plain played"][1]] == [3] * 4
+    assert all(valid for valid, _, _ in seen["plain played"][0])
+
+
+def test_the_new_server_has_the_present_weights(seen):
+    assert len(seen["served gaps"]) == 2
+    assert max(seen["served gaps"] + seen["resumed gaps"]) < TOLERANCE
+
+
+def test_nothing_of_a_server_outlives_the_run(seen):
+    assert seen["left of the first"] == seen["left"] == []
+    assert not seen["folder left"]
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+def test_nothing_of_a_server_outlives_a_trainer_that_is_ended_by_a_signal(seen, name):
+    before, left, folders = seen[f"trainer ended by {name}"]
+    assert before > 1
+    assert left == folders == []
+
+
+def place(token: int, logp: float, *others: tuple[int, float]) -> dict:
+    top = [{"token_id": i, "logprob": value, "rank": None} for i, value in ((token, logp), *others)]
+    return {"token_id": token, "logprob": logp, "rank": None, "top_logprobs": top}
+
+
+def span(version: str) -> list[dict]:
+    return [{"version": version, "start": 0, "end": 2}]
+
+
+def test_an_answer_has_forced_and_sampled_tokens_with_the_likeliest_in_order():
+    task = GenerationTask(0, (5, 6, 9), 1, 2, 1.0, 2, 0)
+    prompt = [None, {"6": {"logprob": -1.0}}, {"9": {"logprob": -3.0}, "4": {"logprob": -0.5}, "7": {"logprob": -1.5}}]
+    content = [place(8, -4.0, (3, -0.25), (2, -2.0)), place(2, -0.125, (3, -3.0))]
+    choice = {"finish_reason": "length", "token_ids": [8, 2], "logprobs": {"content": content}}
+    choice["weight_versions"] = span("run-3")
+    assert _read({"prompt_logprobs": prompt, "choices": [choice]}, task, "run-3") == Answer(
+        (9, 8, 2),
+        (-3.0, -4.0, -0.125),
+        (((4, -0.5), (7, -1.5)), ((3, -0.25), (2, -2.0)), ((2, -0.125), (3, -3.0))),
+    )
+
+
+def test_an_answer_that_was_cut_off_is_none():
+    task = GenerationTask(0, (5,), 0, 2, 1.0, 0, 0)
+    choice = {"finish_reason": "abort", "token_ids": [8], "logprobs": {"content": [place(8, -1.0)]}}
+    assert _read({"choices": [choice]}, task, "run-3") is None
+
+
+@pytest.mark.parametrize("versions", [None, span("run-2"), [*span("run-2"), *span("run-3")]])
+def test_an_answer_of_other_weights_counts_as_a_lost_server(versions):
+    task = GenerationTask(0, (5,), 0, 1, 1.0, 0, 0)
+    choice = {"finish_reason": "length", "token_ids": [8], "logprobs": {"content": [place(8, -1.0)]}}
+    with pytest.raises(ServerError, match="it answered with the weights"):
+        _read({"choices": [choice | {"weight_versions": versions}]}, task, "run-3")
