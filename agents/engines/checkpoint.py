@@ -69,7 +69,12 @@ def write_config(language: Any, folder: Path) -> None:
 
 
 def write_weights(language: Any, folder: Path) -> None:
-    """Write `checkpoint_weights` to ``folder`` as safetensors; the file appears whole or not at all."""
+    """Write `checkpoint_weights` to ``folder`` as safetensors; the file appears whole or not at all.
+
+    Raises:
+        OSError: it cannot be written; nothing of it is left.
+    """
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     weights: dict[str, Tensor] = {}
@@ -79,5 +84,9 @@ def write_weights(language: Any, folder: Path) -> None:
         weights[name] = stored.clone() if stored.data_ptr() in places else stored  # tied ones share their memory
         places.add(stored.data_ptr())
     unfinished = folder / "unfinished"
-    save_file(weights, unfinished, metadata={"format": "pt"})
-    unfinished.replace(folder / "model.safetensors")
+    try:
+        save_file(weights, unfinished, metadata={"format": "pt"})
+        unfinished.replace(folder / "model.safetensors")
+    except (SafetensorError, OSError) as error:
+        unfinished.unlink(missing_ok=True)
+        raise OSError(f"{folder / 'model.safetensors'}: {error}") from error

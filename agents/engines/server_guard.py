@@ -1,8 +1,9 @@
 """Run a server that ends with the process that started it, however that ends: ``server_guard.py FOLDER COMMAND...``.
 
-The guard reads its standard input, a pipe that only the starting process holds: when that is closed, or its holder is
-killed, it ends the server with all its processes. When the server ends, it ends what the server left behind. If the
-starting process is gone, it deletes FOLDER as well, unless that is empty text. It imports the standard library alone.
+The guard ends the server with all its processes when its standard input is closed, a pipe from the starting process,
+or when that process is gone: its children may hold the pipe still. When the server ends, the guard ends what the server
+left behind. If the starting process is gone, it deletes FOLDER as well, unless that is empty text. It imports the
+standard library alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import threading
 
 _PATIENCE = 3.0
 """Seconds that a server has to end by itself."""
+_LOOK = 1.0
+"""Seconds between two looks for the starting process."""
 
 
 def guard(folder: str, command: list[str]) -> None:
@@ -37,7 +40,8 @@ def guard(folder: str, command: list[str]) -> None:
 
     for wait in (wait_for_parent, wait_for_server):
         threading.Thread(target=wait, daemon=True).start()
-    ended.wait()
+    while not ended.wait(_LOOK) and os.getppid() == parent:
+        pass
     server.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         server.wait(_PATIENCE)

@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import shlex
 import signal
 import socket
@@ -17,8 +18,16 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+from ...errors import shorten
+
 LOST = (OSError, http.client.HTTPException)
 """What a request raises if the server is gone."""
+
+
+_ERROR = re.compile(r"(?!.*\bWARNING\b).*?\b(\w+(?:Error|Exception): .+)")
+"""A line that names an error."""
+_CONSEQUENCE = "Engine core initialization failed"
+"""In a line about an error that follows from another one."""
 
 
 class ServerError(OSError):
@@ -63,8 +72,10 @@ class ServerProcess:
         # In this mode weights can be replaced; only who can reach the loopback interface can ask for it.
         environment["VLLM_SERVER_DEV_MODE"] = "1"
         environment.pop("VLLM_ENABLE_V1_MULTIPROCESSING", None)  # an engine in this process may have set it
+        environment.pop("VLLM_CPU_KVCACHE_SPACE", None)  # it would replace the size in the arguments
         guard = [sys.executable, "-S", str(Path(__file__).with_name("server_guard.py")), str(temporary or "")]
         command = [*guard, sys.executable, "-m", "vllm.entrypoints.openai.api_server", *arguments]
+        self._offset = log.stat().st_size if log.exists() else 0
         with log.open("ab") as output:
             self.process = subprocess.Popen(
                 [*command, "--host", "127.0.0.1", "--port", str(port)],
@@ -78,6 +89,15 @@ class ServerProcess:
 
     def is_running(self) -> bool:
         return self.process.poll() is None
+
+    def describe_failure(self) -> str:
+        """The last error in its output, or else the last line."""
+        with self.log.open("rb") as output:
+            output.seek(self._offset)
+            lines = output.read().decode(errors="replace").strip().splitlines()
+        errors = [found[1] for line in lines if (found := _ERROR.match(line))]
+        causes = [error for error in errors if _CONSEQUENCE not in error]
+        return shorten([*lines[-1:], *errors, *causes][-1], 300) if lines else "it has written nothing"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

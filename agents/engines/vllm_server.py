@@ -8,16 +8,18 @@ its own noise, what was asked of it is asked again, and no finished answer is lo
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import logging
 import shutil
 import tempfile
+import time
 import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from ...checks import check_number
-from ...errors import InputError, shorten
+from ...errors import InputError
 from ..language.decoder import context_limit
 from .checkpoint import vocabulary_of, write_config, write_weights
 from .engine import ENGINES
@@ -39,6 +41,10 @@ _LONGEST = 3600.0
 """Seconds that one answer may take."""
 _RESTARTS = 3
 """Times in a row that a server may be lost without an answer in between."""
+_EMPTYING = 60.0
+"""Seconds until requests that were cancelled have left the server's cache."""
+_MARK = ".palaestra"
+"""File in a folder whose weights are ours to replace."""
 _ROUTES = (
     "/inference/v1/generate",
     "/inference/v1/abort_requests",
@@ -72,6 +78,8 @@ class VllmServerEngine(ResendingEngine):
             raise InputError(
                 "the engine option url needs folder beside it: a folder that the server sees too, for the weights."
             )
+        if folder is not None:
+            _check_folder(Path(folder))
 
     @classmethod
     def serve(
@@ -94,7 +102,8 @@ class VllmServerEngine(ResendingEngine):
             max_length: longest conversation in tokens.
             fp32_head: not an ability of vLLM.
             url: of a running server; by default one is started on a free port of this machine.
-            folder: through which weights are handed over; by default a temporary one.
+            folder: through which weights are handed over, a new or an empty one, or that of an earlier run; it keeps
+                our server's log, too. By default a temporary one.
             patience: seconds that a server may take to start, or to come back.
             cache_gb: memory of our server's keys and values, GiB; by default 1 on a CPU and 8 on a GPU.
             eager: our server runs without compiling the model and without CUDA graphs; by default on a CPU alone.
@@ -102,7 +111,7 @@ class VllmServerEngine(ResendingEngine):
         on_gpu = language.model.device.type == "cuda"
         room = min(max_length + 1, context_limit(language.model))
         cache_gb = (8.0 if on_gpu else 1.0) if cache_gb is None else cache_gb
-        place = Path(tempfile.mkdtemp(prefix="palaestra-vllm-")) if folder is None else Path(folder)
+        place = Path(tempfile.mkdtemp(prefix="palaestra-vllm-")) if folder is None else Path(folder).absolute()
         dtype = str(language.model.dtype).removeprefix("torch.")
         arguments = serve_arguments(place, dtype, slots, room, cache_gb, not on_gpu if eager is None else eager)
         engine = cls(language, slots, max_length, room, place, arguments, url, patience)
@@ -129,7 +138,8 @@ class VllmServerEngine(ResendingEngine):
         self._connected = False
         self._lost = 0
         self._name = uuid.uuid4().hex[:12]
-        self._threads = ThreadPoolExecutor(slots, "vllm-server")
+        self._label = ""  # of the present weights on the server; no other run gives the same
+        self._threads = ThreadPoolExecutor(slots + 1, "vllm-server")  # one to cancel requests while others wait
         self._asked: dict[Future[Any], int] = {}
 
     def follow(self, language: Any) -> None:
@@ -140,9 +150,8 @@ class VllmServerEngine(ResendingEngine):
         """Hand over the weights, unless the server has this version already; no request may be in flight."""
         if version == self._version:
             return
-        write_config(self._language, self._folder)
-        write_weights(self._language, self._folder)
-        self._version = version
+        self._version, self._label = None, f"{self._name}-{version}"
+        self._write()
         try:
             if self._connected:
                 self._reload()
@@ -150,9 +159,19 @@ class VllmServerEngine(ResendingEngine):
                 self._connect()
         except LOST as error:
             self._recover(error)
-        check_gap("vllm-server", self, self._language, self._vocabulary)
+        try:
+            check_gap("vllm-server", self, self._language, self._vocabulary)
+        except InputError as error:
+            if self._own:
+                raise
+            command = describe_command(self._arguments)
+            raise InputError(f"{error} If {self.url} serves another model, start it with {command}.") from error
+        self._version = version
 
     def shut_down(self) -> None:
+        if not self._own and self._sessions:
+            with contextlib.suppress(*LOST, ValueError):
+                self._abort(*self._sessions)
         self._threads.shutdown(wait=False, cancel_futures=True)
         if self.process is not None:
             self.process.stop()
@@ -200,16 +219,28 @@ class VllmServerEngine(ResendingEngine):
         return answers, lost
 
     def _cancel(self, task: GenerationTask) -> None:
-        body = {"request_ids": [f"generate-tokens-{self._request(task.number)}"]}
-        self._threads.submit(send, self.url, "/inference/v1/abort_requests", body)
+        self._threads.submit(self._abort, task.number)
+
+    def _abort(self, *numbers: int) -> None:
+        """Let the server give up tasks."""
+        body = {"request_ids": [f"generate-tokens-{self._request(number)}" for number in numbers]}
+        send(self.url, "/inference/v1/abort_requests", body, 10.0)
 
     def _request(self, number: int) -> str:
         return f"{self._name}-{number}"
 
-    @property
-    def _label(self) -> str:
-        """The name of the present weights on the server; no other run gives the same."""
-        return f"{self._name}-{self._version}"
+    def _write(self) -> None:
+        """Write the policy into the folder."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            (self._folder / _MARK).touch()
+            write_config(self._language, self._folder)
+            write_weights(self._language, self._folder)
+        except OSError as error:
+            raise InputError(
+                f"the weights for the vLLM server cannot be written to {self._folder} ({error}); make room there, or "
+                "name another folder with --engine-option folder=FOLDER, and go on with --resume."
+            ) from error
 
     def _recover(self, error: Exception) -> None:
         """Bring a lost server back with the present weights; give up if it was lost too often."""
@@ -228,11 +259,6 @@ class VllmServerEngine(ResendingEngine):
             except LOST as again:
                 error = again
 
-    def _describe_end(self) -> str:
-        """The last line that our server has written."""
-        lines = self.process.log.read_text(errors="replace").strip().splitlines() if self.process is not None else []
-        return shorten(lines[-1], 300) if lines else ""
-
     def _connect(self) -> None:
         """Start our server, or wait for the other one, and give it the weights in the folder."""
         if self._own:
@@ -241,9 +267,16 @@ class VllmServerEngine(ResendingEngine):
             temporary = self._folder if self._temporary else None
             self.process = ServerProcess(self._arguments, self._folder / "server.log", temporary)
             self.url = self.process.url
+        elif not wait_until_ready(self.url, min(1.0, self._patience)):
+            command = describe_command(self._arguments)
+            _logger.warning("waiting %g seconds for a vLLM server at %s: %s", self._patience, self.url, command)
         if not wait_until_ready(self.url, self._patience, self.process):
             if self.process is not None:
-                raise InputError(f"the vLLM server did not start ({self._describe_end()}); take --engine torch.")
+                where = "" if self._temporary else f", see {self.process.log}"
+                raise InputError(
+                    f"the vLLM server did not start within {self._patience:g} seconds "
+                    f"({self.process.describe_failure()}){where}; take --engine torch."
+                )
             raise InputError(
                 f"no vLLM server answered at {self.url} within {self._patience:g} seconds; start it with "
                 f"{describe_command(self._arguments)}, and go on with --resume."
@@ -277,12 +310,19 @@ class VllmServerEngine(ResendingEngine):
             )
 
     def _reload(self) -> None:
-        """Make the server read the weights in the folder and forget what it has computed with others."""
+        """Make the server read the weights in the folder and forget what it has computed with others.
+
+        Meanwhile, and if it fails half-way, the weights have a name that no run accepts in an answer.
+        """
         rpc = {"method": "reload_weights", "kwargs": {"weights_path": str(self._folder)}}
         try:
+            send(self.url, "/update_weight_version", {"new_version": f"{self._label}, unfinished"}, self._patience)
             send(self.url, "/collective_rpc", rpc, self._patience)
-            if not send(self.url, "/reset_prefix_cache", {}, self._patience)["success"]:
-                raise RuntimeError("vLLM did not empty its prefix cache, though no request is in flight.")
+            until = time.monotonic() + _EMPTYING
+            while not send(self.url, "/reset_prefix_cache", {}, self._patience)["success"]:
+                if time.monotonic() > until:
+                    raise ServerError("its prefix cache cannot be emptied; does another run use it?")
+                time.sleep(0.05)
             send(self.url, "/update_weight_version", {"new_version": self._label}, self._patience)
         except (ValueError, ServerError) as error:
             if isinstance(error, ServerError) and not wait_until_ready(self.url, 1.0, self.process):
@@ -291,6 +331,17 @@ class VllmServerEngine(ResendingEngine):
                 f"the vLLM server at {self.url} does not take the weights of this "
                 f"{type(self._language.model).__name__} ({error}); start it with {describe_command(self._arguments)}."
             ) from error
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise InputError for a folder that holds what is not ours: its weights are replaced at each update."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"the engine option folder must name a folder, and {folder} is a file.")
+    if folder.is_dir() and not (folder / _MARK).exists() and (files := sorted(path.name for path in folder.iterdir())):
+        raise InputError(
+            f"the engine option folder must name a new or an empty folder, as the weights in it are replaced at each "
+            f"update; {folder} holds {files[0]}."
+        )
 
 
 def _read(answer: Any, task: GenerationTask, label: str) -> Answer | None:

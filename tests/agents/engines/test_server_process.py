@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from palaestra.agents.engines import server_guard
 from palaestra.agents.engines.server_process import (
     LOST,
     ServerError,
@@ -17,6 +22,24 @@ from palaestra.agents.engines.server_process import (
     serve_arguments,
     wait_until_ready,
 )
+
+from .process_groups import members  # isort: skip
+
+HOLDER = """
+import os, subprocess, sys, time
+guard = subprocess.Popen([sys.executable, "-S", *sys.argv[1:]], stdin=subprocess.PIPE, start_new_session=True)
+if not os.fork():
+    time.sleep(60)  # a child that keeps the pipe open
+print(guard.pid, flush=True)
+time.sleep(60)
+"""
+SERVER = """
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
+time.sleep(60)
+"""
+"""A server that does not end by itself, with a process of its own."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -82,7 +105,53 @@ def test_a_process_that_has_ended_is_not_waited_for(tmp_path: Path):
 def test_the_command_can_be_typed(tmp_path: Path):
     arguments = serve_arguments(tmp_path / "a b", "float32", 8, 100, 0.5, eager=True)
     assert describe_command(arguments) == (
-        f"VLLM_SERVER_DEV_MODE=1 python -m vllm.entrypoints.openai.api_server --model '{tmp_path / 'a b'}' --served-model-name=policy --dtype=float32 "
-        "--max-num-seqs=8 --max-model-len=100 --kv-cache-memory-bytes=536870912 --logprobs-mode=processed_logprobs "
+        f"VLLM_SERVER_DEV_MODE=1 python -m vllm.entrypoints.openai.api_server --model '{tmp_path / 'a b'}' "
+        "--served-model-name=policy --dtype=float32 --max-num-seqs=8 --max-model-len=100 --kv-cache-memory-bytes=536870912 --logprobs-mode=processed_logprobs "
         "--max-logprobs=-1 --tokens-only --skip-tokenizer-init --enforce-eager"
     )
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_server_ends_with_its_starter_however_that_ends(tmp_path: Path, number: int):
+    (tmp_path / "weights").mkdir()
+    guard = [server_guard.__file__, str(tmp_path / "weights"), sys.executable, "-S", "-c", SERVER]
+    command = [sys.executable, "-S", "-c", HOLDER, *guard]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    ) as holder:
+        assert holder.stdout is not None
+        group = int(holder.stdout.readline())
+        assert wait(lambda: len(members(group)) == 3)
+        holder.send_signal(number)
+        assert wait(lambda: not members(group))
+        assert not (tmp_path / "weights").exists()
+        os.killpg(holder.pid, signal.SIGKILL)  # the child with the pipe
+
+
+def test_what_a_dead_server_leaves_behind_ends_with_it(tmp_path: Path):
+    lost = SERVER.replace("time.sleep(60)\n", "")
+    guard = [sys.executable, "-S", server_guard.__file__, "", sys.executable, "-S", "-c", lost]
+    with subprocess.Popen(guard, stdin=subprocess.PIPE, start_new_session=True) as process:
+        assert process.wait(20) == -signal.SIGKILL
+        assert wait(lambda: not members(process.pid))
+
+
+def test_a_failed_start_is_told_by_its_cause(tmp_path: Path):
+    log = tmp_path / "log"
+    log.write_text("ValueError: of an earlier start\n")
+    server = ServerProcess(["no-such-command"], log)
+    server.stop()
+    assert "earlier" not in server.describe_failure()
+    prefix = "(EngineCore pid=5514) ERROR 11-27 04:29:00 [core.py:1510]"
+    with log.open("a") as output:
+        output.write(f"{prefix} ValueError: No memory for the cache.\n{prefix} Traceback\n")
+        output.write("(APIServer pid=1) WARNING 11-27 04:29:00 [base.py:380] ValueError: Tokenizer not available\n")
+        output.write("RuntimeError: Engine core initialization failed. See above.\nleaked 4 instances\n")
+    assert server.describe_failure() == "ValueError: No memory for the cache."
+
+
+def wait(until, seconds: float = 20.0) -> bool:
+    end = time.monotonic() + seconds
+    while not (done := until()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return done

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
+from palaestra.agents.engines.engine import check_engine
 from palaestra.agents.engines.resending import Answer, GenerationTask
 from palaestra.agents.engines.server_process import ServerError
-from palaestra.agents.engines.vllm_server import _read
+from palaestra.agents.engines.vllm_server import VllmServerEngine, _read
+from palaestra.errors import InputError
+
+from .process_groups import members  # isort: skip
 
 TOLERANCE = 1e-4
 """Largest difference from torch in single precision, nats; about 1e-6 on the whole."""
@@ -35,17 +42,31 @@ def test_weights_are_reloaded_when_a_new_version_is_told(seen):
 
 
 def test_a_server_with_another_model_is_refused_in_one_sentence(seen):
-    assert "does not take the weights of this LlamaForCausalLM" in seen["other model"]
-    assert "start it with VLLM_SERVER_DEV_MODE=1 python -m vllm" in seen["other model"]
+    assert "does not take the weights of this Qwen3ForCausalLM" in seen["deeper"]
+    assert "start it with VLLM_SERVER_DEV_MODE=1 python -m vllm" in seen["deeper"]
+    # One whose weights happen to fit is known by what it computes.
+    assert "does not compute what this LlamaForCausalLM does" in seen["llama"]
+    assert "start it with VLLM_SERVER_DEV_MODE=1 python -m vllm" in seen["llama"]
+
+
+def test_nobody_samples_from_weights_that_another_run_has_reloaded_not_even_half_way(seen):
+    gap, losses = seen["after deeper"]
+    assert gap < TOLERANCE
+    assert len(losses) == 1
+    assert "unfinished']" in losses[0]
+    gap, losses = seen["after llama"]
+    assert gap < TOLERANCE
+    assert len(losses) == 2
 
 
 def test_a_server_with_too_little_room_is_refused_in_one_sentence(seen):
     assert "has room for 251 tokens, and 254 are needed; start it with" in seen["too short"]
 
 
-def test_a_run_whose_server_at_an_address_is_killed_ends_with_a_sentence_and_is_resumed(seen):
+def test_a_run_whose_server_at_an_address_is_lost_ends_with_a_sentence_and_is_resumed(seen):
     code, said = seen["lost"]
     assert code != 0
+    assert "waiting 1 seconds for a vLLM server at http://127.0.0.1:" in said
     assert "no vLLM server answered at http://127.0.0.1:" in said
     assert "--resume" in said
     assert seen["lost in flight"][0] > 1
@@ -59,7 +80,6 @@ def test_a_run_whose_server_at_an_address_is_killed_ends_with_a_sentence_and_is_
 def test_a_killed_server_of_the_run_loses_no_episode_and_makes_no_reward(seen):
     assert seen["in flight"][0] > 1
     assert seen["plain"] == seen["served"] == 0
-    assert seen["servers"] == 3
     # Every episode is that of the undisturbed run: as many, valid, token for token.
     assert seen["served played"] == seen["plain played"]
     assert [count for count, _, _ in seen["plain played"][1]] == [3] * 4
@@ -71,16 +91,40 @@ def test_the_new_server_has_the_present_weights(seen):
     assert max(seen["served gaps"] + seen["resumed gaps"]) < TOLERANCE
 
 
-def test_nothing_of_a_server_outlives_the_run(seen):
-    assert seen["left of the first"] == seen["left"] == []
-    assert not seen["folder left"]
+def test_nothing_of_a_server_outlives_itself_or_a_killed_trainer(seen):
+    assert seen["left of the first"] == []
+    # The trial has killed itself at its end.
+    assert len(seen["members of the second"]) > 2
+    assert seen["folder before"]
+    until = time.monotonic() + 30
+    while (left := members(seen["second"]) or Path(seen["folder"]).exists()) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not left
 
 
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
-def test_nothing_of_a_server_outlives_a_trainer_that_is_ended_by_a_signal(seen, name):
-    before, left, folders = seen[f"trainer ended by {name}"]
-    assert before > 1
-    assert left == folders == []
+def test_a_folder_that_holds_something_else_is_refused_before_anything_is_loaded(tmp_path):
+    (tmp_path / "model.safetensors").write_text("mine")
+    options = {"url": "http://127.0.0.1:1", "folder": str(tmp_path)}
+    with pytest.raises(InputError, match="must name a new or an empty folder, .* holds model.safetensors"):
+        check_engine("vllm-server", options, {})
+    check_engine("vllm-server", options | {"folder": str(tmp_path / "new")}, {})
+
+
+def test_weights_that_cannot_be_written_end_the_run_with_a_sentence(small, tmp_path):
+    (tmp_path / "file").touch()
+    engine = VllmServerEngine.serve(
+        small, 2, 30, url="http://127.0.0.1:1", folder=str(tmp_path / "file" / "folder"), patience=0.1
+    )
+    with pytest.raises(InputError, match="cannot be written to .*folder=FOLDER, and go on with --resume"):
+        engine.load_weights(0)
+    engine.shut_down()
+
+
+def test_the_temporary_folder_goes_with_the_engine(small):
+    engine = VllmServerEngine.serve(small, 2, 30)
+    assert engine._folder.is_dir()
+    engine.shut_down()
+    assert not engine._folder.exists()
 
 
 def place(token: int, logp: float, *others: tuple[int, float]) -> dict:

@@ -1,7 +1,7 @@
 """Run by the tests of the engine of a vLLM server in vLLM's own environment: ``vllm_server_trial.py FOLDER``.
 
-A server takes long to load, so that one does for as much as it can before it is killed. It writes what it has seen to
-FOLDER/seen.json, and the tests say what must hold of it.
+A server takes long to load, so that one does for all but what is seen of the second one, which comes when the first is
+killed. It writes what it has seen to FOLDER/seen.json, and the tests say what must hold of it. Then it kills itself.
 """
 
 from __future__ import annotations
@@ -11,18 +11,21 @@ import io
 import json
 import os
 import signal
-import subprocess
+import socket
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from palaestra.agents.engines import checkpoint
 from palaestra.agents.engines.engine import ENGINES
+from palaestra.agents.engines.gap import measure_gap
 from palaestra.agents.engines.serving import Serving
 from palaestra.agents.language.model import LanguageModel
+from process_groups import children, members
 from vllm_trial import CONTEXT, LINE, build, conform, gaps, refuse, rows, train, update
 
 KIND: Any = ENGINES["vllm-server"]
@@ -37,35 +40,59 @@ def played(run: Path) -> list[Any]:
     return [episodes, [[row["n"], row["success"], row["length"]] for row in rows(run, "proposals")]]
 
 
-def members(group: int) -> list[int]:
-    """The living processes of a process group."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+class Relay:
+    """A port of its own that leads to a server, until it is cut."""
+
+    def __init__(self, target: int):
+        self._target, self._sockets = target, []
+        self._listener = self._listen(0)
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def cut(self) -> None:
+        for one in (self._listener, *self._sockets):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def mend(self) -> None:
+        self._sockets = []
+        self._listener = self._listen(int(self.url.rpartition(":")[2]))
+
+    def _listen(self, port: int) -> socket.socket:
+        listener = socket.create_server(("127.0.0.1", port))
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+        return listener
+
+    def _accept(self, listener: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            state, _, of = stat.read_text().rpartition(")")[2].split()[:3]
-            if int(of) == group and state != "Z":
-                found.append(int(stat.parent.name))
-    return sorted(found)
+            while True:
+                pair = [listener.accept()[0], socket.create_connection(("127.0.0.1", self._target))]
+                self._sockets += pair
+                for source, sink in (pair, pair[::-1]):
+                    threading.Thread(target=_copy, args=(source, sink), daemon=True).start()
 
 
-def children(pid: int) -> list[int]:
-    return [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+def _copy(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(1 << 16):
+            sink.sendall(data)
+    with contextlib.suppress(OSError):
+        sink.shutdown(socket.SHUT_WR)
 
 
 @contextlib.contextmanager
-def killed_in_step(engine: Any, version: int) -> Iterator[list[int]]:
-    """Kill the server of ``engine`` once, when some answers of a step have come and others are in flight."""
+def in_step(version: int, act: Callable[[], Any]) -> Iterator[list[int]]:
+    """Act once, when some answers of a step with these weights have come and others are in flight: how many are."""
     finish, in_flight = KIND._finish, []
 
-    def kill_once(self: Any, number: int, answer: Any) -> Any:
+    def act_once(self: Any, number: int, answer: Any) -> Any:
         done = finish(self, number, answer)
         if self._version == version and not in_flight and len(self._sessions) > 1:
             in_flight.append(len(self._sessions))
-            for child in children(engine.process.process.pid):
-                os.kill(child, signal.SIGKILL)
+            act()
         return done
 
-    KIND._finish = kill_once
+    KIND._finish = act_once
     try:
         yield in_flight
     finally:
@@ -80,88 +107,82 @@ def said(line: str) -> list[Any]:
     return [code, " ".join(written.getvalue().split())]
 
 
-def end_trainer(folder: Path, number: int) -> list[Any]:
-    """Send a signal to a run whose server loads: its server's processes before, and those left of them after."""
-    line = f"{LINE} --model {folder / 'qwen'} --engine vllm-server --out {folder / f'ended-{number}'}"
-    temporary = folder / f"temporary-{number}"
-    temporary.mkdir()
-    command = [sys.executable, "-m", "palaestra.scripts.cli", "train", *line.split()]
-    trainer = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(temporary)}, start_new_session=True)
-    guards: list[int] = []
-    until = time.monotonic() + 120
-    while time.monotonic() < until and trainer.poll() is None and not (guards and len(members(guards[0])) > 1):
-        guards = [child for child in children(trainer.pid) if "server_guard" in _command(child)]
-        time.sleep(0.1)
-    time.sleep(2)
-    before = len(members(guards[0])) if guards else 0
-    while trainer.poll() is None and time.monotonic() < until + 60:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(trainer.pid, number)
-        time.sleep(0.5)
-    left = members(guards[0])
-    until = time.monotonic() + 20
-    while left and time.monotonic() < until:
-        time.sleep(0.1)
-        left = members(guards[0])
-    return [before, left, [path.name for path in temporary.glob("palaestra-vllm-*")]]
-
-
-def _command(pid: int) -> str:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    return ""
+def refuse_others(language: LanguageModel, folder: Path, url: str, seen: dict[str, Any]) -> None:
+    """What does not fit a server is refused; who uses it meanwhile samples from its own weights alone."""
+    user = KIND.serve(language, 8, CONTEXT, url=url, folder=str(folder / "user"))
+    user.load_weights(0)
+    recover, user.losses = user._recover, []
+    user._recover = lambda error: (user.losses.append(str(error)), recover(error))
+    others = [
+        KIND.serve(LanguageModel.load(folder / name), 8, CONTEXT, url=url, folder=str(folder / f"of-{name}"))
+        for name in ("deeper", "llama")
+    ]
+    for name, other in zip(("deeper", "llama"), others, strict=True):
+        seen[name] = refuse(lambda: other.load_weights(0))
+        vocabulary = checkpoint.vocabulary_of(language)
+        seen[f"after {name}"] = [measure_gap(user, language, vocabulary), list(user.losses)]
+    longer = KIND.serve(language, 8, CONTEXT + 3, url=url, folder=str(folder / "longer"))
+    seen["too short"] = refuse(lambda: longer.load_weights(0))
+    for engine in (user, *others, longer):
+        engine.shut_down()
 
 
 def try_server(folder: Path, seen: dict[str, Any]) -> None:
     for family in ("qwen", "llama"):
         build(family).save(folder / family)
+    build("qwen", num_hidden_layers=3).save(folder / "deeper")
     language = LanguageModel.load(folder / "qwen")
     engine = KIND.serve(language, 8, CONTEXT, cache_gb=0.1)
     begun = time.monotonic()
+
+    def lap(name: str) -> None:
+        seen[f"seconds of {name}"] = round(time.monotonic() - begun, 1)
+
     engine.load_weights(0)
-    seen["load"] = time.monotonic() - begun
+    lap("loading")
+    first = engine.process.process.pid
     seen["conformance"] = conform(engine, language)
     seen["update"] = update(engine, language, checkpoint.vocabulary_of(language))
+    relay = Relay(int(engine.url.rpartition(":")[2]))
+    refuse_others(language, folder, relay.url, seen)
+    lap("conformance")
 
-    # The same server at its address, as a user names it.
-    shared, url = engine._folder, engine.url
-    other = KIND.serve(LanguageModel.load(folder / "llama"), 8, CONTEXT, url=url, folder=str(folder / "other"))
-    seen["other model"] = refuse(lambda: other.load_weights(0))
-    longer = KIND.serve(language, 8, CONTEXT + 3, url=url, folder=str(shared))
-    seen["too short"] = refuse(lambda: longer.load_weights(0))
-    options = f"--engine vllm-server --engine-option url={url} folder={shared} patience=2"
-    line = f"{LINE} --model {folder / 'qwen'}"
-    with killed_in_step(engine, 1) as in_flight:
-        seen["lost"] = said(f"{line} {options} --out {folder / 'lost'}")
-    seen["lost in flight"], seen["lost gaps"] = in_flight, gaps(folder / "lost")
-    seen["left of the first"] = members(engine.process.process.pid)
-
-    # An engine with a server of its own starts it again, first for the resumed run, then in mid-step.
-    real_open, processes = Serving.open, [engine.process]
+    # A run with this server as its own, which nothing disturbs.
+    real_open = Serving.open
 
     def open_same(self: Serving, *arguments: Any) -> Any:
-        self._kept = engine
+        self._kept = self._kept or engine
         return real_open(self, *arguments)
 
     Serving.open = open_same  # type: ignore[method-assign]
     keep, KIND.shut_down = KIND.shut_down, lambda self: None
-    own = "--engine vllm-server --engine-option cache_gb=0.1"
-    seen["resumed"] = train(f"--resume {folder / 'lost'} {own}")
-    seen["resumed gaps"], seen["resumed played"] = gaps(folder / "lost"), played(folder / "lost")
-    processes.append(engine.process)
+    line, own = f"{LINE} --model {folder / 'qwen'}", "--engine vllm-server --engine-option cache_gb=0.1"
     seen["plain"] = train(f"{line} {own} --out {folder / 'plain'}")
-    with killed_in_step(engine, 1) as in_flight:
+    seen["plain played"] = played(folder / "plain")
+    lap("the plain run")
+
+    # The same with the server at an address, which becomes unreachable.
+    Serving.open = real_open  # type: ignore[method-assign]
+    there = f"--engine vllm-server --engine-option url={relay.url} folder={folder / 'shared'}"
+    with in_step(1, relay.cut) as seen["lost in flight"]:
+        seen["lost"] = said(f"{line} {there} patience=1 --out {folder / 'lost'}")
+    seen["lost gaps"] = gaps(folder / "lost")
+    relay.mend()
+    seen["resumed"] = train(f"--resume {folder / 'lost'} {there}")
+    seen["resumed gaps"], seen["resumed played"] = gaps(folder / "lost"), played(folder / "lost")
+    lap("the run at an address")
+
+    # The same with a server of its own, which is killed.
+    Serving.open = open_same  # type: ignore[method-assign]
+    with in_step(1, lambda: [os.kill(child, signal.SIGKILL) for child in children(first)]) as seen["in flight"]:
         seen["served"] = train(f"{line} {own} --out {folder / 'served'}")
-    seen["in flight"], seen["served gaps"] = in_flight, gaps(folder / "served")
-    processes.append(engine.process)
-    seen["plain played"], seen["served played"] = played(folder / "plain"), played(folder / "served")
+    seen["served gaps"], seen["served played"] = gaps(folder / "served"), played(folder / "served")
     Serving.open, KIND.shut_down = real_open, keep  # type: ignore[method-assign]
-    engine.shut_down()
-    seen["servers"] = len({one.process.pid for one in processes})
-    seen["left"] = [pid for one in processes for pid in members(one.process.pid)]
-    seen["folder left"] = shared.exists()
-    for number in (signal.SIGKILL, signal.SIGINT):
-        seen[f"trainer ended by {number.name}"] = end_trainer(folder, number)
+    seen["left of the first"] = members(first)
+    second = engine.process.process.pid
+    seen["second"], seen["members of the second"] = second, members(second)
+    seen["folder"], seen["folder before"] = str(engine._folder), engine._folder.exists()
+    lap("all")
 
 
 if __name__ == "__main__":
@@ -172,3 +193,5 @@ if __name__ == "__main__":
         record["error"] = traceback.format_exc()
     record["seconds of processor"] = sum(os.times()[:4])
     (where / "seen.json").write_text(json.dumps(record, indent=1))
+    sys.stdout.flush()
+    os.kill(os.getpid(), signal.SIGKILL)

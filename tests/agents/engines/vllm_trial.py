@@ -51,14 +51,14 @@ LINE = (
 )
 
 
-def build(family: str) -> LanguageModel:
+def build(family: str, **sizes: int) -> LanguageModel:
     """A model with random weights, and rows of the output matrix for ids that its tokenizer does not have."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
     kind, changes = FAMILIES[family]
     tokenizer = character_tokenizer()
     ids = {"bos_token_id": None, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
-    config = AutoConfig.for_model(kind, **{**SIZES, **ids, "vocab_size": len(tokenizer) + 27, **changes})
+    config = AutoConfig.for_model(kind, **{**SIZES, **ids, "vocab_size": len(tokenizer) + 27, **changes, **sizes})
     torch.manual_seed(1)
     model = AutoModelForCausalLM.from_config(config).eval()
     move(model, 0.2)
