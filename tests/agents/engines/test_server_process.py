@@ -106,8 +106,8 @@ def test_the_command_can_be_typed(tmp_path: Path):
     arguments = serve_arguments(tmp_path / "a b", "float32", 8, 100, 0.5, eager=True)
     assert describe_command(arguments) == (
         f"VLLM_SERVER_DEV_MODE=1 python -m vllm.entrypoints.openai.api_server --model '{tmp_path / 'a b'}' "
-        "--served-model-name=policy --dtype=float32 --max-num-seqs=8 --max-model-len=100 --kv-cache-memory-bytes=536870912 --logprobs-mode=processed_logprobs "
-        "--max-logprobs=-1 --tokens-only --skip-tokenizer-init --enforce-eager"
+        "--served-model-name=policy --dtype=float32 --max-num-seqs=8 --max-model-len=100 "
+        "--kv-cache-memory-bytes=536870912 --logprobs-mode=processed_logprobs --max-logprobs=-1 --tokens-only --skip-tokenizer-init --enforce-eager"
     )
 
 

@@ -105,7 +105,7 @@ def test_nothing_of_a_server_outlives_itself_or_a_killed_trainer(seen):
 def test_a_folder_that_holds_something_else_is_refused_before_anything_is_loaded(tmp_path):
     (tmp_path / "model.safetensors").write_text("mine")
     options = {"url": "http://127.0.0.1:1", "folder": str(tmp_path)}
-    with pytest.raises(InputError, match="must name a new or an empty folder, .* holds model.safetensors"):
+    with pytest.raises(InputError, match=r"must name a new or an empty folder, .* holds model\.safetensors"):
         check_engine("vllm-server", options, {})
     check_engine("vllm-server", options | {"folder": str(tmp_path / "new")}, {})
 
@@ -115,7 +115,7 @@ def test_weights_that_cannot_be_written_end_the_run_with_a_sentence(small, tmp_p
     engine = VllmServerEngine.serve(
         small, 2, 30, url="http://127.0.0.1:1", folder=str(tmp_path / "file" / "folder"), patience=0.1
     )
-    with pytest.raises(InputError, match="cannot be written to .*folder=FOLDER, and go on with --resume"):
+    with pytest.raises(InputError, match=r"cannot be written to .*folder=FOLDER, and go on with --resume"):
         engine.load_weights(0)
     engine.shut_down()
 

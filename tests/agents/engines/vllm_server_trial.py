@@ -7,6 +7,7 @@ killed. It writes what it has seen to FOLDER/seen.json, and the tests say what m
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -118,7 +119,7 @@ def refuse_others(language: LanguageModel, folder: Path, url: str, seen: dict[st
         for name in ("deeper", "llama")
     ]
     for name, other in zip(("deeper", "llama"), others, strict=True):
-        seen[name] = refuse(lambda: other.load_weights(0))
+        seen[name] = refuse(functools.partial(other.load_weights, 0))
         vocabulary = checkpoint.vocabulary_of(language)
         seen[f"after {name}"] = [measure_gap(user, language, vocabulary), list(user.losses)]
     longer = KIND.serve(language, 8, CONTEXT + 3, url=url, folder=str(folder / "longer"))
