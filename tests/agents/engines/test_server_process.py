@@ -107,7 +107,8 @@ def test_the_command_can_be_typed(tmp_path: Path):
     assert describe_command(arguments) == (
         f"VLLM_SERVER_DEV_MODE=1 python -m vllm.entrypoints.openai.api_server --model '{tmp_path / 'a b'}' "
         "--served-model-name=policy --dtype=float32 --max-num-seqs=8 --max-model-len=100 "
-        "--kv-cache-memory-bytes=536870912 --logprobs-mode=processed_logprobs --max-logprobs=-1 --tokens-only --skip-tokenizer-init --enforce-eager"
+        "--kv-cache-memory-bytes=536870912 --logprobs-mode=processed_logprobs --max-logprobs=-1 "
+        "--tokens-only --skip-tokenizer-init --enforce-eager"
     )
 
 
