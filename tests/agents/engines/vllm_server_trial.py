@@ -7,7 +7,6 @@ killed. It writes what it has seen to FOLDER/seen.json, and the tests say what m
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import json
 import os
@@ -114,17 +113,13 @@ def refuse_others(language: LanguageModel, folder: Path, url: str, seen: dict[st
     user.load_weights(0)
     recover, user.losses = user._recover, []
     user._recover = lambda error: (user.losses.append(str(error)), recover(error))
-    others = [
-        KIND.serve(LanguageModel.load(folder / name), 8, CONTEXT, url=url, folder=str(folder / f"of-{name}"))
-        for name in ("deeper", "llama")
-    ]
-    for name, other in zip(("deeper", "llama"), others, strict=True):
-        seen[name] = refuse(functools.partial(other.load_weights, 0))
-        vocabulary = checkpoint.vocabulary_of(language)
-        seen[f"after {name}"] = [measure_gap(user, language, vocabulary), list(user.losses)]
+    other = KIND.serve(LanguageModel.load(folder / "llama"), 8, CONTEXT, url=url, folder=str(folder / "other"))
+    seen["other model"] = refuse(lambda: other.load_weights(0))
+    seen["gap after the other model"] = measure_gap(user, language, checkpoint.vocabulary_of(language))
+    seen["losses after the other model"] = user.losses
     longer = KIND.serve(language, 8, CONTEXT + 3, url=url, folder=str(folder / "longer"))
     seen["too short"] = refuse(lambda: longer.load_weights(0))
-    for engine in (user, *others, longer):
+    for engine in (user, other, longer):
         engine.shut_down()
 
 
@@ -183,6 +178,10 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
     second = engine.process.process.pid
     seen["second"], seen["members of the second"] = second, members(second)
     seen["folder"], seen["folder before"] = str(engine._folder), engine._folder.exists()
+    # Weights that do not fit fail half-way; the server is of no use afterwards.
+    options = {"url": engine.url, "folder": str(folder / "misfit")}
+    misfit = KIND.serve(LanguageModel.load(folder / "deeper"), 8, CONTEXT, **options)
+    seen["deeper model"] = [refuse(lambda: misfit.load_weights(0)), misfit._version]
     lap("all")
 
 
