@@ -14,6 +14,7 @@ import shutil
 import tempfile
 import time
 import uuid
+import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,8 @@ class VllmServerEngine(ResendingEngine):
         dtype = str(language.model.dtype).removeprefix("torch.")
         arguments = serve_arguments(place, dtype, slots, room, cache_gb, not on_gpu if eager is None else eager)
         engine = cls(language, slots, max_length, room, place, arguments, url, patience)
-        engine._temporary = folder is None
+        if folder is None:
+            engine._delete_folder = weakref.finalize(engine, shutil.rmtree, place, ignore_errors=True)
         return engine
 
     def __init__(
@@ -132,7 +134,8 @@ class VllmServerEngine(ResendingEngine):
         super().__init__(language.renderer.stop_ids, vocabulary_of(language), max_length, room)
         self._language, self._version = language, None
         self._folder, self._arguments, self._patience = folder, arguments, patience
-        self._own, self._temporary = url is None, False
+        self._own = url is None
+        self._delete_folder: weakref.finalize[..., Any] | None = None  # at exit at the latest; None keeps it
         self.url = url or ""
         self.process: ServerProcess | None = None
         self._connected = False
@@ -175,8 +178,8 @@ class VllmServerEngine(ResendingEngine):
         self._threads.shutdown(wait=False, cancel_futures=True)
         if self.process is not None:
             self.process.stop()
-        if self._temporary:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        if self._delete_folder is not None:
+            self._delete_folder()
 
     def _start(self, task: GenerationTask) -> None:
         params = sampling_parameters(task, self._stop_ids)
@@ -264,7 +267,7 @@ class VllmServerEngine(ResendingEngine):
         if self._own:
             if self.process is not None:
                 self.process.stop()
-            temporary = self._folder if self._temporary else None
+            temporary = None if self._delete_folder is None else self._folder
             self.process = ServerProcess(self._arguments, self._folder / "server.log", temporary)
             self.url = self.process.url
         elif not wait_until_ready(self.url, min(1.0, self._patience)):
@@ -272,7 +275,7 @@ class VllmServerEngine(ResendingEngine):
             _logger.warning("waiting %g seconds for a vLLM server at %s: %s", self._patience, self.url, command)
         if not wait_until_ready(self.url, self._patience, self.process):
             if self.process is not None:
-                where = "" if self._temporary else f", see {self.process.log}"
+                where = "" if self._delete_folder is not None else f", see {self.process.log}"
                 raise InputError(
                     f"the vLLM server did not start within {self._patience:g} seconds "
                     f"({self.process.describe_failure()}){where}; take --engine torch."
