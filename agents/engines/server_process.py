@@ -12,9 +12,11 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 import weakref
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,10 @@ from ...errors import shorten
 LOST = (OSError, http.client.HTTPException)
 """What a request raises if the server is gone."""
 
-
+_CONNECTING = 60.0
+"""Seconds until a connection must stand."""
+_ENDING = 15.0
+"""Seconds that a server has to end by itself."""
 _ERROR = re.compile(r"(?!.*\bWARNING\b).*?\b(\w+(?:Error|Exception): .+)")
 """A line that names an error."""
 _CONSEQUENCE = "Engine core initialization failed"
@@ -71,7 +76,11 @@ class ServerProcess:
         environment = {"VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", **os.environ}
         # In this mode weights can be replaced; only who can reach the loopback interface can ask for it.
         environment["VLLM_SERVER_DEV_MODE"] = "1"
-        environment.pop("VLLM_ENABLE_V1_MULTIPROCESSING", None)  # an engine in this process may have set it
+        # Without threads to bind to cores the model needs no process of its own, which takes long to load. Another
+        # engine in this process may have set the variable.
+        environment.pop("VLLM_ENABLE_V1_MULTIPROCESSING", None)
+        if environment["VLLM_CPU_OMP_THREADS_BIND"] == "nobind":
+            environment["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         environment.pop("VLLM_CPU_KVCACHE_SPACE", None)  # it would replace the size in the arguments
         guard = [sys.executable, "-S", str(Path(__file__).with_name("server_guard.py")), str(temporary or "")]
         command = [*guard, sys.executable, "-m", "vllm.entrypoints.openai.api_server", *arguments]
@@ -105,36 +114,85 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     assert process.stdin is not None
     process.stdin.close()  # its guard does it
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(15)
+        process.wait(_ENDING)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
-def send(url: str, path: str, body: Any = None, timeout: float = 60.0) -> Any:
-    """Send a request, POST if it has a body, and return the JSON of the answer, or None.
+def send(url: str, path: str, body: Any = None, timeout: float | None = 60.0) -> Any:
+    """Send a request, POST if it has a body, and return the JSON of the answer, or None; see `Requests` for errors."""
+    text = _ask(url, path, body, timeout, set())
+    return json.loads(text) if text.strip() else None
 
-    Raises:
-        ServerError: the server says that it failed.
-        ValueError: the server refuses the request.
-        OSError, http.client.HTTPException: it cannot be reached, or was lost meanwhile.
-    """
+
+class Requests:
+    """Requests that wait for their answers in the background, and can be given up."""
+
+    def __init__(self) -> None:
+        self._waiting: set[socket.socket] = set()
+
+    def send(self, url: str, path: str, body: Any, timeout: float | None = None) -> Future[Any]:
+        """Send a request by POST, and return at once.
+
+        Returns:
+            The JSON of the answer, or ServerError if the server says that it failed, ValueError if it refuses the
+            request, another one of `LOST` if it cannot be reached, was lost meanwhile, or needs longer than ``timeout``
+            seconds; None waits without end.
+        """
+        future: Future[Any] = Future()
+
+        def fetch() -> None:
+            try:
+                future.set_result(json.loads(_ask(url, path, body, timeout, self._waiting) or "null"))
+            except BaseException as error:
+                future.set_exception(error)
+
+        # A daemon: one that waits for a server that hangs does not keep the process from ending.
+        threading.Thread(target=fetch, daemon=True).start()
+        return future
+
+    def give_up(self) -> None:
+        """Close the connections of all that wait: they fail."""
+        for one in list(self._waiting):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+
+def read_progress(url: str, timeout: float) -> str:
+    """A text that changes whenever a vLLM server computes a token or takes or ends a request; "" if it does not say."""
+    try:
+        text = _ask(url, "/metrics", None, timeout, set())
+    except (*LOST, ValueError):
+        return ""
+    return "\n".join(line for line in text.splitlines() if line.startswith("vllm:"))
+
+
+def _ask(url: str, path: str, body: Any, timeout: float | None, waiting: set[socket.socket]) -> str:
+    """Send a request and return the text of the answer; meanwhile its connection is in ``waiting``."""
     parts = urllib.parse.urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=timeout)
+    connection = kind(parts.hostname or "", parts.port, timeout=_CONNECTING if timeout is None else timeout)
+    data = None if body is None else json.dumps(body)
     try:
-        data = None if body is None else json.dumps(body)
-        headers = {"Content-Type": "application/json"}
-        connection.request("GET" if body is None else "POST", f"{parts.path.rstrip('/')}{path}", data, headers)
-        answer = connection.getresponse()
-        text = answer.read().decode()
+        connection.connect()
+        used = connection.sock
+        used.settimeout(timeout)
+        waiting.add(used)
+        try:
+            headers = {"Content-Type": "application/json"}
+            connection.request("GET" if body is None else "POST", f"{parts.path.rstrip('/')}{path}", data, headers)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        finally:
+            waiting.discard(used)
     finally:
         connection.close()
     if answer.status >= 500:
         raise ServerError(f"{path} failed with {answer.status}: {text[:500]}")
     if answer.status >= 400:
         raise ValueError(f"{path} was refused with {answer.status}: {text[:500]}")
-    return json.loads(text) if text.strip() else None
+    return text
 
 
 def wait_until_ready(url: str, seconds: float, process: ServerProcess | None = None) -> bool:

@@ -15,7 +15,7 @@ import tempfile
 import time
 import uuid
 import weakref
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,11 @@ from .gap import check_gap
 from .resending import Answer, GenerationTask, ResendingEngine
 from .server_process import (
     LOST,
+    Requests,
     ServerError,
     ServerProcess,
     describe_command,
+    read_progress,
     send,
     serve_arguments,
     wait_until_ready,
@@ -38,12 +40,12 @@ from .server_process import (
 from .vllm_engine import check_cache, check_vllm, sampling_parameters
 
 _logger = logging.getLogger(__name__)
-_LONGEST = 3600.0
-"""Seconds that one answer may take."""
 _RESTARTS = 3
 """Times in a row that a server may be lost without an answer in between."""
 _EMPTYING = 60.0
 """Seconds until requests that were cancelled have left the server's cache."""
+_GRACE = 5.0
+"""Seconds in which answers are still taken from a server that was lost."""
 _MARK = ".palaestra"
 """File in a folder whose weights are ours to replace."""
 _ROUTES = (
@@ -66,21 +68,25 @@ class VllmServerEngine(ResendingEngine):
         url: str | None = None,
         folder: str | None = None,
         patience: float = 600.0,
+        stall: float = 300.0,
         cache_gb: float | None = None,
         eager: bool | None = None,
     ) -> None:
         check_number("the engine option patience", patience, above=0)
+        check_number("the engine option stall", stall, above=0)
         check_cache(cache_gb)
         if url is None:
             check_vllm("vllm-server")
         elif not str(url).startswith(("http://", "https://")):
             raise InputError(f"the engine option url must begin with http://, not {url!r}.")
+        elif str(url).rstrip("/").endswith("/v1"):
+            raise InputError(f"the engine option url names the server itself: leave /v1 out of {url!r}.")
         elif folder is None:
             raise InputError(
                 "the engine option url needs folder beside it: a folder that the server sees too, for the weights."
             )
         if folder is not None:
-            _check_folder(Path(folder))
+            _check_folder(Path(str(folder)))
 
     @classmethod
     def serve(
@@ -92,6 +98,7 @@ class VllmServerEngine(ResendingEngine):
         url: str | None = None,
         folder: str | None = None,
         patience: float = 600.0,
+        stall: float = 300.0,
         cache_gb: float | None = None,
         eager: bool | None = None,
     ) -> VllmServerEngine:
@@ -105,17 +112,18 @@ class VllmServerEngine(ResendingEngine):
             url: of a running server; by default one is started on a free port of this machine.
             folder: through which weights are handed over, a new or an empty one, or that of an earlier run; it keeps
                 our server's log, too. By default a temporary one.
-            patience: seconds that a server may take to start, or to come back.
+            patience: seconds that a server may take to start, to load weights, or to come back.
+            stall: seconds without an answer and without progress in its /metrics, after which a server counts as lost.
             cache_gb: memory of our server's keys and values, GiB; by default 1 on a CPU and 8 on a GPU.
             eager: our server runs without compiling the model and without CUDA graphs; by default on a CPU alone.
         """
         on_gpu = language.model.device.type == "cuda"
         room = min(max_length + 1, context_limit(language.model))
         cache_gb = (8.0 if on_gpu else 1.0) if cache_gb is None else cache_gb
-        place = Path(tempfile.mkdtemp(prefix="palaestra-vllm-")) if folder is None else Path(folder).absolute()
+        place = Path(tempfile.mkdtemp(prefix="palaestra-vllm-")) if folder is None else Path(str(folder)).absolute()
         dtype = str(language.model.dtype).removeprefix("torch.")
         arguments = serve_arguments(place, dtype, slots, room, cache_gb, not on_gpu if eager is None else eager)
-        engine = cls(language, slots, max_length, room, place, arguments, url, patience)
+        engine = cls(language, max_length, room, place, arguments, url, patience, stall)
         if folder is None:
             engine._delete_folder = weakref.finalize(engine, shutil.rmtree, place, ignore_errors=True)
         return engine
@@ -123,17 +131,18 @@ class VllmServerEngine(ResendingEngine):
     def __init__(
         self,
         language: Any,
-        slots: int,
         max_length: int,
         room: int,
         folder: Path,
         arguments: list[str],
         url: str | None,
         patience: float,
+        stall: float,
     ):
         super().__init__(language.renderer.stop_ids, vocabulary_of(language), max_length, room)
         self._language, self._version = language, None
-        self._folder, self._arguments, self._patience = folder, arguments, patience
+        self._folder, self._arguments = folder, arguments
+        self._patience, self._stall = patience, stall
         self._own = url is None
         self._delete_folder: weakref.finalize[..., Any] | None = None  # at exit at the latest; None keeps it
         self.url = url or ""
@@ -142,7 +151,7 @@ class VllmServerEngine(ResendingEngine):
         self._lost = 0
         self._name = uuid.uuid4().hex[:12]
         self._label = ""  # of the present weights on the server; no other run gives the same
-        self._threads = ThreadPoolExecutor(slots + 1, "vllm-server")  # one to cancel requests while others wait
+        self._requests = Requests()
         self._asked: dict[Future[Any], int] = {}
 
     def follow(self, language: Any) -> None:
@@ -174,8 +183,8 @@ class VllmServerEngine(ResendingEngine):
     def shut_down(self) -> None:
         if not self._own and self._sessions:
             with contextlib.suppress(*LOST, ValueError):
-                self._abort(*self._sessions)
-        self._threads.shutdown(wait=False, cancel_futures=True)
+                self._abort(*self._sessions).result()
+        self._requests.give_up()
         if self.process is not None:
             self.process.stop()
         if self._delete_folder is not None:
@@ -186,15 +195,17 @@ class VllmServerEngine(ResendingEngine):
         if task.top:  # the token itself is counted among them
             params["logprobs"] = min(task.top + 1, self._vocabulary)
         body = {"request_id": self._request(task.number), "token_ids": list(task.ids), "sampling_params": params}
-        self._asked[self._threads.submit(send, self.url, "/inference/v1/generate", body, _LONGEST)] = task.number
+        self._asked[self._requests.send(self.url, "/inference/v1/generate", body)] = task.number
 
     def _wait(self) -> list[tuple[int, Answer]]:
         while True:
-            done, _ = concurrent.futures.wait(self._asked, return_when=concurrent.futures.FIRST_COMPLETED)
+            done, stalled = self._wait_for_one()
             answers, lost = self._take(done)
-            if lost is not None:
-                # The others fail as well, or have their answers already.
-                answers += self._take(concurrent.futures.wait(self._asked).done)[0]
+            if (lost := stalled or lost) is not None:
+                # The others fail as well, or have their answers already; else they are given up.
+                answers += self._take(concurrent.futures.wait(self._asked, _GRACE).done)[0]
+                self._requests.give_up()
+                self._asked.clear()
                 self._recover(lost)
             known = {*self._asked.values(), *(number for number, _ in answers)}
             for number in [number for number in self._sessions if number not in known]:
@@ -202,6 +213,21 @@ class VllmServerEngine(ResendingEngine):
             if answers:
                 self._lost = 0
                 return sorted(answers, key=lambda pair: pair[0])
+
+    def _wait_for_one(self) -> tuple[set[Future[Any]], ServerError | None]:
+        """Wait until a request ends: which have; or what is wrong, if the server does nothing any more."""
+        progress, since = "", time.monotonic()
+        while True:
+            done = concurrent.futures.wait(self._asked, self._stall / 10, concurrent.futures.FIRST_COMPLETED).done
+            if done:
+                return done, None
+            last, progress = progress, read_progress(self.url, self._stall / 10) or progress
+            if progress != last:
+                since = time.monotonic()
+            elif time.monotonic() - since > self._stall:
+                return done, ServerError(
+                    f"it has done nothing for {self._stall:g} seconds, and owes {len(self._asked)} answers"
+                )
 
     def _take(self, done: set[Future[Any]]) -> tuple[list[tuple[int, Answer]], Exception | None]:
         """Read finished requests: the answers, and what was raised if the server was lost. Those cut off have none."""
@@ -222,12 +248,12 @@ class VllmServerEngine(ResendingEngine):
         return answers, lost
 
     def _cancel(self, task: GenerationTask) -> None:
-        self._threads.submit(self._abort, task.number)
+        self._abort(task.number)
 
-    def _abort(self, *numbers: int) -> None:
+    def _abort(self, *numbers: int) -> Future[Any]:
         """Let the server give up tasks."""
         body = {"request_ids": [f"generate-tokens-{self._request(number)}" for number in numbers]}
-        send(self.url, "/inference/v1/abort_requests", body, 10.0)
+        return self._requests.send(self.url, "/inference/v1/abort_requests", body, 10.0)
 
     def _request(self, number: int) -> str:
         return f"{self._name}-{number}"
@@ -330,9 +356,10 @@ class VllmServerEngine(ResendingEngine):
         except (ValueError, ServerError) as error:
             if isinstance(error, ServerError) and not wait_until_ready(self.url, 1.0, self.process):
                 raise  # it is gone, not unwilling
+            remedy = "take --engine torch" if self._own else f"start it with {describe_command(self._arguments)}"
             raise InputError(
                 f"the vLLM server at {self.url} does not take the weights of this "
-                f"{type(self._language.model).__name__} ({error}); start it with {describe_command(self._arguments)}."
+                f"{type(self._language.model).__name__} ({error}); {remedy}."
             ) from error
 
 

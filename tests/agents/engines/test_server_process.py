@@ -12,12 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
-from palaestra.agents.engines import server_guard
+from palaestra.agents.engines import server_guard, server_process
 from palaestra.agents.engines.server_process import (
     LOST,
+    Requests,
     ServerError,
     ServerProcess,
     describe_command,
+    read_progress,
     send,
     serve_arguments,
     wait_until_ready,
@@ -87,6 +89,29 @@ def test_answers_refusals_and_failures_are_told_apart(url):
         send(unused(), "/health")
 
 
+def test_a_request_that_waits_is_given_up():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        requests, where = Requests(), f"http://127.0.0.1:{silent.getsockname()[1]}"
+        futures = [requests.send(where, "/generate", {}) for _ in range(3)]
+        accepted = [silent.accept()[0] for _ in futures]
+        for one in accepted:
+            assert one.recv(1)  # the request is on its way
+        assert not any(future.done() for future in futures)
+        requests.give_up()
+        for future in futures:
+            assert isinstance(future.exception(10), LOST)
+        assert read_progress(where, 0.1) == ""
+        for one in accepted:
+            one.close()
+
+
+def test_a_request_in_the_background_has_the_answer_or_the_error(url):
+    requests = Requests()
+    assert requests.send(url, "/generate", {"status": 200}).result(10) == {"path": "/v1/generate"}
+    with pytest.raises(ServerError, match="failed with 500"):
+        requests.send(url, "/generate", {"status": 500}).result(10)
+
+
 def test_a_server_is_waited_for_as_long_as_it_may_take(url):
     assert wait_until_ready(url, 5)
     assert not wait_until_ready(unused(), 0.3)
@@ -127,6 +152,14 @@ def test_a_server_ends_with_its_starter_however_that_ends(tmp_path: Path, number
         assert wait(lambda: not members(group))
         assert not (tmp_path / "weights").exists()
         os.killpg(holder.pid, signal.SIGKILL)  # the child with the pipe
+
+
+def test_a_server_that_hangs_is_ended(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(server_process, "_ENDING", 0.2)
+    server = ServerProcess(["no-such-command"], tmp_path / "log")
+    os.killpg(server.process.pid, signal.SIGSTOP)
+    server.stop()
+    assert wait(lambda: not members(server.process.pid))
 
 
 def test_what_a_dead_server_leaves_behind_ends_with_it(tmp_path: Path):

@@ -17,6 +17,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,13 @@ from palaestra.agents.engines.engine import ENGINES
 from palaestra.agents.engines.gap import measure_gap
 from palaestra.agents.engines.serving import Serving
 from palaestra.agents.language.model import LanguageModel
+from palaestra.scripts.cli import main
 from process_groups import children, members
-from vllm_trial import CONTEXT, LINE, build, conform, gaps, refuse, rows, train, update
+from vllm_trial import CONTEXT, LINE, build, conform, gaps, refuse, rows, train, update, without_reports
 
 KIND: Any = ENGINES["vllm-server"]
+TEMPLATE = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
+"""What the server's model is asked in a chat: the text of the messages alone."""
 
 
 def played(run: Path) -> list[Any]:
@@ -41,10 +45,12 @@ def played(run: Path) -> list[Any]:
 
 
 class Relay:
-    """A port of its own that leads to a server, until it is cut."""
+    """A port of its own that leads to a server, until it is cut, or lets nothing through."""
 
     def __init__(self, target: int):
         self._target, self._sockets = target, []
+        self._open = threading.Event()
+        self._open.set()
         self._listener = self._listen(0)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
@@ -53,6 +59,13 @@ class Relay:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
+
+    def hold(self) -> None:
+        """Let nothing through; what comes meanwhile is kept."""
+        self._open.clear()
+
+    def let_go(self) -> None:
+        self._open.set()
 
     def mend(self) -> None:
         self._sockets = []
@@ -69,15 +82,15 @@ class Relay:
                 pair = [listener.accept()[0], socket.create_connection(("127.0.0.1", self._target))]
                 self._sockets += pair
                 for source, sink in (pair, pair[::-1]):
-                    threading.Thread(target=_copy, args=(source, sink), daemon=True).start()
+                    threading.Thread(target=self._copy, args=(source, sink), daemon=True).start()
 
-
-def _copy(source: socket.socket, sink: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(1 << 16):
-            sink.sendall(data)
-    with contextlib.suppress(OSError):
-        sink.shutdown(socket.SHUT_WR)
+    def _copy(self, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                self._open.wait()
+                sink.sendall(data)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
 
 
 @contextlib.contextmanager
@@ -97,6 +110,22 @@ def in_step(version: int, act: Callable[[], Any]) -> Iterator[list[int]]:
         yield in_flight
     finally:
         KIND._finish = finish
+
+
+@contextlib.contextmanager
+def at_recovery(act: Callable[[], Any]) -> Iterator[None]:
+    """Act when a server counts as lost."""
+    recover = KIND._recover
+
+    def act_first(self: Any, error: Exception) -> None:
+        act()
+        recover(self, error)
+
+    KIND._recover = act_first
+    try:
+        yield
+    finally:
+        KIND._recover = recover
 
 
 def said(line: str) -> list[Any]:
@@ -123,25 +152,43 @@ def refuse_others(language: LanguageModel, folder: Path, url: str, seen: dict[st
         engine.shut_down()
 
 
+def chat(folder: Path, url: str) -> list[Any]:
+    """Play an environment with the server behind the agent of endpoints: exit code, scores and what was played."""
+    played, scores = folder / "chat.jsonl", folder / "chat.json"
+    line = "eval palaestra/Arithmetic-v0 --agent openai:policy --episodes 4 --max-new-tokens 6 --agent-option retries=0"
+    code = main([*line.split(), "--base-url", f"{url}/v1", "--out", str(played), "--json", str(scores)])
+    return [code, json.loads(scores.read_text()), [json.loads(text) for text in played.read_text().splitlines()]]
+
+
 def try_server(folder: Path, seen: dict[str, Any]) -> None:
-    for family in ("qwen", "llama"):
-        build(family).save(folder / family)
-    build("qwen", num_hidden_layers=3).save(folder / "deeper")
-    language = LanguageModel.load(folder / "qwen")
-    engine = KIND.serve(language, 8, CONTEXT, cache_gb=0.1)
     begun = time.monotonic()
 
     def lap(name: str) -> None:
-        seen[f"seconds of {name}"] = round(time.monotonic() - begun, 1)
+        seen[f"seconds until {name}"] = round(time.monotonic() - begun, 1)
 
-    engine.load_weights(0)
-    lap("loading")
+    build("qwen").save(folder / "qwen")
+    language = LanguageModel.load(folder / "qwen")
+    engine = KIND.serve(language, 8, CONTEXT, cache_gb=0.1)
+    # This first server can chat as well, which a run does not need.
+    arguments = engine._arguments
+    chatting = [one for one in arguments if one not in ("--tokens-only", "--skip-tokenizer-init")]
+    talk = ["--enable-scale-out", f"--tokenizer={folder / 'qwen'}", f"--chat-template={TEMPLATE}"]
+    engine._arguments = [*chatting, *talk]
+    with ThreadPoolExecutor(1) as background:
+        loading = background.submit(engine.load_weights, 0)
+        build("llama").save(folder / "llama")
+        build("qwen", num_hidden_layers=3).save(folder / "deeper")
+        loading.result()
+    engine._arguments = arguments
+    lap("the server has loaded")
     first = engine.process.process.pid
+    seen["chat"] = chat(folder, engine.url)
+    lap("the chat is over")
     seen["conformance"] = conform(engine, language)
     seen["update"] = update(engine, language, checkpoint.vocabulary_of(language))
     relay = Relay(int(engine.url.rpartition(":")[2]))
     refuse_others(language, folder, relay.url, seen)
-    lap("conformance")
+    lap("it conforms")
 
     # A run with this server as its own, which nothing disturbs.
     real_open = Serving.open
@@ -155,18 +202,19 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
     line, own = f"{LINE} --model {folder / 'qwen'}", "--engine vllm-server --engine-option cache_gb=0.1"
     seen["plain"] = train(f"{line} {own} --out {folder / 'plain'}")
     seen["plain played"] = played(folder / "plain")
-    lap("the plain run")
+    lap("the plain run is over")
 
-    # The same with the server at an address, which becomes unreachable.
+    # The same with the server at an address, which becomes unreachable; then it hangs.
     Serving.open = real_open  # type: ignore[method-assign]
     there = f"--engine vllm-server --engine-option url={relay.url} folder={folder / 'shared'}"
     with in_step(1, relay.cut) as seen["lost in flight"]:
         seen["lost"] = said(f"{line} {there} patience=1 --out {folder / 'lost'}")
     seen["lost gaps"] = gaps(folder / "lost")
     relay.mend()
-    seen["resumed"] = train(f"--resume {folder / 'lost'} {there}")
+    with in_step(1, relay.hold) as seen["hanging in flight"], at_recovery(relay.let_go):
+        seen["resumed"] = said(f"--resume {folder / 'lost'} {there} stall=3")
     seen["resumed gaps"], seen["resumed played"] = gaps(folder / "lost"), played(folder / "lost")
-    lap("the run at an address")
+    lap("the run at an address is over")
 
     # The same with a server of its own, which is killed.
     Serving.open = open_same  # type: ignore[method-assign]
@@ -178,15 +226,16 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
     second = engine.process.process.pid
     seen["second"], seen["members of the second"] = second, members(second)
     seen["folder"], seen["folder before"] = str(engine._folder), engine._folder.exists()
+    lap("the run with a killed server is over")
     # Weights that do not fit fail half-way; the server is of no use afterwards.
-    options = {"url": engine.url, "folder": str(folder / "misfit")}
-    misfit = KIND.serve(LanguageModel.load(folder / "deeper"), 8, CONTEXT, **options)
-    seen["deeper model"] = [refuse(lambda: misfit.load_weights(0)), misfit._version]
-    lap("all")
+    engine.follow(LanguageModel.load(folder / "deeper"))
+    seen["deeper model"] = [refuse(lambda: engine.load_weights(9)), engine._version]
+    lap("the end")
 
 
 if __name__ == "__main__":
     where, record = Path(sys.argv[1]), {}
+    without_reports()
     try:
         try_server(where, record)
     except BaseException:

@@ -26,6 +26,7 @@ from palaestra.agents.engines.serving import Serving
 from palaestra.agents.language.model import LanguageModel
 from palaestra.agents.language.tokenizer import character_tokenizer
 from palaestra.errors import InputError
+from palaestra.scripts import report
 from palaestra.scripts.cli import main
 
 SIZES = {
@@ -111,9 +112,10 @@ def conform(engine: Any, language: LanguageModel) -> dict[str, Any]:
     own = language.engine(5, CONTEXT)
     greedy = converse(engine, 0.0)
     sampled = converse(engine, 1.0)
+    recorded = {0.0: greedy, 0.7: converse(engine, 0.7), 1.0: sampled}
     seen: dict[str, Any] = {
         "same greedy tokens": [c.ids for t in greedy for c in t] == [c.ids for t in converse(own, 0.0) for c in t],
-        "difference": {t: replay(language, converse(engine, t), t) for t in (0.0, 0.7, 1.0)},
+        "difference": {t: replay(language, turns, t) for t, turns in recorded.items()},
         "repeats": converse(engine, 1.0) == sampled,
         "other seed repeats": converse(engine, 1.0, seed=4) == sampled,
         "alone as in company": converse(engine, 1.0, sessions=1)[0] == sampled[0],
@@ -148,6 +150,11 @@ def update(engine: Any, language: LanguageModel, vocabulary: int) -> dict[str, f
     seen["told of the same version"] = measure_gap(engine, language, vocabulary)
     engine.load_weights(1)
     return seen | {"told of a new version": measure_gap(engine, language, vocabulary)}
+
+
+def without_reports() -> None:
+    """Let runs write no report, which takes some seconds each and is of no interest here."""
+    report.write_report = lambda folder: folder / "report.html"
 
 
 def train(line: str) -> int:
@@ -225,6 +232,7 @@ def try_engine(folder: Path, seen: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     where, record = Path(sys.argv[1]), {}
+    without_reports()
     try:
         try_engine(where, record)
     except BaseException:
