@@ -301,10 +301,13 @@ class VllmServerEngine(ResendingEngine):
             _logger.warning("waiting %g seconds for a vLLM server at %s: %s", self._patience, self.url, command)
         if not wait_until_ready(self.url, self._patience, self.process):
             if self.process is not None:
+                reason = self.process.describe_failure()
+                if "Address already in use" in reason:
+                    raise ServerError(f"another program has taken its port meanwhile: {reason}")
                 where = "" if self._delete_folder is not None else f", see {self.process.log}"
                 raise InputError(
-                    f"the vLLM server did not start within {self._patience:g} seconds "
-                    f"({self.process.describe_failure()}){where}; take --engine torch."
+                    f"the vLLM server did not start within {self._patience:g} seconds ({reason}){where}; take --engine "
+                    "torch."
                 )
             raise InputError(
                 f"no vLLM server answered at {self.url} within {self._patience:g} seconds; start it with "

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from palaestra.agents.engines import vllm_server
 from palaestra.agents.engines.engine import check_engine
 from palaestra.agents.engines.resending import Answer, GenerationTask
 from palaestra.agents.engines.server_process import ServerError
@@ -139,6 +140,32 @@ def test_the_temporary_folder_goes_with_the_engine(small):
     assert engine._folder.is_dir()
     engine.shut_down()
     assert not engine._folder.exists()
+
+
+def test_a_server_whose_port_was_taken_is_started_on_another_one(small, monkeypatch):
+    started = []
+
+    class Unlucky:
+        url = "http://127.0.0.1:1"
+
+        def __init__(self, *arguments):
+            started.append(arguments)
+
+        def is_running(self) -> bool:
+            return False
+
+        def describe_failure(self) -> str:
+            return "OSError: [Errno 98] Address already in use"
+
+        def stop(self) -> None:
+            pass
+
+    monkeypatch.setattr(vllm_server, "ServerProcess", Unlucky)
+    engine = VllmServerEngine.serve(small, 2, 30)
+    with pytest.raises(InputError, match=r"lost 4 times in a row \(another program has taken its port meanwhile"):
+        engine.load_weights(0)
+    engine.shut_down()
+    assert len(started) == 4
 
 
 def place(token: int, logp: float, *others: tuple[int, float]) -> dict:
