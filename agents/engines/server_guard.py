@@ -1,9 +1,9 @@
-"""Run a server that ends with the process that started it, however that ends: ``server_guard.py FOLDER COMMAND...``.
+"""Run a server that ends with the process that started it, however that ends: ``server_guard.py FOLDERS COMMAND...``.
 
 The guard ends the server with all its processes when its standard input is closed, a pipe from the starting process,
 or when that process is gone: its children may hold the pipe still. When the server ends, the guard ends what the server
-left behind. If the starting process is gone, it deletes FOLDER as well, unless that is empty text. It imports the
-standard library alone.
+left behind. If the starting process is gone, it deletes FOLDERS as well, whose paths are separated as in
+PATH. It imports the standard library alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOOK = 1.0
 """Seconds between two looks for the starting process."""
 
 
-def guard(folder: str, command: list[str]) -> None:
+def guard(folders: str, command: list[str]) -> None:
     """Run ``command`` and kill this process group, the caller included, when it or the starting process ends."""
     parent = os.getppid()
     server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
@@ -45,8 +45,9 @@ def guard(folder: str, command: list[str]) -> None:
     server.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         server.wait(_PATIENCE)
-    if folder and os.getppid() != parent:
-        shutil.rmtree(folder, ignore_errors=True)
+    if os.getppid() != parent:
+        for folder in filter(None, folders.split(os.pathsep)):
+            shutil.rmtree(folder, ignore_errors=True)
     os.killpg(0, signal.SIGKILL)
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import http.client
 import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -82,7 +85,13 @@ class ServerProcess:
         if environment["VLLM_CPU_OMP_THREADS_BIND"] == "nobind":
             environment["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         environment.pop("VLLM_CPU_KVCACHE_SPACE", None)  # it would replace the size in the arguments
-        guard = [sys.executable, "-S", str(Path(__file__).with_name("server_guard.py")), str(temporary or "")]
+        # What it puts into its temporary folder, a killed server leaves there; sockets are among it, whose paths are
+        # bounded. What is compiled is kept.
+        compiled = Path(tempfile.gettempdir()) / f"torchinductor_{getpass.getuser()}"
+        environment.setdefault("TORCHINDUCTOR_CACHE_DIR", str(compiled))
+        own = environment["TMPDIR"] = tempfile.mkdtemp(prefix="pv-")
+        folders = os.pathsep.join([own, *([] if temporary is None else [str(temporary)])])
+        guard = [sys.executable, "-S", str(Path(__file__).with_name("server_guard.py")), folders]
         command = [*guard, sys.executable, "-m", "vllm.entrypoints.openai.api_server", *arguments]
         self._offset = log.stat().st_size if log.exists() else 0
         with log.open("ab") as output:
@@ -94,7 +103,7 @@ class ServerProcess:
                 env=environment,
                 start_new_session=True,
             )
-        self.stop = weakref.finalize(self, _end, self.process)
+        self.stop = weakref.finalize(self, _end, self.process, own)
 
     def is_running(self) -> bool:
         return self.process.poll() is None
@@ -109,8 +118,8 @@ class ServerProcess:
         return shorten([*lines[-1:], *errors, *causes][-1], 300) if lines else "it has written nothing"
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a server with the processes that it has started."""
+def _end(process: subprocess.Popen[bytes], folder: str) -> None:
+    """End a server with the processes that it has started, and delete its temporary folder."""
     assert process.stdin is not None
     process.stdin.close()  # its guard does it
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -118,6 +127,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def send(url: str, path: str, body: Any = None, timeout: float | None = 60.0) -> Any:
