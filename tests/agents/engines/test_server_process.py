@@ -139,8 +139,10 @@ def test_the_command_can_be_typed(tmp_path: Path):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_server_ends_with_its_starter_however_that_ends(tmp_path: Path, number: int):
-    (tmp_path / "weights").mkdir()
-    guard = [server_guard.__file__, str(tmp_path / "weights"), sys.executable, "-S", "-c", SERVER]
+    folders = [tmp_path / "weights", tmp_path / "sockets"]
+    for folder in folders:
+        folder.mkdir()
+    guard = [server_guard.__file__, os.pathsep.join(map(str, folders)), sys.executable, "-S", "-c", SERVER]
     command = [sys.executable, "-S", "-c", HOLDER, *guard]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
@@ -150,7 +152,7 @@ def test_a_server_ends_with_its_starter_however_that_ends(tmp_path: Path, number
         assert wait(lambda: len(members(group)) == 3)
         holder.send_signal(number)
         assert wait(lambda: not members(group))
-        assert not (tmp_path / "weights").exists()
+        assert not any(folder.exists() for folder in folders)
         os.killpg(holder.pid, signal.SIGKILL)  # the child with the pipe
 
 
@@ -158,8 +160,13 @@ def test_a_server_that_hangs_is_ended(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(server_process, "_ENDING", 0.2)
     server = ServerProcess(["no-such-command"], tmp_path / "log")
     os.killpg(server.process.pid, signal.SIGSTOP)
+    alive = server.stop.peek()
+    assert alive is not None
+    own = Path(alive[2][1])
+    assert own.is_dir()
     server.stop()
     assert wait(lambda: not members(server.process.pid))
+    assert not own.exists()
 
 
 def test_what_a_dead_server_leaves_behind_ends_with_it(tmp_path: Path):
