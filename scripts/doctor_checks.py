@@ -235,7 +235,7 @@ _EXTRAS = {
     "inspect": "tasks in Inspect (inspect eval palaestra/NAME)",
     "verifiers": "tasks in verifiers and prime-rl (vf-eval palaestra_vf), in an environment of its own",
     "lm-eval": "tasks in lm-evaluation-harness (palaestra dataset --lm-eval)",
-    "vllm": "--engine vllm, in an environment of its own",
+    "vllm": "--engine vllm and --engine vllm-server, in an environment of its own",
     "ray": "workers on several machines",
     "wandb": "a run's curves in Weights & Biases (--track wandb)",
 }

@@ -66,3 +66,27 @@ def write_config(language: Any, folder: Path) -> None:
     data |= {"architectures": [type(model).__name__], "dtype": str(head_of(model).weight.dtype).removeprefix("torch.")}
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(data, indent=1), encoding="utf-8")
+
+
+def write_weights(language: Any, folder: Path) -> None:
+    """Write `checkpoint_weights` to ``folder`` as safetensors; the file appears whole or not at all.
+
+    Raises:
+        OSError: it cannot be written; nothing of it is left.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    weights: dict[str, Tensor] = {}
+    places: set[int] = set()
+    for name, tensor in checkpoint_weights(language).items():
+        stored = tensor.detach().cpu().contiguous()
+        weights[name] = stored.clone() if stored.data_ptr() in places else stored  # tied ones share their memory
+        places.add(stored.data_ptr())
+    unfinished = folder / "unfinished"
+    try:
+        save_file(weights, unfinished, metadata={"format": "pt"})
+        unfinished.replace(folder / "model.safetensors")
+    except (SafetensorError, OSError) as error:
+        unfinished.unlink(missing_ok=True)
+        raise OSError(f"{folder / 'model.safetensors'}: {error}") from error

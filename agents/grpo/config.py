@@ -209,8 +209,8 @@ class TrainConfig:
             success on tasks of those steps, played anew, has fallen as far, beyond 95 % intervals. It always says so.
         keep_trajectories: episodes a step that are written out in full.
         track: where figures go beside the run folder: registered trackers, "tensorboard" and "wandb" among them.
-        engine: what samples from the policy, such as "vllm"; see `palaestra list engines`. The warm-up and models
-            beside the policy are sampled by torch.
+        engine: what samples from the policy, such as "vllm" or "vllm-server"; see `palaestra list engines`. The
+            warm-up and models beside the policy are sampled by torch.
         engine_options: further arguments of the engine.
         env_workers: threads in which environments are reset and stepped while the policy decodes, for environments that
             wait (for a network, a program, a page): as many as wait at a time. The tokens are the same with any number

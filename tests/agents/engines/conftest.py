@@ -1,4 +1,4 @@
-"""The trial of the vLLM engine, which runs in vLLM's own environment, once, whichever test asks first."""
+"""The trials of the vLLM engines, which run in vLLM's own environment, each once, whichever test asks first."""
 
 from __future__ import annotations
 
@@ -29,15 +29,25 @@ def vllm_python() -> Path:
 @pytest.fixture(scope="session")
 def vllm_trial(tmp_path_factory: pytest.TempPathFactory, vllm_python: Path) -> dict[str, Any]:
     """What the trial of `vllm_trial.py` has seen."""
+    return _try(tmp_path_factory, vllm_python, "vllm_trial")
+
+
+@pytest.fixture(scope="session")
+def vllm_server_trial(tmp_path_factory: pytest.TempPathFactory, vllm_python: Path) -> dict[str, Any]:
+    """What the trial of `vllm_server_trial.py` has seen."""
+    return _try(tmp_path_factory, vllm_python, "vllm_server_trial")
+
+
+def _try(tmp_path_factory: pytest.TempPathFactory, python: Path, name: str) -> dict[str, Any]:
     from filelock import FileLock
 
     alone = "PYTEST_XDIST_WORKER" not in os.environ
     shared = tmp_path_factory.getbasetemp() if alone else tmp_path_factory.getbasetemp().parent
-    folder = shared / "vllm-trial"
-    with FileLock(shared / "vllm-trial.lock"):
+    folder = shared / name
+    with FileLock(shared / f"{name}.lock"):
         if not folder.exists():
             folder.mkdir()
-            command = ["nice", str(vllm_python), str(Path(__file__).with_name("vllm_trial.py")), str(folder)]
+            command = ["nice", str(python), str(Path(__file__).with_name(f"{name}.py")), str(folder)]
             with (folder / "output").open("w") as output:
                 subprocess.run(command, stdout=output, stderr=output, timeout=1200, check=False)
     seen = folder / "seen.json"

@@ -20,6 +20,18 @@ def test_every_engine_declares_known_abilities():
         ("torsch", {}, "unknown engine 'torsch'; did you mean 'torch'?"),
         ("torch", {"cache_gb": 1}, "the engine 'torch' takes no options; leave --engine-option cache_gb out."),
         ("scripted", {"anser": "1"}, "unknown option of the engine 'scripted': 'anser'; did you mean 'answer'?"),
+        ("vllm-server", {"url": "here"}, "the engine option url must begin with http://, not 'here'."),
+        (
+            "vllm-server",
+            {"url": "http://localhost:8000/v1", "folder": "new"},
+            "the engine option url names the server itself: leave /v1 out of 'http://localhost:8000/v1'.",
+        ),
+        ("vllm-server", {"stall": 0}, "the engine option stall must be a finite number above 0, not 0."),
+        (
+            "vllm-server",
+            {"url": "http://localhost:8000"},
+            "the engine option url needs folder beside it: a folder that the server sees too, for the weights.",
+        ),
     ],
 )
 def test_a_wrong_name_or_option_is_refused_in_one_sentence(name, options, sentence):

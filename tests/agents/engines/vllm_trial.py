@@ -15,7 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-os.environ |= {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}
+# Without the last one two small functions would be compiled before the first token, for 16 seconds.
+os.environ |= {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "TORCHDYNAMO_DISABLE": "1"}
 
 import torch
 from palaestra.agents.engines import checkpoint, vllm_engine
@@ -26,6 +27,7 @@ from palaestra.agents.engines.serving import Serving
 from palaestra.agents.language.model import LanguageModel
 from palaestra.agents.language.tokenizer import character_tokenizer
 from palaestra.errors import InputError
+from palaestra.scripts import report
 from palaestra.scripts.cli import main
 
 SIZES = {
@@ -51,14 +53,14 @@ LINE = (
 )
 
 
-def build(family: str) -> LanguageModel:
+def build(family: str, **sizes: int) -> LanguageModel:
     """A model with random weights, and rows of the output matrix for ids that its tokenizer does not have."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
     kind, changes = FAMILIES[family]
     tokenizer = character_tokenizer()
     ids = {"bos_token_id": None, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
-    config = AutoConfig.for_model(kind, **{**SIZES, **ids, "vocab_size": len(tokenizer) + 27, **changes})
+    config = AutoConfig.for_model(kind, **{**SIZES, **ids, "vocab_size": len(tokenizer) + 27, **changes, **sizes})
     torch.manual_seed(1)
     model = AutoModelForCausalLM.from_config(config).eval()
     move(model, 0.2)
@@ -111,9 +113,10 @@ def conform(engine: Any, language: LanguageModel) -> dict[str, Any]:
     own = language.engine(5, CONTEXT)
     greedy = converse(engine, 0.0)
     sampled = converse(engine, 1.0)
+    recorded = {0.0: greedy, 0.7: converse(engine, 0.7), 1.0: sampled}
     seen: dict[str, Any] = {
         "same greedy tokens": [c.ids for t in greedy for c in t] == [c.ids for t in converse(own, 0.0) for c in t],
-        "difference": {t: replay(language, converse(engine, t), t) for t in (0.0, 0.7, 1.0)},
+        "difference": {t: replay(language, turns, t) for t, turns in recorded.items()},
         "repeats": converse(engine, 1.0) == sampled,
         "other seed repeats": converse(engine, 1.0, seed=4) == sampled,
         "alone as in company": converse(engine, 1.0, sessions=1)[0] == sampled[0],
@@ -148,6 +151,11 @@ def update(engine: Any, language: LanguageModel, vocabulary: int) -> dict[str, f
     seen["told of the same version"] = measure_gap(engine, language, vocabulary)
     engine.load_weights(1)
     return seen | {"told of a new version": measure_gap(engine, language, vocabulary)}
+
+
+def without_reports() -> None:
+    """Let runs write no report, which takes some seconds each and is of no interest here."""
+    report.write_report = lambda folder: folder / "report.html"
 
 
 def train(line: str) -> int:
@@ -225,6 +233,7 @@ def try_engine(folder: Path, seen: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     where, record = Path(sys.argv[1]), {}
+    without_reports()
     try:
         try_engine(where, record)
     except BaseException:

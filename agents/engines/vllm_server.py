@@ -1,0 +1,406 @@
+"""A vLLM server as an engine: one that the run starts, or one that it is given the address of.
+
+Weights go through a folder that both see: the server reloads them in place, as vLLM's weight transfer has no CPU
+backend. A server that is lost is started again, or waited for; as conversations are kept here, and every request has
+its own noise, what was asked of it is asked again, and no finished answer is lost.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import logging
+import shutil
+import tempfile
+import time
+import uuid
+import weakref
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from ...checks import check_number
+from ...errors import InputError
+from ..language.decoder import context_limit
+from .checkpoint import vocabulary_of, write_config, write_weights
+from .engine import ENGINES
+from .gap import check_gap
+from .resending import Answer, GenerationTask, ResendingEngine
+from .server_process import (
+    LOST,
+    Requests,
+    ServerError,
+    ServerProcess,
+    describe_command,
+    read_progress,
+    send,
+    serve_arguments,
+    wait_until_ready,
+)
+from .vllm_engine import check_cache, check_vllm, sampling_parameters
+
+_logger = logging.getLogger(__name__)
+_RESTARTS = 3
+"""Times in a row that a server may be lost without an answer in between."""
+_EMPTYING = 60.0
+"""Seconds until requests that were cancelled have left the server's cache."""
+_GRACE = 5.0
+"""Seconds in which answers are still taken from a server that was lost."""
+_MARK = ".palaestra"
+"""File in a folder whose weights are ours to replace."""
+_ROUTES = (
+    "/inference/v1/generate",
+    "/inference/v1/abort_requests",
+    "/collective_rpc",
+    "/reset_prefix_cache",
+    "/update_weight_version",
+)
+"""Routes that a server must have; a plain ``vllm serve`` has none of them."""
+
+
+@ENGINES.register("vllm-server")
+class VllmServerEngine(ResendingEngine):
+    """A vLLM server, started by the run or given by its url; one that is lost is started again, or waited for."""
+
+    @classmethod
+    def check(
+        cls,
+        url: str | None = None,
+        folder: str | None = None,
+        patience: float = 600.0,
+        stall: float = 300.0,
+        cache_gb: float | None = None,
+        eager: bool | None = None,
+    ) -> None:
+        check_number("the engine option patience", patience, above=0)
+        check_number("the engine option stall", stall, above=0)
+        check_cache(cache_gb)
+        if url is None:
+            check_vllm("vllm-server")
+        elif not str(url).startswith(("http://", "https://")):
+            raise InputError(f"the engine option url must begin with http://, not {url!r}.")
+        elif str(url).rstrip("/").endswith("/v1"):
+            raise InputError(f"the engine option url names the server itself: leave /v1 out of {url!r}.")
+        elif folder is None:
+            raise InputError(
+                "the engine option url needs folder beside it: a folder that the server sees too, for the weights."
+            )
+        if folder is not None:
+            _check_folder(Path(str(folder)))
+
+    @classmethod
+    def serve(
+        cls,
+        language: Any,
+        slots: int,
+        max_length: int,
+        fp32_head: bool = False,
+        url: str | None = None,
+        folder: str | None = None,
+        patience: float = 600.0,
+        stall: float = 300.0,
+        cache_gb: float | None = None,
+        eager: bool | None = None,
+    ) -> VllmServerEngine:
+        """Prepare the engine; the server starts with the first weights.
+
+        Args:
+            language: the policy, an `agents.language.model.LanguageModel`.
+            slots: conversations that decode at once.
+            max_length: longest conversation in tokens.
+            fp32_head: not an ability of vLLM.
+            url: of a running server; by default one is started on a free port of this machine.
+            folder: through which weights are handed over, a new or an empty one, or that of an earlier run; it keeps
+                our server's log, too. By default a temporary one.
+            patience: seconds that a server may take to start, to load weights, or to come back.
+            stall: seconds without an answer and without progress in its /metrics, after which a server counts as lost.
+            cache_gb: memory of our server's keys and values, GiB; by default 1 on a CPU and 8 on a GPU.
+            eager: our server runs without compiling the model and without CUDA graphs; by default on a CPU alone.
+        """
+        on_gpu = language.model.device.type == "cuda"
+        room = min(max_length + 1, context_limit(language.model))
+        cache_gb = (8.0 if on_gpu else 1.0) if cache_gb is None else cache_gb
+        place = Path(tempfile.mkdtemp(prefix="palaestra-vllm-")) if folder is None else Path(str(folder)).absolute()
+        dtype = str(language.model.dtype).removeprefix("torch.")
+        arguments = serve_arguments(place, dtype, slots, room, cache_gb, not on_gpu if eager is None else eager)
+        engine = cls(language, max_length, room, place, arguments, url, patience, stall)
+        if folder is None:
+            engine._delete_folder = weakref.finalize(engine, shutil.rmtree, place, ignore_errors=True)
+        return engine
+
+    def __init__(
+        self,
+        language: Any,
+        max_length: int,
+        room: int,
+        folder: Path,
+        arguments: list[str],
+        url: str | None,
+        patience: float,
+        stall: float,
+    ):
+        super().__init__(language.renderer.stop_ids, vocabulary_of(language), max_length, room)
+        self._language, self._version = language, None
+        self._folder, self._arguments = folder, arguments
+        self._patience, self._stall = patience, stall
+        self._own = url is None
+        self._delete_folder: weakref.finalize[..., Any] | None = None  # at exit at the latest; None keeps it
+        self.url = url or ""
+        self.process: ServerProcess | None = None
+        self._connected = False
+        self._lost = 0
+        self._name = uuid.uuid4().hex[:12]
+        self._label = ""  # of the present weights on the server; no other run gives the same
+        self._requests = Requests()
+        self._asked: dict[Future[Any], int] = {}
+
+    def follow(self, language: Any) -> None:
+        if language is not self._language:
+            self._language, self._version = language, None
+
+    def load_weights(self, version: int) -> None:
+        """Hand over the weights, unless the server has this version already; no request may be in flight."""
+        if version == self._version:
+            return
+        self._version, self._label = None, f"{self._name}-{version}"
+        self._write()
+        try:
+            if self._connected:
+                self._reload()
+            else:
+                self._connect()
+        except LOST as error:
+            self._recover(error)
+        try:
+            check_gap("vllm-server", self, self._language, self._vocabulary)
+        except InputError as error:
+            if self._own:
+                raise
+            command = describe_command(self._arguments)
+            raise InputError(f"{error} If {self.url} serves another model, start it with {command}.") from error
+        self._version = version
+
+    def shut_down(self) -> None:
+        if not self._own and self._sessions:
+            with contextlib.suppress(*LOST, ValueError):
+                self._abort(*self._sessions).result()
+        self._requests.give_up()
+        if self.process is not None:
+            self.process.stop()
+        if self._delete_folder is not None:
+            self._delete_folder()
+
+    def _start(self, task: GenerationTask) -> None:
+        params = sampling_parameters(task, self._stop_ids)
+        if task.top:  # the token itself is counted among them
+            params["logprobs"] = min(task.top + 1, self._vocabulary)
+        body = {"request_id": self._request(task.number), "token_ids": list(task.ids), "sampling_params": params}
+        self._asked[self._requests.send(self.url, "/inference/v1/generate", body)] = task.number
+
+    def _wait(self) -> list[tuple[int, Answer]]:
+        while True:
+            done, stalled = self._wait_for_one()
+            answers, lost = self._take(done)
+            if (lost := stalled or lost) is not None:
+                # The others fail as well, or have their answers already; else they are given up.
+                answers += self._take(concurrent.futures.wait(self._asked, _GRACE).done)[0]
+                self._requests.give_up()
+                self._asked.clear()
+                self._recover(lost)
+            known = {*self._asked.values(), *(number for number, _ in answers)}
+            for number in [number for number in self._sessions if number not in known]:
+                self._start(self._task(number))
+            if answers:
+                self._lost = 0
+                return sorted(answers, key=lambda pair: pair[0])
+
+    def _wait_for_one(self) -> tuple[set[Future[Any]], ServerError | None]:
+        """Wait until a request ends: which have; or what is wrong, if the server does nothing any more."""
+        progress, since = "", time.monotonic()
+        while True:
+            done = concurrent.futures.wait(self._asked, self._stall / 10, concurrent.futures.FIRST_COMPLETED).done
+            if done:
+                return done, None
+            last, progress = progress, read_progress(self.url, self._stall / 10) or progress
+            if progress != last:
+                since = time.monotonic()
+            elif time.monotonic() - since > self._stall:
+                return done, ServerError(
+                    f"it has done nothing for {self._stall:g} seconds, and owes {len(self._asked)} answers"
+                )
+
+    def _take(self, done: set[Future[Any]]) -> tuple[list[tuple[int, Answer]], Exception | None]:
+        """Read finished requests: the answers, and what was raised if the server was lost. Those cut off have none."""
+        answers, lost = [], None
+        for future in done:
+            number = self._asked.pop(future)
+            if number not in self._sessions:
+                continue  # cancelled
+            try:
+                found = _read(future.result(), self._task(number), self._label)
+            except LOST as error:
+                lost = error
+                continue
+            except ValueError as error:
+                raise InputError(f"the vLLM server at {self.url}: {error}; take --engine torch.") from error
+            if found is not None:
+                answers.append((number, found))
+        return answers, lost
+
+    def _cancel(self, task: GenerationTask) -> None:
+        self._abort(task.number)
+
+    def _abort(self, *numbers: int) -> Future[Any]:
+        """Let the server give up tasks."""
+        body = {"request_ids": [f"generate-tokens-{self._request(number)}" for number in numbers]}
+        return self._requests.send(self.url, "/inference/v1/abort_requests", body, 10.0)
+
+    def _request(self, number: int) -> str:
+        return f"{self._name}-{number}"
+
+    def _write(self) -> None:
+        """Write the policy into the folder."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            (self._folder / _MARK).touch()
+            write_config(self._language, self._folder)
+            write_weights(self._language, self._folder)
+        except OSError as error:
+            raise InputError(
+                f"the weights for the vLLM server cannot be written to {self._folder} ({error}); make room there, or "
+                "name another folder with --engine-option folder=FOLDER, and go on with --resume."
+            ) from error
+
+    def _recover(self, error: Exception) -> None:
+        """Bring a lost server back with the present weights; give up if it was lost too often."""
+        while True:
+            self._connected = False
+            self._lost += 1
+            if self._lost > _RESTARTS:
+                raise InputError(
+                    f"the vLLM server was lost {self._lost} times in a row ({error}); go on with --resume, or take "
+                    "--engine torch."
+                ) from error
+            _logger.warning("the vLLM server was lost (%s); its unfinished answers are asked for again", error)
+            try:
+                self._connect()
+                return
+            except LOST as again:
+                error = again
+
+    def _connect(self) -> None:
+        """Start our server, or wait for the other one, and give it the weights in the folder."""
+        if self._own:
+            if self.process is not None:
+                self.process.stop()
+            temporary = None if self._delete_folder is None else self._folder
+            self.process = ServerProcess(self._arguments, self._folder / "server.log", temporary)
+            self.url = self.process.url
+        elif not wait_until_ready(self.url, min(1.0, self._patience)):
+            command = describe_command(self._arguments)
+            _logger.warning("waiting %g seconds for a vLLM server at %s: %s", self._patience, self.url, command)
+        if not wait_until_ready(self.url, self._patience, self.process):
+            if self.process is not None:
+                reason = self.process.describe_failure()
+                if "Address already in use" in reason:
+                    raise ServerError(f"another program has taken its port meanwhile: {reason}")
+                where = "" if self._delete_folder is not None else f", see {self.process.log}"
+                raise InputError(
+                    f"the vLLM server did not start within {self._patience:g} seconds ({reason}){where}; take --engine "
+                    "torch."
+                )
+            raise InputError(
+                f"no vLLM server answered at {self.url} within {self._patience:g} seconds; start it with "
+                f"{describe_command(self._arguments)}, and go on with --resume."
+            )
+        if not self._own:
+            self._check_server()
+        self._reload()
+        self._connected = True
+
+    def _check_server(self) -> None:
+        """Raise InputError if the server at the url was not started as a run needs it."""
+        remedy = f"start it with {describe_command(self._arguments)}."
+        try:
+            routes = send(self.url, "/openapi.json")["paths"]
+            (served,) = [one for one in send(self.url, "/v1/models")["data"] if not one.get("parent")]
+            settings = send(self.url, "/server_info?config_format=json")["vllm_config"]["model_config"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"the server at {self.url} is no vLLM server as it is needed ({error}); {remedy}"
+            ) from error
+        if missing := [route for route in _ROUTES if route not in routes]:
+            raise InputError(f"the vLLM server at {self.url} has no route {missing[0]}; {remedy}")
+        if served["max_model_len"] < self._room:
+            raise InputError(
+                f"the vLLM server at {self.url} has room for {served['max_model_len']} tokens, and {self._room} are "
+                f"needed; {remedy}"
+            )
+        if settings["logprobs_mode"] != "processed_logprobs":
+            raise InputError(
+                f"the vLLM server at {self.url} returns {settings['logprobs_mode']}, not processed_logprobs; {remedy}"
+            )
+
+    def _reload(self) -> None:
+        """Make the server read the weights in the folder and forget what it has computed with others.
+
+        Meanwhile, and if it fails half-way, the weights have a name that no run accepts in an answer.
+        """
+        rpc = {"method": "reload_weights", "kwargs": {"weights_path": str(self._folder)}}
+        try:
+            send(self.url, "/update_weight_version", {"new_version": f"{self._label}, unfinished"}, self._patience)
+            send(self.url, "/collective_rpc", rpc, self._patience)
+            until = time.monotonic() + _EMPTYING
+            while not send(self.url, "/reset_prefix_cache", {}, self._patience)["success"]:
+                if time.monotonic() > until:
+                    raise ServerError("its prefix cache cannot be emptied; does another run use it?")
+                time.sleep(0.05)
+            send(self.url, "/update_weight_version", {"new_version": self._label}, self._patience)
+        except (ValueError, ServerError) as error:
+            if isinstance(error, ServerError) and not wait_until_ready(self.url, 1.0, self.process):
+                raise  # it is gone, not unwilling
+            remedy = "take --engine torch" if self._own else f"start it with {describe_command(self._arguments)}"
+            raise InputError(
+                f"the vLLM server at {self.url} does not take the weights of this "
+                f"{type(self._language.model).__name__} ({error}); {remedy}."
+            ) from error
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise InputError for a folder that holds what is not ours: its weights are replaced at each update."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"the engine option folder must name a folder, and {folder} is a file.")
+    if folder.is_dir() and not (folder / _MARK).exists() and (files := sorted(path.name for path in folder.iterdir())):
+        raise InputError(
+            f"the engine option folder must name a new or an empty folder, as the weights in it are replaced at each "
+            f"update; {folder} holds {files[0]}."
+        )
+
+
+def _read(answer: Any, task: GenerationTask, label: str) -> Answer | None:
+    """Read the server's answer to a task; None if it was cut off.
+
+    Raises:
+        ServerError: other weights have answered than those with this label.
+    """
+    choice = answer["choices"][0]
+    if choice["finish_reason"] not in ("stop", "length"):
+        return None
+    versions = {span["version"] for span in choice.get("weight_versions") or ()}
+    if versions != {label}:
+        raise ServerError(
+            f"it answered with the weights {sorted(versions)}, not [{label!r}]; was it started again, or does another "
+            "run use it?"
+        )
+    known = len(task.ids) - task.forced
+    ids, logps, top = list(task.ids[known:]), [], []
+    for token, row in zip(ids, (answer.get("prompt_logprobs") or [])[known:]):
+        likeliest = sorted(((int(i), value["logprob"]) for i, value in row.items()), key=lambda pair: -pair[1])
+        logps.append(row[str(token)]["logprob"])
+        top.append(tuple(likeliest[: task.top]))
+    for place in choice["logprobs"]["content"]:
+        ids.append(place["token_id"])
+        logps.append(place["logprob"])
+        others = [(other["token_id"], other["logprob"]) for other in place["top_logprobs"]]
+        top.append(tuple(sorted(dict(others).items(), key=lambda pair: -pair[1])[: task.top]))
+    return Answer(tuple(ids), tuple(logps), tuple(top))
