@@ -8,6 +8,8 @@ examples:
   palaestra train palaestra/GSM8K-v0 --env-option source=questions.jsonl --lr-schedule cosine --lr-end 0.1
   palaestra train palaestra/GSM8K-v0 --model models/mine --engine vllm --engine-option cache_gb=4
   palaestra train --resume runs/first
+  palaestra train palaestra/GSM8K-v0 --model models/mine --nproc 2 --max-restarts 3
+  torchrun --nnodes 2 --nproc-per-node 8 -m palaestra.scripts.train palaestra/GSM8K-v0 --model models/mine
   palaestra train palaestra/DoorKey-v0 --learner ppo --axis size=5 obstacles=0 --steps 200000
   palaestra train palaestra/DoorKey-v0 --learner ppo --teacher alp-gmm --bonus subgoals --memory 64
   palaestra train palaestra/DoorKey-v0 --learner ppo --help    # its own options, as with --learner q
@@ -30,9 +32,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from ..agents.grpo.config import TrainConfig
-from ..agents.grpo.run.folder import DEFAULT_LEARNER, read_learner
+from ..agents.grpo.run.folder import DEFAULT_LEARNER, RunFolder, read_learner
 from ..agents.learners import LEARNERS
 from ..errors import InputError, MissingExtra
+from . import train_ranks
 from .axes import parse_axes
 from .option_groups import list_options, make_form, read_form
 from .options import parse_options
@@ -76,6 +79,18 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "The part of the tasks that the warm-up shows solutions of and counts its target on, given as for --axis; by "
         "default all.",
     ),
+    "nproc": (
+        int,
+        1,
+        "Processes on this machine that share the update, each with a copy of the model; the first one plays, decides "
+        "and writes. A run may be resumed with another number, but is repeated bit for bit with the same one only.",
+    ),
+    "max_restarts": (int, 0, "With --nproc, how often a run goes on from its checkpoint after a process was lost."),
+    "rank_timeout": (
+        float,
+        10.0,
+        "With several processes, minutes that one waits for the others' share of a piece of work before the run ends.",
+    ),
     "out": (
         Path | None,
         None,
@@ -90,7 +105,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     ),
 }
 """Options beside those of the configuration: name -> (type, default, help)."""
-_LANGUAGE_ONLY = ("env_weight", "engine_option", "warmup_axis")
+_LANGUAGE_ONLY = ("env_weight", "engine_option", "warmup_axis", "nproc", "max_restarts", "rank_timeout")
 
 
 @dataclass(frozen=True)
@@ -107,6 +122,16 @@ class TrainOptions:
     env_weight: tuple[str, ...] = ()
     engine_option: Texts = ()
     warmup_axis: Texts = ()
+    nproc: int = 1
+    max_restarts: int = 0
+    rank_timeout: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("nproc", self.nproc, 1), ("max-restarts", self.max_restarts, 0)):
+            if value < least:
+                raise InputError(f"--{name} must be at least {least}, got {value}.")
+        if not 0 < self.rank_timeout < math.inf:
+            raise InputError(f"--rank-timeout must be more than 0 minutes, got {self.rank_timeout}.")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -116,24 +141,44 @@ def main(argv: Sequence[str] | None = None) -> int:
     kind = LEARNERS[name]
     _refuse_options_of_others(arguments, name)
     options = _parse_new(arguments, name)
+    several = name == DEFAULT_LEARNER and train_ranks.world_size() > 1
+    if not several and options.nproc == 1:
+        return train(_open_run(arguments, name, options))
+    if not several:
+        _build_config(options)  # refuse here what can be refused without starting anything
+        return train_ranks.launch(arguments, options.nproc, options.max_restarts)
+    config = options.config if options.resume is None else RunFolder.reopen(options.resume, kind.config)[1]
+    cuda = _learner_module("learner").resolve_device(config.device).startswith("cuda")
+    return train_ranks.take_part(
+        options.rank_timeout,
+        cuda,
+        lambda ranks: train(_open_run(arguments, name, options, train_ranks.restarts() > 0, ranks=ranks)),
+    )
+
+
+def _open_run(arguments: Sequence[str], name: str, options: TrainOptions, again: bool = False, **ranks: Any) -> Any:
+    """Start the run of a command line, or resume it.
+
+    Args:
+        again: the command was started before and may have left a run.
+    """
+    kind = LEARNERS[name]
     if options.resume is not None:
         if options.out is not None:
             raise InputError(
                 f"--out {options.out} cannot be given with --resume, which goes on in the run's own folder."
             )
-        from ..agents.grpo.run.folder import RunFolder
-
         saved = RunFolder.reopen(options.resume, kind.config)[1]
         options = _parse(arguments, saved)
         if isinstance(saved, TrainConfig) and options.config.engine != saved.engine:
             # The options of the earlier engine are not those of this one.
             options = dataclasses.replace(options, config=dataclasses.replace(options.config, engine_options={}))
-        learner = kind.load_run().resume(options.resume, _build_config(options))
-    else:
-        config = _build_config(options)
-        out = options.out or _default_folder(config)
-        learner = kind.load_run().start(out, config)
-    return train(learner)
+        return kind.load_run().resume(options.resume, _build_config(options), **ranks)
+    config = _build_config(options)
+    out = options.out or _default_folder(config)
+    if again and (out / "config.json").is_file():
+        return kind.load_run().resume(out, config, **ranks)
+    return kind.load_run().start(out, config, **ranks)
 
 
 def read_config(arguments: Sequence[str]) -> TrainConfig:
