@@ -127,11 +127,7 @@ class TrainOptions:
     rank_timeout: float = 10.0
 
     def __post_init__(self) -> None:
-        for name, value, least in (("nproc", self.nproc, 1), ("max-restarts", self.max_restarts, 0)):
-            if value < least:
-                raise InputError(f"--{name} must be at least {least}, got {value}.")
-        if not 0 < self.rank_timeout < math.inf:
-            raise InputError(f"--rank-timeout must be more than 0 minutes, got {self.rank_timeout}.")
+        train_ranks.check_options(self.nproc, self.max_restarts, self.rank_timeout)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -145,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not several and options.nproc == 1:
         return train(_open_run(arguments, name, options))
     if not several:
-        _build_config(options)  # refuse here what can be refused without starting anything
+        _build_config(options)
         return train_ranks.launch(arguments, options.nproc, options.max_restarts)
     config = options.config if options.resume is None else RunFolder.reopen(options.resume, kind.config)[1]
     cuda = _learner_module("learner").resolve_device(config.device).startswith("cuda")

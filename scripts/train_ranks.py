@@ -17,6 +17,15 @@ _GRACE = 2.0
 """Seconds that the leader waits for its launcher to notice which process was lost, and to say so."""
 
 
+def check_options(processes: int, most_restarts: int, minutes: float) -> None:
+    """Raise InputError for a value out of range."""
+    for name, value, least in (("nproc", processes, 1), ("max-restarts", most_restarts, 0)):
+        if value < least:
+            raise InputError(f"--{name} must be at least {least}, got {value}.")
+    if not 0 < minutes < 1e5:
+        raise InputError(f"--rank-timeout must be between 0 and 100000 minutes, got {minutes}.")
+
+
 def world_size() -> int:
     """Number of processes that torchrun started for this run; 1 without it."""
     return int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1

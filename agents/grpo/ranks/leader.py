@@ -35,8 +35,8 @@ class Ranks:
         for part in loss.parts:
             if not loss.coupled and part.state_dict():
                 raise InputError(
-                    f"{part.component.name!r} of recipe {recipe!r} remembers what it saw of each part of a batch, which "
-                    'several processes cannot share; declare needs("batch") of it, or train without --nproc.'
+                    f"{part.component.name!r} of recipe {recipe!r} remembers what it saw of each part of a batch, "
+                    'which several processes cannot share; declare needs("batch") of it, or train without --nproc.'
                 )
 
     def __init__(self, channel: Channel):
