@@ -126,9 +126,6 @@ class TrainOptions:
     max_restarts: int = 0
     rank_timeout: float = 10.0
 
-    def __post_init__(self) -> None:
-        train_ranks.check_options(self.nproc, self.max_restarts, self.rank_timeout)
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
@@ -137,6 +134,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     kind = LEARNERS[name]
     _refuse_options_of_others(arguments, name)
     options = _parse_new(arguments, name)
+    train_ranks.check_options(options.nproc, options.max_restarts, options.rank_timeout)
     several = name == DEFAULT_LEARNER and train_ranks.world_size() > 1
     if not several and options.nproc == 1:
         return train(_open_run(arguments, name, options))
@@ -145,19 +143,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return train_ranks.launch(arguments, options.nproc, options.max_restarts)
     config = options.config if options.resume is None else RunFolder.reopen(options.resume, kind.config)[1]
     cuda = _learner_module("learner").resolve_device(config.device).startswith("cuda")
+    again = train_ranks.restarts() > 0
     return train_ranks.take_part(
-        options.rank_timeout,
-        cuda,
-        lambda ranks: train(_open_run(arguments, name, options, train_ranks.restarts() > 0, ranks=ranks)),
+        options.rank_timeout, cuda, lambda ranks: train(_open_run(arguments, name, options, again, ranks=ranks))
     )
 
 
 def _open_run(arguments: Sequence[str], name: str, options: TrainOptions, again: bool = False, **ranks: Any) -> Any:
-    """Start the run of a command line, or resume it.
-
-    Args:
-        again: the command was started before and may have left a run.
-    """
+    """Start the run of a command line, or resume it; ``again``: an earlier start of it may have left a run."""
     kind = LEARNERS[name]
     if options.resume is not None:
         if options.out is not None:
