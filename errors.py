@@ -43,6 +43,8 @@ _EXTRAS = {
     "render": ("PIL", "jinja2"),
     "sql": ("sqlglot", "duckdb", "psycopg"),
     "train": ("torch", "transformers", "safetensors", "filelock", "scipy", "matplotlib", "tensorboard"),
+    "serve": ("websockets",),
+    "trl": ("trl",),
     "vllm": ("vllm",),
     "wandb": ("wandb",),
     "web": ("bm25s", "lxml", "playwright", "werkzeug"),

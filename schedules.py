@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -327,3 +328,24 @@ def as_data(made: Schedule) -> dict[str, Any]:
     if cls is Piecewise:
         fields["points"] = [list(point) for point in fields["points"]]
     return {"kind": kind, **fields}
+
+
+def read_schedule(text: str, end: float) -> Schedule:
+    """Read the words of a command line for how a rate goes on after its warm-up: a factor of it.
+
+    Args:
+        text: "constant", "linear", "cosine", or any schedule as JSON.
+        end: the factor that "linear" and "cosine" end at.
+
+    Raises:
+        InputError: neither a known name nor the JSON of a schedule.
+    """
+    if text.lstrip().startswith("{"):
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise InputError(f"lr_schedule is no JSON ({error}): {text!r}.") from None
+        return schedule(data)
+    if text not in ("constant", "linear", "cosine"):
+        raise unknown_name("learning-rate schedule", text, ("constant", "linear", "cosine"))
+    return Constant(1.0) if text == "constant" else KINDS[text](1.0, end)

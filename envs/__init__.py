@@ -23,7 +23,7 @@ from .datasets.own_questions import from_dataset
 from .game import Game, Transition
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from .question import Question, Task
-from .registration import ids, register
+from .registration import ids, register, register_installed
 from .task_env import TaskEnv
 from .unicode import Unicode
 
@@ -59,3 +59,4 @@ __all__ = [
 ]
 
 RUNNERS.add("sandbox", f"{__name__}.sandbox.reward_programs:judge_in_sandbox")
+register_installed()

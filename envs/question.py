@@ -53,10 +53,12 @@ class Question(TaskEnv):
     A subclass sets ``param_space`` and ``verifier`` (a name of `palaestra.rewards.verify`) and implements `generate`;
     it may override `verify`, `oracle` and `solution_steps`. Reward: the verdict's. ``info["progress"]`` is the
     verdict's score. Among the extras, ``reference`` is a right answer, ``solution_steps`` the worked solution,
-    ``criteria`` what a good solution meets, and ``rubric`` gives points for the results in the worked solution.
+    ``criteria`` what a good solution meets, and ``rubric`` gives points for the results in the worked solution. Where
+    nothing is written down between question and answer, the subclass sets ``works_in_steps = False``.
     """
 
     verifier: ClassVar[str] = "text"
+    works_in_steps: ClassVar[bool] = True
     supplies = frozenset({"reference", "solution_steps", "criteria", "rubric"})
     max_observation: ClassVar[int] = 65_536
 

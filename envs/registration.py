@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+import warnings
 from collections.abc import Callable, Iterable
+from importlib.metadata import entry_points
 from typing import Any
 
 import gymnasium as gym
@@ -31,12 +33,30 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
     named = isinstance(entry_point, type) and module and module != "__main__" and name.isidentifier()
     if named and getattr(sys.modules.get(str(module)), name, None) is entry_point:
         entry_point = f"{module}:{name}"
+    known = gym.registry.get(id)
+    if (
+        id in _ids
+        and known is not None
+        and known.entry_point == entry_point
+        and known.kwargs == kwargs.get("kwargs", {})
+    ):
+        return  # announced by its package, and now registered by its module
     try:
         gym.register(id=id, entry_point=entry_point, **kwargs)
     except gym.error.Error as error:
         raise InputError(f"the environment id {id!r} cannot be registered: {error}") from None
     if id not in _ids:
         _ids.append(id)
+
+
+def register_installed() -> None:
+    """Register the environments that installed packages announce in the entry-point group ``palaestra.envs``, as
+    "namespace/Name-v0" = "module:Class"; a module is imported when one of its environments is made."""
+    for point in entry_points(group="palaestra.envs"):
+        try:
+            register(point.name, point.value)
+        except InputError as error:
+            warnings.warn(f"{point.dist.name if point.dist else 'a package'}: {error}", stacklevel=2)
 
 
 def ids() -> list[str]:

@@ -45,6 +45,7 @@ from .axes import format_axis
 from .docstrings import paper, summary
 from .list_measures import measure_rows, measures
 from .list_stages import Row, component_rows, components, recipe_rows, recipes, stage_rows
+from .list_terminal import print_tables
 
 BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
 
@@ -170,7 +171,7 @@ def _print_or_dump(data: dict[str, list[Row]], tables: dict[str, list[Row]], opt
     elif options.format == "markdown":
         print(markdown(tables))
     else:
-        _print(tables)
+        print_tables(tables)
     return 0
 
 
@@ -363,24 +364,6 @@ def _update_readmes(options: ListOptions) -> int:
         print(f"palaestra: out of date: {files}; run palaestra list --update-readmes {root}.", file=sys.stderr)
         return 1
     return 0
-
-
-def _print(tables: dict[str, list[Row]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
-    for title, rows in tables.items():
-        console.print(Text(title, style="bold"))
-        table = Table(box=box.SIMPLE_HEAD)
-        for position, column in enumerate(rows[0] if rows else ("nothing is registered",)):
-            # Names are what people copy: they are never broken.
-            table.add_column(column, no_wrap=position == 0 or column == "name", overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(cell) for cell in row.values()))
-        console.print(table)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from .pools import FiniteTasks, as_arms, as_pool, discretise, fixed_ladders, fix
 from .prompts.prompt_teacher import PromptTeacher
 from .protocol import Draw, Evidence, Outcome, Proposal, Teacher
 from .random import RandomTeacher
-from .registration import TEACHERS, Preset, fixed_pool, make, register
+from .registration import TEACHERS, Preset, choose_space, fixed_pool, make, register
 from .served import ServedTeacher, TeacherHandle, serve
 from .spaces import as_cube
 from .wrapper import TeacherWrapper
@@ -47,6 +47,7 @@ __all__ = [
     "as_arms",
     "as_cube",
     "as_pool",
+    "choose_space",
     "discretise",
     "fixed_ladders",
     "fixed_pool",

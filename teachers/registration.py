@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from ..registry import Registry
 from .families import FamilyTeacher
 from .pools import FiniteTasks, fixed_ladders, fixed_tasks
 from .protocol import Common, Teacher
-from .spaces import FamilySpaceLike
+from .spaces import FamilySpaceLike, as_cube
 
 T = TypeVar("T", bound=type[Teacher])
 
@@ -101,6 +102,20 @@ def make(name: str, space: Any, seed: int = 0, **kwargs: Any) -> Teacher:
         chooser = TEACHERS.make(name, gym.spaces.Discrete(len(space.families)), seed=seed, **kwargs)
         return _make_within(str(options.pop("name", "")), space, chooser, seed, {**shared, **options})
     return TEACHERS.make(name, space, seed=seed, **kwargs)
+
+
+def choose_space(name: str, env: Any) -> Any:
+    """Return the space in which the teacher ``name`` chooses tasks of an environment: for teachers of levels, those
+    that the environment makes and edits itself (``level_functions``), if it does; otherwise its ``param_space``, or
+    None where it has none."""
+    from .levels.space import Levels
+
+    inner = env.unwrapped
+    space, functions = getattr(inner, "param_space", None), getattr(inner, "level_functions", None)
+    if functions is None or getattr(TEACHERS[name], "kind", "") != "levels":
+        return space
+    bounds = json.dumps(as_cube(space).signature, sort_keys=True)
+    return Levels(f"{inner.spec.id if inner.spec else type(inner).__name__} {bounds}", *functions)
 
 
 def fixed_pool(name: str, space: Any, n: int, seed: int = 0) -> FiniteTasks:

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..rewards.recording import Recording
 from .pools import instance
 from .protocol import Outcome, Proposal, Teacher
-from .registration import make
+from .registration import choose_space, make
 from .served import ServedTeacher, TeacherHandle
 
 MAX_SEEDS = 10_000  # a seed that is named again is remembered this long
@@ -67,7 +67,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         )
         gym.Wrapper.__init__(self, env)
         if isinstance(teacher, str):
-            space = getattr(env.unwrapped, "param_space", None)
+            space = choose_space(teacher, env)
             if space is None:
                 raise InputError(f"{env} has no param_space; pass make({teacher!r}, space) instead of the name.")
             teacher = make(teacher, space, seed=seed, **options)

@@ -16,6 +16,7 @@ import pytest
 from . import left_behind
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+pytest.register_assert_rewrite("palaestra.envs.testing")  # before any test file imports it
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -28,12 +28,13 @@ HEAVY = (
     "pandas",
     "sklearn",
 )
-PARTS = ("rewards", "envs", "teachers", "agents", "scripts")
+PARTS = ("rewards", "envs", "teachers", "agents", "integrations", "scripts")
 MAY_IMPORT = {
     "rewards": {"rewards"},
     "envs": {"envs", "rewards"},
     "teachers": {"rewards", "teachers"},
     "agents": {"agents", "envs", "rewards", "teachers"},
+    "integrations": {"agents", "envs", "integrations", "rewards", "teachers"},
     "scripts": set(PARTS),
 }
 OUTSIDE = {
@@ -43,13 +44,14 @@ OUTSIDE = {
     },
     "envs": {
         *("PIL", "bm25s", "datasets", "docker", "duckdb", "gymnasium", "jinja2", "lxml", "markupsafe", "minigrid"),
-        *("numpy", "playwright", "psycopg", "reasoning_gym", "sqlglot", "werkzeug"),
+        *("numpy", "playwright", "psycopg", "pytest", "reasoning_gym", "sqlglot", "werkzeug"),  # pytest: testing
     },
     "teachers": {"gymnasium", "numpy"},
     "agents": {
         *("PIL", "gymnasium", "jinja2", "numpy", "openai", "peft", "rich", "safetensors"),
         *("tokenizers", "torch", "transformers", "tyro", "vllm"),
     },
+    "integrations": {"datasets", "gymnasium", "huggingface_hub", "numpy", "transformers", "websockets"},
 }
 
 

@@ -16,7 +16,7 @@ from palaestra.scripts.cli import main
 from palaestra.scripts.list import README_TABLES
 
 ROOT = Path(palaestra.__file__).parent
-READMES = ("README.md", *README_TABLES)
+READMES = ("README.md", "integrations/README.md", *README_TABLES)
 BLOCKS = [
     (f"{name} {number}", language, block)
     for name in READMES

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(palaestra.__file__).parent
 GROUND = ("errors.py", "registry.py", "checks.py", "schedules.py")
-PACKAGES = ("rewards", "envs", "teachers", "agents", "scripts")
+PACKAGES = ("rewards", "envs", "teachers", "agents", "integrations", "scripts")
 LEARNER = (
     {"recipes", "config"},
     {"batch"},

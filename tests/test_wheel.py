@@ -15,7 +15,7 @@ import palaestra
 import pytest
 
 ROOT = Path(palaestra.__file__).parent
-PARTS = ("agents", "envs", "rewards", "scripts", "teachers")
+PARTS = ("agents", "envs", "integrations", "rewards", "scripts", "teachers")
 # The tools write files of the repository, and the shell scripts need its checkout: neither is in the wheel.
 TOOLS = ROOT / "scripts" / "tools"
 SOURCES = [path for part in PARTS for path in (ROOT / part).rglob("*.py") if TOOLS not in path.parents]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -38,6 +38,7 @@ class TorchEngine(Engine):
     """
 
     abilities = frozenset(ABILITIES)
+    interruptible = True
 
     @classmethod
     def serve(cls, language: Any, slots: int, max_length: int, fp32_head: bool = False) -> TorchEngine:
@@ -98,8 +99,9 @@ class TorchEngine(Engine):
             self._scheduler.remove(sequence)
 
     @torch.inference_mode()
-    def step(self) -> list[Completion]:
-        """Decode until at least one request finishes; [] when none is in flight."""
+    def step(self, interrupt: Callable[[], bool] = lambda: False) -> list[Completion]:
+        """Decode until at least one request finishes, or ``interrupt`` returns True after a token of each; [] when none
+        is in flight."""
         while True:
             if admitted := self._scheduler.admit():
                 finished = self._begin(admitted)
@@ -107,7 +109,7 @@ class TorchEngine(Engine):
                 finished = self._sample(active, self._runner.decode(active))
             else:
                 return []
-            if finished:
+            if finished or interrupt():
                 return finished
 
     def _begin(self, admitted: Sequence[TokenSequence]) -> list[Completion]:

@@ -264,7 +264,8 @@ class Collector:
             return self._player(step, 5000, *keys, engine=self._teacher_engine)
 
         engine.load_weights(max(step - 1, 0))
-        engine.seed(derive_seed(config.seed, NOISE, step, *keys))
+        noise = derive_seed(config.seed, NOISE, step, *keys)
+        engine.seed(noise)
         return Player(
             self.environments,
             engine,
@@ -277,6 +278,7 @@ class Collector:
             version=max(step - 1, 0),
             judge=self.judge,
             teacher=None if self.teacher_model is None else play_teacher,
+            noise=noise,
         )
 
     def _make_instruments(self, step: int, *keys: int) -> Instruments:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -11,8 +10,8 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from ...checks import check_choice, check_count
-from ...errors import InputError, unknown_name
-from ...schedules import KINDS, Constant, Schedule, schedule
+from ...errors import InputError
+from ...schedules import read_schedule
 from ..language.tokenizer import FEWEST_TOKENS
 from .recipes import Stages
 
@@ -213,6 +212,11 @@ class TrainConfig:
         engine: what samples from the policy, such as "vllm"; see `palaestra list engines`. The warm-up and models
             beside the policy are sampled by torch.
         engine_options: further arguments of the engine.
+        env_workers: threads in which environments are reset and stepped while the policy decodes, for environments that
+            wait (for a network, a program, a page): as many as wait at a time. The tokens are the same with any number
+            of them, and log-probabilities up to rounding. 0: one after another beside the policy.
+        env_seconds: longest that an environment may take to reset or step, with workers; a longer one makes its episode
+            invalid, which is then not trained on. 0: no limit.
         device: "auto" (a GPU where there is one), "cpu", "cuda" or "cuda:1".
         threads: CPU threads; a run is only bit-reproducible at the same number. 0 takes torch's choice and records it.
     """
@@ -268,6 +272,8 @@ class TrainConfig:
     track: tuple[str, ...] = ("tensorboard",)
     engine: str = "torch"
     engine_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
+    env_workers: int = 0
+    env_seconds: float = 0.0
     device: str = "auto"
     threads: int = 0
 
@@ -308,6 +314,12 @@ class TrainConfig:
             raise InputError(
                 f"vocabulary is for the model 'tiny' and at least {FEWEST_TOKENS}, or 0, not {self.vocabulary} for "
                 f"{self.model!r}; a model that is loaded brings its own."
+            )
+        if not 0 <= self.env_seconds < float("inf"):
+            raise InputError(f"env_seconds must be a number of seconds, or 0 for no limit, not {self.env_seconds}.")
+        if self.env_seconds and not self.env_workers:
+            raise InputError(
+                f"env_seconds {self.env_seconds:g} needs threads that environments can be left in; add --env-workers."
             )
         if not 0 <= self.beta2 < 1:
             raise InputError(f"beta2 must lie in [0, 1), not {self.beta2}.")
@@ -366,23 +378,6 @@ _RECORDS: dict[str, type[Any]] = {
 }
 
 
-def read_schedule(text: str, end: float) -> Schedule:
-    """Read `TrainConfig.lr_schedule`: the factor of the learning rate after its warm-up.
-
-    Raises:
-        InputError: neither a known name nor the JSON of a schedule.
-    """
-    if text.lstrip().startswith("{"):
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise InputError(f"lr_schedule is no JSON ({error}): {text!r}.") from None
-        return schedule(data)
-    if text not in ("constant", "linear", "cosine"):
-        raise unknown_name("learning-rate schedule", text, ("constant", "linear", "cosine"))
-    return Constant(1.0) if text == "constant" else KINDS[text](1.0, end)
-
-
 _LEAST = {
     "seed": 0,
     "pool": 0,
@@ -402,5 +397,6 @@ _LEAST = {
     "final_episodes": 1,
     "checkpoint_every": 1,
     "keep_trajectories": 0,
+    "env_workers": 0,
     "threads": 0,
 }

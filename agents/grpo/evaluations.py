@@ -17,6 +17,7 @@ from ..evaluation.episodes import EpisodePlan
 from ..language.model import LanguageModel
 from .collection import EVALUATION, derive_seed, token_limits
 from .config import TrainConfig
+from .rollouts.environment_workers import EnvironmentWorkers
 from .rollouts.environments import Environments
 from .rollouts.player import Player
 from .rollouts.starts import RolloutTask, Start
@@ -39,12 +40,14 @@ class Evaluations:
         self.config = config
         self._engines = engines or Serving()
         self._splits: dict[str, Environments] = {}
+        self._workers = EnvironmentWorkers(config.env_workers, config.env_seconds) if config.env_workers else None
 
     def environments(self, split: str) -> Environments:
         """The environments that draw from a split."""
         if split not in self._splits:
             env_id, options = environment_of(self.config)
             self._splits[split] = Environments(env_id, self.config.history, split=split, **options)
+            self._splits[split].workers = self._workers
         return self._splits[split]
 
     def evaluate(
@@ -103,7 +106,8 @@ class Evaluations:
         config = self.config
         engine = self._engines.open(language, min(AT_ONCE, episodes), config.context, config.fp32_head)
         engine.load_weights(step)
-        engine.seed(derive_seed(config.seed, EVALUATION, step, seed))
+        noise = derive_seed(config.seed, EVALUATION, step, seed)
+        engine.seed(noise)
         return Player(
             self.environments(split),
             engine,
@@ -111,4 +115,5 @@ class Evaluations:
             token_limits(config),
             config.temperature,
             np.random.default_rng([config.seed, EVALUATION, step, seed]),
+            noise=noise,
         )

@@ -17,6 +17,7 @@ import torch
 
 from ... import teachers
 from ...errors import InputError
+from ...schedules import read_schedule
 from ..engines.engine import check_engine
 from ..engines.serving import Serving
 from ..evaluation import Report
@@ -25,7 +26,7 @@ from ..language.model import LanguageModel, resolve_device
 from ..lookup import find_agent
 from .batch.packing import PACKERS
 from .collection import Collector, check_room, token_limits
-from .config import TrainConfig, read_schedule
+from .config import TrainConfig
 from .evaluations import Evaluations
 from .objective.dry_run import dry_run
 from .objective.notices import apply_overrides, recipe_notices

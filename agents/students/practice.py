@@ -21,6 +21,7 @@ from ...teachers import Outcome, Proposal, Teacher
 from ...teachers.levels.trajectories import measurements
 from ...teachers.pools import instance
 from ...teachers.requests import REQUESTS
+from .bonuses.learned_bonus import LearnedBonus
 
 _KEY = 1
 
@@ -127,6 +128,9 @@ class Practice:
         self._discount, self._decay = discount, decay
         self._names = [bonus.name for bonus in bonuses]
         self._slots = [_Slot(self._wrap(make())) for _ in range(count)]
+        for bonus in bonuses:
+            if isinstance(bonus, LearnedBonus):
+                bonus.bind(self.observation_space, self.action_space)
         self._waiting: dict[int, _Waiting] = {}
         self._finished: list[PracticeEpisode] = []
         if teacher is not None:

@@ -25,8 +25,8 @@ class StudentConfig:
         env_options: further arguments of the environment.
         teacher: registered teacher that chooses the parameters of every episode; None: the environment draws them.
         teacher_options: further arguments of the teacher.
-        bonus: rewards that are added to the environment's own while it trains: potential, subgoals, count, with their
-            arguments if any, as in "count(weight=0.02)". Evaluations are without.
+        bonus: rewards that are added to the environment's own while it trains: potential, subgoals, count, rnd, rdd,
+            prediction, hindsight, with their arguments if any, as in "count(weight=0.02)". Evaluations are without.
         seed: root of all randomness, at least 0.
         steps: environment steps in all, rounded up to whole iterations.
         environments: environments that are stepped side by side.

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 
 from ... import teachers
@@ -59,12 +60,13 @@ class StudentRun:
         self.bonuses: list[Bonus] = make_bonuses(config.bonus, getattr(config, "discount", 0.99))
         probe = make_environment(config, "train")
         self.space = getattr(probe.unwrapped, "param_space", None)
+        teacher = self._make_teacher(probe)
         probe.close()
         self.practice = Practice(
             lambda: make_environment(config, "train"),
             config.environments,
             config.seed,
-            self._make_teacher(),
+            teacher,
             [bonus.reward for bonus in self.bonuses],
             getattr(config, "discount", 0.99),
             getattr(config, "decay", 0.95),
@@ -75,7 +77,7 @@ class StudentRun:
         self._stop = False
         self._trackers: list[Tracker] = []
 
-    def _make_teacher(self) -> teachers.Teacher | None:
+    def _make_teacher(self, env: gym.Env[Any, Any]) -> teachers.Teacher | None:
         config = self.config
         if config.teacher is None:
             return None
@@ -83,7 +85,8 @@ class StudentRun:
             raise InputError(
                 f"{config.env!r} has no parameters for the teacher {config.teacher!r} to choose; leave --teacher out."
             )
-        return teachers.make(config.teacher, self.space, seed=config.seed, **config.teacher_options)
+        space = teachers.choose_space(config.teacher, env)
+        return teachers.make(config.teacher, space, seed=config.seed, **config.teacher_options)
 
     @classmethod
     def start(cls, out: str | Path, config: StudentConfig) -> StudentRun:

@@ -68,6 +68,7 @@ class MultipleChoiceQuestions(DatasetQuestion):
     # One of 2, 2, 3, 4 and 4 options.
     baselines = MappingProxyType(dict.fromkeys(("constant", "random"), (0.5, 0.5, 1 / 3, 0.27, 0.27)))
     chance = 0.5
+    works_in_steps = False  # questions of knowledge; the records of the small set have no rationale
 
     def __init__(self, *, shuffle: bool = True, **kwargs: Any):
         self.shuffle = bool(shuffle)

@@ -79,6 +79,7 @@ class ReasoningGym(Question):
     default_answer_format = "tag"
     # An answer may be a sentence, or text in quotation marks.
     strips_marks = False
+    works_in_steps = False  # the library's data sets have no worked solutions
     max_observation = 32_768
 
     def __init__(self, *, dataset: str = "leg_counting", config: Mapping[str, Any] | None = None, **kwargs: Any):

@@ -1,11 +1,11 @@
 """palaestra/BlockMaze-v0: a maze of single blocks whose level is data, to be edited and replayed; and its text twin.
 
-`generate_level` and `mutate_level` are what a level teacher needs:
-``palaestra.teachers.levels.space.Levels("mazes", generate_level, mutate_level)``.
+Teachers of levels find by themselves how levels are made and edited (``level_functions``).
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..param_space import IntAxis, ParamSpace
 from .cells import EMPTY, GOAL, WALL
 from .descriptions import AGENT_SIGNS
 from .grid_families import define_family
-from .grid_rules import GridRules
+from .grid_rules import GridRules, LevelFunctions
 from .grid_world import Canvas, World
 
 MOST_BLOCKS = 200
@@ -78,6 +78,19 @@ class BlockMazeRules(GridRules):
     def limit(self, world: World) -> int:
         return max(250, world.width**2)
 
+    def level_functions(self, space: ParamSpace) -> LevelFunctions:
+        def generate(rng: np.random.Generator) -> dict[str, str]:
+            return {"level": self.draw_map(self.lay_out(rng, space.sample(rng)))}
+
+        def mutate(task: Mapping[str, str], rng: np.random.Generator) -> dict[str, str]:
+            while True:
+                edited = mutate_level(task, rng)
+                with contextlib.suppress(InputError):  # too many or too few blocks for the axes
+                    space.validate(self.given(edited)[1])
+                    return edited
+
+        return generate, mutate
+
     def turns(self, world: World) -> int:
         return max(60, 8 * world.width)
 
@@ -105,13 +118,6 @@ def read_maze(level: Any) -> World:
     codes = {"#": WALL, "G": GOAL}
     cells = bytes(codes.get(sign, EMPTY) for sign in signs)
     return World(side, cells, signs.index(found[0]), AGENT_SIGNS.index(found[0]))
-
-
-def generate_level(rng: np.random.Generator, size: int = 15, blocks: int = 60) -> dict[str, str]:
-    """Draw a level as a task for reset's "params": ``{"level": text}``, with 0 to ``blocks`` blocks; it may have no
-    way to the goal."""
-    rules = BlockMazeRules()
-    return {"level": rules.draw_map(rules.lay_out(rng, {"size": size, "blocks": int(rng.integers(blocks + 1))}))}
 
 
 def mutate_level(task: Mapping[str, str], rng: np.random.Generator) -> dict[str, str]:

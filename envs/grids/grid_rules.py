@@ -7,7 +7,7 @@ other modules is an instance; it has no state of an episode.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,6 +16,11 @@ from ..param_space import ParamSpace
 from .cells import ENTERABLE, GOAL, LAVA, PORTABLE, THINGS, TOGGLED, UNLOCKED, code_of
 from .descriptions import draw_map
 from .grid_world import DONE, DROP, FORWARD, PICK_UP, TOGGLE, World, apply_action
+
+LevelFunctions = tuple[
+    Callable[[np.random.Generator], dict[str, Any]], Callable[[Mapping[str, Any], np.random.Generator], dict[str, Any]]
+]
+"""What teachers of levels need: generate(rng) and mutate(params, rng), both of which give the params of a reset."""
 
 DOORS = bytes(thing.kind == "door" for thing in THINGS)
 FREE_STEPS = bytes(1 if flag and code != LAVA else 0 for code, flag in enumerate(ENTERABLE))
@@ -92,6 +97,11 @@ class GridRules:
         """Return the level that reset's "params" or the constructor give, with its parameters; or None, with the
         parameters as they are."""
         return None, dict(params)
+
+    def level_functions(self, space: ParamSpace) -> LevelFunctions | None:
+        """Return how teachers of levels make levels within the axes of ``space`` and edit them, where `given` takes
+        them: generate(rng) -> params of a reset, and mutate(params, rng) -> params after one edit."""
+        return None
 
     def turns(self, world: World) -> int:
         """Return the limit of the text twin, in actions."""

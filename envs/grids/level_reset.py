@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import InputError
 from ..task_env import TaskEnv
 from .grid_planner import draw_level
-from .grid_rules import GridRules
+from .grid_rules import GridRules, LevelFunctions
 from .grid_world import World
 
 
@@ -31,6 +31,11 @@ class LevelReset(TaskEnv):
             return super().begin(seed, {**(options or {}), "params": rest})
         finally:
             self.split, self._given = split, None
+
+    @property
+    def level_functions(self) -> LevelFunctions | None:
+        """How teachers of levels generate and edit levels of this environment; None where it draws them itself."""
+        return self.rules.level_functions(self.param_space)
 
     def draw_world(self, rng: np.random.Generator, params: dict[str, Any]) -> World:
         """Return the level that is given, or draw one."""

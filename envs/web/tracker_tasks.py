@@ -49,7 +49,7 @@ class TrackerTasks(WebTaskEnv):
     Args:
         backend: "inprocess" (default: the site is called directly, no browser is started) or "chromium" (the same
             tasks, observations and rewards in a real browser; pictures with ``render_mode="rgb_array"``).
-        observation, lines, prompt: see `WebTaskEnv`.
+        observation, lines, prompt, templates: see `WebTaskEnv`.
         **kwargs: as for every environment.
     """
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...checks import check_choice, check_count
-from ...errors import InputError, MissingExtra
+from ...errors import InputError, MissingExtra, unknown_name
 from ..game import Game, Transition
 from ..splits import split_of
 
@@ -82,11 +82,14 @@ class WebTaskEnv(Game):
             on which one can act, and messages: a third of the text, and too little where a page has to be read).
         lines: how many lines of a page are shown at once, from 6 on; to see others takes ``scroll down``.
         prompt: "full", or "compact": without the lines on how to act, for models that learn it from solutions.
+        templates: names of the templates that tasks are drawn from, a list or a text with commas; None: all of them.
+            The axis "intent" keeps the intents that they have.
         **kwargs: as for every environment.
 
     Raises:
         MissingExtra: the extra [web] is not installed.
-        InputError: an unknown backend, observation or prompt; too few lines; pictures without Chromium, or no Chromium.
+        InputError: an unknown backend, observation, prompt or template; too few lines; pictures without Chromium, or no
+            Chromium.
     """
 
     site: ClassVar[str]
@@ -105,6 +108,7 @@ class WebTaskEnv(Game):
         observation: str = "tree",
         lines: int = 60,
         prompt: str = "full",
+        templates: Sequence[str] | str | None = None,
         **kwargs: Any,
     ):
         if any(importlib.util.find_spec(name) is None for name in _LIBRARIES):
@@ -121,6 +125,10 @@ class WebTaskEnv(Game):
             if kwargs.get("render_mode") == "rgb_array":
                 raise InputError(f"the backend {backend!r} makes no pictures; use backend='chromium'.")
             self.metadata = {**self.metadata, "render_modes": ["ansi"]}
+        self._templates = None if templates is None else self._find_templates(templates)
+        if self._templates is not None and "intent" not in kwargs and "intent" not in (kwargs.get("axes") or {}):
+            intents = sorted({template.intent for template in self._templates})
+            kwargs["axes"] = {**(kwargs.get("axes") or {}), "intent": intents}
         super().__init__(**kwargs)
         # The site and the browser with the state that they are in, where that is known.
         self._open: tuple[WebState | None, WebSite, Browser] | None = None
@@ -135,6 +143,8 @@ class WebTaskEnv(Game):
         from .tasks.template import WebTask, start_of
 
         size, choices = params[self.size_axis], self.choose_templates(params)
+        if not choices:
+            raise InputError(f"none of the templates chosen for {type(self).__name__} fits {params}; choose others.")
         for _ in range(MOST_DRAWS):
             seed = int(rng.integers(SEEDS))
             template = choices[int(rng.integers(len(choices)))]
@@ -166,7 +176,19 @@ class WebTaskEnv(Game):
         """The templates of which one is drawn."""
         from .tasks.template import templates_of
 
-        return templates_of(self.site, params["intent"])
+        chosen, kept = templates_of(self.site, params["intent"]), self._templates
+        return chosen if kept is None else [template for template in chosen if template in kept]
+
+    def _find_templates(self, names: Sequence[str] | str) -> list[WebTemplate]:
+        from .tasks.template import templates_of
+
+        intents = type(self).param_space["intent"]
+        known = {one.name: one for intent in getattr(intents, "choices", ()) for one in templates_of(self.site, intent)}
+        wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+        for name in wanted or [""]:
+            if name not in known:
+                raise unknown_name(f"template of {type(self).__name__}:", str(name), known)
+        return [known[name] for name in wanted]
 
     def _make(self, content: Content) -> tuple[WebSite, Browser]:
         """A site in this state with a browser; those that are open where there are any."""

@@ -114,10 +114,11 @@ def move(model: torch.nn.Module, seed: int, scale: float) -> None:
 
 def record(settings: dict[str, Any], played: dict[str, Any], parts: int, folder: Path, turns: bool) -> dict[str, Any]:
     """Run the trainer under ``settings`` with the batch in ``parts`` micro-batches, and return what it computed."""
-    from datasets import Dataset  # pyright: ignore[reportMissingImports]
+    from datasets import Dataset
     from transformers import AutoModelForCausalLM
-    from trl import GRPOConfig, GRPOTrainer  # pyright: ignore[reportMissingImports]
-    from trl.trainer.utils import split_tensor_dict  # pyright: ignore[reportMissingImports]
+    from trl.trainer.grpo_config import GRPOConfig
+    from trl.trainer.grpo_trainer import GRPOTrainer
+    from trl.trainer.utils import split_tensor_dict
 
     rows = GROUPS * SAMPLES
 
@@ -129,7 +130,7 @@ def record(settings: dict[str, Any], played: dict[str, Any], parts: int, folder:
         }
         return {**result, "env_mask": played["sampled"]} if turns else result
 
-    def reward(**_: Any) -> list[float]:
+    def reward(**_: Any) -> list[float | None]:
         return played["rewards"]
 
     trainer = GRPOTrainer(
@@ -155,12 +156,15 @@ def record(settings: dict[str, Any], played: dict[str, Any], parts: int, folder:
             **settings,
         ),
     )
-    trainer.model.train()
+    # The trainer's types allow wrapped models, of which there is none here.
+    model: Any = trainer.model
+    model.train()
     trainer.current_gradient_accumulation_steps = parts
-    if trainer.ref_model is not None:
-        move(trainer.ref_model, seed=2, scale=0.05)
+    reference: Any = trainer.ref_model
+    if reference is not None:
+        move(reference, seed=2, scale=0.05)
     batch = trainer._generate_and_score_completions([{"prompt": "w2"}] * rows)
-    move(trainer.model, seed=1, scale=0.015)
+    move(model, seed=1, scale=0.015)
 
     scored: list[torch.Tensor] = []
     gradients: list[torch.Tensor] = []
@@ -175,10 +179,10 @@ def record(settings: dict[str, Any], played: dict[str, Any], parts: int, folder:
     trainer._get_per_token_logps_and_entropies = watched
     loss = 0.0
     for part in split_tensor_dict(batch, parts):
-        value = trainer._compute_loss(trainer.model, part)
+        value = trainer._compute_loss(model, part)
         value.backward()
         loss += value.item()
-    weights = {name: weight.detach().numpy() for name, weight in trainer.model.named_parameters()}
+    weights = {name: weight.detach().numpy() for name, weight in model.named_parameters()}
     result = {
         "advantages": batch["advantages"].numpy(),
         "logp": torch.cat(scored).detach().numpy(),
@@ -186,7 +190,7 @@ def record(settings: dict[str, Any], played: dict[str, Any], parts: int, folder:
         "loss": np.float32(loss),
         "grad_logp": torch.cat(gradients).numpy(),
         "grad_weights": np.concatenate(
-            [weight.grad.flatten().numpy() for _, weight in sorted(trainer.model.named_parameters())]
+            [weight.grad.flatten().numpy() for _, weight in sorted(model.named_parameters())]
         ),
         "weights": np.concatenate([weights[name].ravel() for name in sorted(weights)]),
     }

@@ -60,6 +60,29 @@ def test_a_server_that_was_started_is_gone_with_its_folder(monkeypatch, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_a_check_has_started_ends_with_it(monkeypatch, tmp_path):
+    started = tmp_path / "pid"
+    # The process of the check runs this instead of Python: it starts another one, and never ends.
+    program = tmp_path / "python"
+    program.write_text(
+        f"#!/bin/sh\nsleep 600 >/dev/null 2>&1 & echo $! > {started}.new; mv {started}.new {started}; wait\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    (finding,) = examine({"slow": MachineCheck("web", "nothing", "nothing", str)}, 1)
+    assert finding.found == "no outcome within 1 s"
+    child = int(started.read_text())
+    until = time.monotonic() + 5
+    while os.path.exists(f"/proc/{child}") and "Z" not in _state_of(child) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not os.path.exists(f"/proc/{child}") or "Z" in _state_of(child)
+
+
+def _state_of(process: int) -> str:
+    with open(f"/proc/{process}/stat") as stat:
+        return stat.read().rpartition(")")[2].split()[0]
+
+
 def test_a_check_that_crashes_is_told():
     (finding,) = examine({"no such check": MachineCheck("web", "nothing", "nothing", str)}, 60)
     assert finding.state == "failed"

@@ -57,6 +57,7 @@ LACKING = {
     ("eval", "palaestra/Dataset-v0", "--env-option", "source=OUT/questions.parquet"): "datasets",
     ("export", "OUT", "--out", "OUT/model"): "train",
     ("audit", "OUT"): "train",
+    ("dataset", ARITHMETIC, "--out", "OUT/data"): "datasets",
     ("design", ARITHMETIC, "--author", "OUT"): "train",
     ("bench", "learner"): "train",
     ("bench", "web"): "web",

@@ -223,6 +223,9 @@ def test_the_server_answers_for_its_own_address_and_serves_what_was_linked(tmp_p
     assert get(link) == (200, "linked.html")
     assert get(link.replace("linked.html", "hidden.html"))[0] == 404
     assert get("", "evil.example")[0] == 403
+    # It listens on one address of this machine; a server of all addresses would answer at this one, too.
+    with socket.socket() as caller:
+        assert caller.connect_ex(("127.0.0.2", int(server.address.rpartition(":")[2]))) != 0
     server.stop()
     thread.join(10)
     assert not thread.is_alive()

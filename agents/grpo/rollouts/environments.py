@@ -6,6 +6,7 @@ agent's fault: such an environment is dropped instead of being given back.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ import gymnasium
 from ....errors import InputError
 from ...history import HistoryWrapper
 from ...stepping import threads_for
+from .environment_workers import EnvironmentWorkers
 
 
 class Environments:
@@ -39,6 +41,8 @@ class Environments:
         self.supplies = frozenset(getattr(first.unwrapped, "supplies", ()))
         # The thread pool in which they are stepped; None steps them in this thread.
         self.threads = threads_for(first)
+        # The workers that reset and step them beside the sampler; None does it as `threads` says.
+        self.workers: EnvironmentWorkers | None = None
         self.give_back(first)
 
     @property
@@ -58,7 +62,7 @@ class Environments:
 
     def take(self) -> gymnasium.Env[Any, Any]:
         """Take a free environment; make one if there is none."""
-        if self._free:
+        with contextlib.suppress(IndexError):  # not asked before, as a thread may take the last one meanwhile
             return self._free.pop()
         env = gymnasium.make(self._id, disable_env_checker=True, **self._kwargs)
         return HistoryWrapper(env, self._history) if self._history else env

@@ -74,8 +74,12 @@ class LiveEpisode:
         self._failed, self._truncated, self._stripped = False, False, False
         self._guided = max(start.guided, start.conditions.guided)
 
-    def advance(self, session: int) -> Request | None:
+    def advance(self, session: int, inline: bool = True) -> Request | None:
         """Play until the sampler is needed. Return its request, or None once the episode is over.
+
+        Args:
+            inline: step the environment here where that is next. Otherwise None is returned there too, and the episode
+                is not over: `prepare_step` has the step.
 
         Where the request begins the context anew, ``begins_anew`` is True, and it needs a session of its own.
 
@@ -88,6 +92,8 @@ class LiveEpisode:
             if self._action is None:
                 self._open_action()
             elif self._action.finish is not None:
+                if self._stepped is None and not inline:
+                    return None
                 self._step_environment(self._action)
             else:
                 action = self._action

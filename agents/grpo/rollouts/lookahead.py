@@ -251,7 +251,8 @@ class Lookahead(Strategy):
             session, span = player.new_session(), min(max(self.ages), tree.room - len(branch.ids))
             asked[session] = branch
             ids = (*tree.prompt, *branch.ids)
-            player.sampler.submit(Request(session, ids, span, player.temperature, top=max(1, self.width)))
+            noise, top = player.request_seed(), max(1, self.width)
+            player.sampler.submit(Request(session, ids, span, player.temperature, top=top, seed=noise))
         missing = len(asked)
         while missing:
             for completion in player.sampler.step():

@@ -3,30 +3,24 @@
 Every episode is a session of the sampler. Once its action is complete, its environment steps and the next request is
 queued, so that no episode waits for another. Environments that run programs step in threads while the sampler goes on.
 Their episodes resume in the order in which their actions were completed, even if another step ends first. So samples
-depend only on the seed. A bad action is kept as data; if the environment raises, the trajectory is marked invalid.
+depend only on the seed. With workers (`environment_workers`) every environment is reset and stepped in a thread, and an
+episode resumes as soon as it can. A bad action is kept as data; if the environment raises, the trajectory is marked
+invalid.
 """
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from ....errors import InputError
 from ...engines.sampler import Completion, Request, Sampler
 from ...language.renderer import Renderer
-from ...stepping import AT_ONCE
 from ..batch.trajectory import Group, Trajectory, Turn
-from .environments import Environments, begin, restore
-from .episode import LiveEpisode
-from .starts import FinishedEpisode, Moment, Start, TokenLimits
-
-_log = logging.getLogger(__name__)
+from .environments import Environments
+from .starts import FinishedEpisode, Start, TokenLimits
+from .wave import OverlappedWave, Wave
 
 
 def leave_unjudged(groups: Sequence[Group]) -> list[Group]:
@@ -50,6 +44,7 @@ class Player:
             twins, values of states). Each episode is judged once, together with the episodes of its group; whatever
             becomes of it afterwards, it keeps the judgement.
         teacher: makes a player of the run's second model; None where the run has none.
+        noise: seed of the requests where the environments have workers; else the sampler's own noise is used.
     """
 
     def __init__(
@@ -65,6 +60,7 @@ class Player:
         version: int = 0,
         judge: Callable[[Sequence[Group]], list[Group]] = leave_unjudged,
         teacher: Callable[[], Player] | None = None,
+        noise: int = 0,
     ):
         self.environments, self.sampler, self.renderer, self.limits = environments, sampler, renderer, limits
         self.temperature, self.rng, self.judge, self.teacher = temperature, rng, judge, teacher
@@ -77,7 +73,8 @@ class Player:
         """Proposal and seed of each task whose first observation, or question to a proposer, left no room for an
         action: the episodes are invalid and have no turns, and nothing was proposed.
         """
-        self._sessions = 0
+        self._sessions = self._episodes = self._questions = 0
+        self._noise = noise
 
     @property
     def share_of_training(self) -> float:
@@ -104,13 +101,21 @@ class Player:
                 unfinished episodes are cancelled.
             at_once: most episodes in progress; the next one begins when one ends. None begins all of them.
 
+        With workers the tokens are the same in any order of the environments' steps. Where ``enough`` makes the order
+        of the ends count, it does not depend on them either: then episodes resume in the order of their actions.
+
         Returns:
             Episodes in the order of ``starts``, without cancelled ones.
 
         Raises:
             InputError: the environment lacks the snapshots or the oracle that a start needs.
         """
-        wave = _Wave(self, states, entropies)
+        workers, first = self.environments.workers, self._episodes
+        self._episodes += len(starts)
+        if workers is None:
+            wave = Wave(self, states, entropies)
+        else:
+            wave = OverlappedWave(self, states, entropies, workers, first, ordered=enough is not None)
         finished: dict[int, FinishedEpisode] = {}
         try:
             waiting = deque(enumerate(starts))
@@ -146,7 +151,8 @@ class Player:
         for question in questions:
             ids = self.renderer.observation(question, first=True)
             room = min(most or self.limits.action, self.limits.context - len(ids))
-            requests.append(Request(self.new_session(), ids, room, self.temperature) if room > 0 else None)
+            noise = self.request_seed()
+            requests.append(Request(self.new_session(), ids, room, self.temperature, seed=noise) if room > 0 else None)
         answers = self._complete([request for request in requests if request is not None])
         return [
             None
@@ -188,133 +194,19 @@ class Player:
                 self.sampler.close(completion.session)
         return answers
 
+    def request_seed(self, *keys: int) -> int | None:
+        """Seed of a request's noise, of an episode's by its numbers, of another's by the order in which it is made.
+
+        None without workers: then the order of all requests is that of the sampler, whose own noise serves.
+        """
+        if self.environments.workers is None:
+            return None
+        if not keys:
+            self._questions += 1
+            keys = (0, self._questions)
+        return int(np.random.SeedSequence([self._noise, *keys]).generate_state(1, np.uint64)[0] >> 1)
+
     def new_session(self) -> int:
         """Return a new session number."""
         self._sessions += 1
         return self._sessions - 1
-
-
-class _Wave:
-    """Episodes that are played at the same time."""
-
-    def __init__(self, player: Player, states: bool, entropies: bool):
-        self._player, self._states, self._entropies = player, states, entropies
-        self._playing: dict[int, tuple[int, LiveEpisode]] = {}
-        # Episodes whose environments step in threads, in the order in which their actions were completed.
-        self._stepping: deque[tuple[int, int, LiveEpisode, Future[None]]] = deque()
-        self._finished: list[tuple[int, FinishedEpisode]] = []
-
-    @property
-    def in_progress(self) -> int:
-        """Number of episodes that have begun and not ended."""
-        return len(self._playing) + len(self._stepping)
-
-    def begin(self, number: int, start: Start) -> None:
-        player = self._player
-        env = player.environments.take()
-        try:
-            if start.moment is None:
-                observation, info = begin(env, start.task.seed, start.task.params)
-            else:
-                restore(env, start.moment.state, start.task.seed, start.task.params)
-                observation, info = start.moment.observation, dict(start.moment.info)
-        except InputError:
-            raise
-        except Exception:
-            _log.exception("an environment failed to begin; the episode counts for nothing")
-            episode = self._episode(start, env, "", {})
-            episode.invalidate()
-            self._end(number, episode, ())
-            return
-        self._go_on(number, player.new_session(), self._episode(start, env, observation, info))
-
-    def collect_completions(self) -> bool:
-        """Collect finished completions and continue their episodes. Return False when no episode is running."""
-        completions = self._player.sampler.step()
-        for completion in completions:
-            number, episode = self._playing.pop(completion.session)
-            episode.receive(completion)
-            self._step(number, completion.session, episode)
-        waiting = len(self._stepping)
-        while len(self._stepping) > (AT_ONCE if completions else 0):
-            number, session, episode, stepped = self._stepping.popleft()
-            self._go_on(number, session, episode, stepped)
-        return bool(completions or waiting)
-
-    def take_finished(self) -> list[tuple[int, FinishedEpisode]]:
-        """Return the episodes finished since the last call, each with the index of its start."""
-        finished, self._finished = self._finished, []
-        return finished
-
-    def cancel(self) -> None:
-        """Cancel all unfinished episodes."""
-        for session, (_, episode) in self._playing.items():
-            self._player.sampler.close(session)
-            self._player.environments.give_back(episode.env)
-        for _, session, episode, stepped in self._stepping:
-            self._player.sampler.close(session)
-            if stepped.cancel() or stepped.exception() is None:
-                self._player.environments.give_back(episode.env)
-        self._playing.clear()
-        self._stepping.clear()
-
-    def _episode(self, start: Start, env: Any, observation: str, info: dict[str, Any]) -> LiveEpisode:
-        player = self._player
-        asked = (start.temperature, start.conditions.temperature, player.temperature)
-        temperature = next(value for value in asked if value is not None)
-        limits = start.limits or start.conditions.limits or player.limits
-        return LiveEpisode(
-            start,
-            env,
-            observation,
-            info,
-            player.renderer,
-            limits,
-            temperature,
-            player.version,
-            self._states,
-            self._entropies,
-        )
-
-    def _step(self, number: int, session: int, episode: LiveEpisode) -> None:
-        """Submit the environment's step to a thread if it has threads and the action is complete; else play on."""
-        threads, step = self._player.environments.threads, episode.prepare_step()
-        if threads is None or step is None:
-            self._go_on(number, session, episode)
-        else:
-            self._stepping.append((number, session, episode, threads.submit(step)))
-
-    def _go_on(self, number: int, session: int, episode: LiveEpisode, stepped: Future[None] | None = None) -> None:
-        """Play until the sampler is needed or the episode is over."""
-        try:
-            if stepped is not None:
-                stepped.result()
-            request = episode.advance(session)
-        except InputError:
-            raise
-        except Exception:
-            _log.exception("an environment failed; the episode counts for nothing")
-            episode.invalidate()
-            request = None
-        else:
-            if request is None:
-                self._player.environments.give_back(episode.env)
-        if request is not None:
-            if episode.begins_anew:
-                self._player.sampler.close(session)
-                session = self._player.new_session()
-                request = replace(request, session=session)
-            self._playing[session] = (number, episode)
-            self._player.sampler.submit(request)
-            return
-        self._player.sampler.close(session)
-        moments = (*episode.start.earlier, *episode.moments) if self._states else ()
-        self._end(number, episode, moments)
-
-    def _end(self, number: int, episode: LiveEpisode, moments: tuple[Moment, ...]) -> None:
-        trajectory = episode.trajectory()
-        if episode.overlong:
-            self._player.overlong.add((episode.start.task.proposal, episode.start.task.seed))
-        if episode.start.unaided:
-            self._player.attempts.setdefault(episode.start.task.proposal, []).append(trajectory)
-        self._finished.append((number, FinishedEpisode(trajectory, moments)))

@@ -112,9 +112,10 @@ def main(settings: dict[str, Any]) -> None:
     import torch
 
     torch.set_num_threads(settings["threads"])
-    from datasets import Dataset  # pyright: ignore[reportMissingImports]
+    from datasets import Dataset
     from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
-    from trl import GRPOConfig, GRPOTrainer  # pyright: ignore[reportMissingImports]
+    from trl.trainer.grpo_config import GRPOConfig
+    from trl.trainer.grpo_trainer import GRPOTrainer
 
     folder = Path(settings["folder"])
     model = AutoModelForCausalLM.from_pretrained(folder / "model", dtype=torch.float32)
@@ -131,7 +132,7 @@ def main(settings: dict[str, Any]) -> None:
 
     def score_completions(
         prompts: list[str], completions: list[str], completion_ids: list[list[int]], **_: Any
-    ) -> list[float]:
+    ) -> list[float | None]:
         if batches is not None:
             scores = [score for group in batch for score in group["rewards"]]
         else:
@@ -146,7 +147,7 @@ def main(settings: dict[str, Any]) -> None:
             tokens=sum(map(len, completion_ids)),
             flat=sum(max(group) == min(group) for group in sizes) / len(sizes),
         )
-        return scores
+        return [*scores]
 
     def serve_rollouts(prompts: list[str], trainer: Any) -> dict[str, Any]:
         nonlocal batch

@@ -1,8 +1,8 @@
 """``palaestra bench teachers``: teachers compared on simulated and real students, uniform practice always among them.
 
 T1 a student whose tasks open up one after the other; T2 what a teacher costs; T3 bandits over categories; T4 choosing
-prompts and sharing out attempts; T5 scores of levels against exact regret; T6 as T1 on irregular spaces, and T7 a tiny
-language model on ladders of tasks (both slow, not among the defaults).
+prompts and sharing out attempts; T5 scores of levels against exact regret; T6 as T1 on irregular spaces; T7 a tiny
+language model on ladders of tasks; T8 PPO on gridworlds (T6 to T8 are slow, not among the defaults).
 
 With --peer-python, the code of other projects takes part with its own defaults, and a further table holds each beside
 ours: in T1, T2 and T6 teachDeepRL (a checkout of flowersteam/teachDeepRL on the path of that Python, through PYTHONPATH
@@ -21,6 +21,7 @@ examples:
   palaestra bench teachers --tables T6 --teachers palaestra alp-gmm rlve-down
   palaestra bench teachers --tables T7
   palaestra bench teachers --tables T7 --settings NextDigits --teachers all --seeds 1
+  palaestra bench teachers --tables T8 --settings DoorKey --seeds 2
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ TABLES = {
     "T5": f"{BESIDE}.regret:TABLE",
     "T6": f"{BESIDE}.irregular:TABLE",
     "T7": "palaestra.scripts.bench.teachers.language_model:TABLE",
+    "T8": "palaestra.scripts.bench.teachers.gridworlds:TABLE",
 }
-SLOW = ("T6", "T7")
+SLOW = ("T6", "T7", "T8")
 ALL = "all"
 BEST_SHOWN = 12  # teachers in the comparison over settings
 

@@ -220,6 +220,18 @@ def test_a_run_tells_tokens_cost_thoughts_and_calls(chat, tmp_path, capsys):
     assert all("reasoning_content" not in message for request in asked for message in request["messages"])
 
 
+def test_what_an_episode_has_cost_before_it_failed_counts_when_it_is_played_again(chat):
+    def fail_once(request, number):
+        return {"status": 500, "body": "{}"} if number == 1 else think_and_compute(request, number)
+
+    with chat.serving(fail_once) as server:
+        agent = ChatAgent("m", server.url, tools="native", retries=0)
+        report = palaestra.evaluate(agent, "palaestra/PythonTool-v0", episodes=1, retries=1)
+    assert (report.success.mean, report.invalid) == (1.0, 0)
+    assert report.usage.replies == 3  # one of the first try, two of the second
+    assert report.usage.prompt_tokens == 30
+
+
 def test_thoughts_go_back_on_request(chat):
     with chat.serving(think_and_compute) as server:
         agent = ChatAgent("m", server.url, tools="native", resend_reasoning=True)

@@ -75,6 +75,20 @@ def test_noise_depends_on_seed_session_and_number_of_the_request_alone():
     assert seeds(4, [2])[0] != two
 
 
+def test_a_request_with_a_seed_of_its_own_has_the_same_noise_wherever_it_is_asked():
+    def ask(base: int, session: int, before: int, seed: int) -> int:
+        engine = Counting()
+        engine.seed(base)
+        for _ in range(before):
+            engine.submit(Request(session, [5], 1))
+            engine.step()
+        engine.submit(Request(session, [5], 1, seed=seed))
+        return engine.tasks[-1].seed
+
+    assert ask(3, 1, 0, 7) == ask(4, 2, 1, 7)
+    assert ask(3, 1, 0, 7) != ask(3, 1, 0, 8)
+
+
 def test_a_closed_session_cancels_its_request_and_is_forgotten():
     engine = Counting()
     engine.submit(Request(0, [5], 3))

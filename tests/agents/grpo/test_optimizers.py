@@ -7,9 +7,10 @@ import io
 
 import pytest
 import torch
-from palaestra.agents.grpo.config import TrainConfig, read_schedule
+from palaestra.agents.grpo.config import TrainConfig
 from palaestra.agents.grpo.optimizers import MasterAdamW, learning_rate, make_optimizer
 from palaestra.errors import InputError
+from palaestra.schedules import read_schedule
 
 
 def weight(dtype: torch.dtype = torch.bfloat16, value: float = 0.02) -> torch.nn.Parameter:

@@ -27,6 +27,20 @@ P = PPOConfig(
     **{"hidden": 8, "minibatch": 16, "memory": 4, "bonus": ("count", "potential"), "teacher": "alp-gmm"},
     **SMALL,
 )
+CURIOUS = PPOConfig(
+    **{"env": "students/Corridor-v0", "environments": 4, "rollout": 16, "steps": 256, "checkpoint_every": 128},
+    **{"hidden": 8, "minibatch": 16, "bonus": tuple(f"{name}(settle=20, batch=8)" for name in ("rdd", "hindsight"))},
+    **SMALL,
+)
+
+
+# Small mazes, which the teacher makes and edits.
+MAZES = PPOConfig(
+    **{"env": "palaestra/BlockMaze-v0", "axes": {"size": 5, "blocks": [0, 3]}, "env_options": {"max_steps": 8}},
+    **{"teacher": "accel", "teacher_options": {"capacity": 4}, "environments": 4, "rollout": 16, "steps": 512},
+    **{"checkpoint_every": 256, "hidden": 8, "minibatch": 32},
+    **SMALL,
+)
 
 
 class Stopped(BaseException):
@@ -47,7 +61,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in files.items() if name != "timings.jsonl"}
 
 
-@pytest.mark.parametrize("config", [Q, P], ids=["q", "ppo"])
+@pytest.mark.parametrize("config", [Q, P, MAZES, CURIOUS], ids=["q", "ppo", "levels", "curious"])
 def test_a_run_that_was_interrupted_goes_on_to_the_same_bytes(config, tmp_path):
     run_until(tmp_path / "whole", config)
     with pytest.raises(Stopped):
@@ -55,6 +69,13 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_bytes(config, tmp_path):
     assert contents(tmp_path / "cut") != contents(tmp_path / "whole")
     assert StudentRun.resume(tmp_path / "cut").run(notify=lambda sentence: None)
     assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
+
+
+def test_a_teacher_of_levels_edits_those_of_the_environment(tmp_path):
+    run_until(tmp_path / "run", MAZES)
+    origins = {row["origin"] for row in rows(tmp_path / "run", "proposals")}
+    assert any("replay" in origin for origin in origins)
+    assert any("edit" in origin or "mut" in origin for origin in origins), origins
 
 
 def test_a_run_that_was_killed_goes_on_to_the_same_bytes(tmp_path):

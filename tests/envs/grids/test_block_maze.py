@@ -4,12 +4,11 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import palaestra
+import palaestra  # noqa: F401  # registers the ids
 import pytest
-from palaestra.envs.grids.block_maze import generate_level, mutate_level, read_maze
+from palaestra.envs.grids.block_maze import mutate_level, read_maze
 from palaestra.errors import InputError
-from palaestra.teachers import TeacherWrapper
-from palaestra.teachers.levels.space import Levels
+from palaestra.teachers import TeacherWrapper, choose_space
 
 LEVEL = "#####\n#>.##\n#.#.#\n#..G#\n#####"
 
@@ -49,7 +48,7 @@ def test_anything_else_is_refused_with_the_form(wrong: Any):
 
 def test_an_edit_changes_one_thing_and_leaves_the_given_level_as_it_is():
     rng = np.random.default_rng(0)
-    task = generate_level(rng)
+    task = make().unwrapped.level_functions[0](rng)
     kinds = set()
     for _ in range(60):
         before = dict(task)
@@ -66,9 +65,7 @@ def test_an_edit_changes_one_thing_and_leaves_the_given_level_as_it_is():
 
 @pytest.mark.parametrize("name", ["accel", "plr"])
 def test_level_teachers_generate_edit_and_replay_mazes(name: str):
-    levels = Levels("mazes", lambda rng: generate_level(rng, size=7, blocks=8), mutate_level)
-    teacher = palaestra.teachers.make(name, levels, seed=0, capacity=8)
-    env = TeacherWrapper(make(max_steps=8), teacher)
+    env = TeacherWrapper(make(max_steps=8, axes={"size": 7, "blocks": [0, 8]}), name, capacity=8)
     seen, origins = [], set()
     for _ in range(60):
         _, info = env.reset()
@@ -81,3 +78,21 @@ def test_level_teachers_generate_edit_and_replay_mazes(name: str):
     assert len(set(seen)) < len(seen)
     assert any("replay" in origin for origin in origins)
     assert name == "plr" or any("edit" in origin or "mut" in origin for origin in origins), origins
+
+
+def test_levels_of_a_teacher_keep_to_the_axes_however_often_they_are_edited():
+    env = make(axes={"size": [7, 8], "blocks": [2, 3]})
+    levels, rng = choose_space("accel", env), np.random.default_rng(1)
+    seen = set()
+    for _ in range(20):
+        level = levels.mutate(levels.generate(rng), 5, rng)
+        _, info = env.reset(options={"params": levels.task(level, rng)})
+        seen.add(tuple(info["params"].values()))
+    assert {size for size, _ in seen} == {7, 8}
+    assert {blocks for _, blocks in seen} == {2, 3}
+
+
+def test_only_teachers_of_levels_are_given_levels():
+    env = make()
+    assert choose_space("alp-gmm", env) is env.unwrapped.param_space
+    assert choose_space("accel", gym.make("palaestra/FourRooms-v0")).names == ("size",)

@@ -97,6 +97,14 @@ SHARED: list[tuple[str, str, Callable[[Any], World]]] = [
 ]
 
 
+def test_an_observation_is_its_readers_to_change():
+    env: Any = gym.make("palaestra/DoorKey-v0", disable_env_checker=True)
+    seen, _ = env.reset(seed=0)
+    kept = seen["image"].copy()
+    seen["image"][:] = 77
+    assert np.array_equal(env.unwrapped.gen_obs()["image"], kept)
+
+
 @pytest.mark.parametrize(("name", "minigrid_id", "read"), SHARED, ids=[row[1] for row in SHARED])
 def test_minigrids_levels_play_as_they_do_in_minigrid(name: str, minigrid_id: str, read: Callable[[Any], World]):
     theirs: Any = gym.make(minigrid_id, disable_env_checker=True).unwrapped

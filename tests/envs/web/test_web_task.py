@@ -87,3 +87,30 @@ def test_controls_alone_are_those_of_the_tree():
 def test_options_out_of_range_are_refused_with_their_name(options: dict[str, Any]):
     with pytest.raises(InputError, match=next(iter(options))):
         make(IDS[0], **options)
+
+
+@pytest.mark.parametrize(
+    ("templates", "intents"),
+    [("count-products", {"report"}), (["cancel-order", "add-wishes"], {"after-sales", "account"})],
+)
+def test_only_tasks_of_the_templates_that_are_named_are_drawn(templates: Any, intents: set[str]):
+    env = make("palaestra/Shop-v0", templates=templates)
+    drawn = set()
+    for seed in range(30):
+        _, info = env.reset(seed=seed)
+        drawn.add((env.here().task.template, info["params"]["intent"]))
+    wanted = {templates} if isinstance(templates, str) else set(templates)
+    assert {template for template, _ in drawn} == wanted
+    assert {intent for _, intent in drawn} == intents
+
+
+def test_templates_of_other_sites_and_intents_are_refused():
+    with pytest.raises(
+        InputError, match="unknown template of ShopTasks: 'count-product'; did you mean 'count-products'"
+    ):
+        make("palaestra/Shop-v0", templates="count-product")
+    with pytest.raises(InputError, match="unknown template of ForumTasks: 'count-products'"):
+        make("palaestra/Forum-v0", templates=["count-products"])
+    env = make("palaestra/Shop-v0", templates="count-products", axes={"intent": "account"})
+    with pytest.raises(InputError, match="none of the templates chosen for ShopTasks fits"):
+        env.reset(seed=0)

@@ -7,11 +7,11 @@ import time
 
 import gymnasium as gym
 import pytest
+from palaestra.envs import testing as suite
 from palaestra.envs.sql.engines import ENGINES, QueryLimits, grade_query, make_engine
 from palaestra.errors import InputError
 from palaestra.rewards.verifiers.sql import Database, QueryError
 
-from .... import test_every_env as suite
 from .engines import SHOP, engine_or_skip, env_or_skip, every_engine
 from .hostile import COUNT, HOSTILE
 

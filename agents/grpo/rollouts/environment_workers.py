@@ -1,0 +1,185 @@
+"""Threads in which environments are reset and stepped while the sampler goes on, with a limit on the time of each call.
+
+A call that exceeds the limit counts as failed, and its thread is given up: Python cannot end it, so another takes its
+place. In: functions under a key. Out: the keys of those that ended, with what they returned or raised, as soon as it is
+known.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any
+
+from ....checks import check_count
+from ....errors import InputError
+
+Ended = tuple[int, Future[Any]]
+"""The key of a call, and what it returned or raised."""
+
+
+class StepTimeout(Exception):
+    """An environment took longer than the limit."""
+
+
+@dataclass(eq=False)
+class _Call:
+    line: CallLine
+    key: int
+    function: Callable[[], object]
+    begun: float | None = None
+    settled: bool = False
+    end: Future[Any] = field(default_factory=Future)
+
+
+class EnvironmentWorkers:
+    """Threads for the calls of environments; several `CallLine`s may share them.
+
+    Args:
+        count: calls that run at a time, at least 1.
+        seconds: most seconds of one call; 0 sets no limit.
+    """
+
+    def __init__(self, count: int, seconds: float = 0.0):
+        check_count("env_workers", count, 1)
+        if not 0 <= seconds < float("inf"):
+            raise InputError(f"env_seconds must be a number of seconds, or 0 for no limit, not {seconds}.")
+        self.count, self.seconds = count, seconds
+        self._waiting: SimpleQueue[_Call] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._threads = 0
+
+    def line(self) -> CallLine:
+        """Make a line, whose calls are known by keys of their own."""
+        return CallLine(self)
+
+    def enqueue(self, call: _Call) -> None:
+        """Make a call as soon as a thread is free."""
+        self._waiting.put(call)
+        with self._lock:
+            if self._threads < self.count:
+                self._threads += 1
+                self._start_thread()
+
+    def replace_thread(self) -> None:
+        """Start a thread in the place of one that does not come back from its call."""
+        self._start_thread()
+
+    def _start_thread(self) -> None:
+        # A daemon, as one that hangs would keep the process from ending.
+        threading.Thread(target=self._work, name="environment", daemon=True).start()
+
+    def _work(self) -> None:
+        going_on = True
+        while going_on:
+            call = self._waiting.get()
+            going_on = call.line.run(call)
+
+
+class CallLine:
+    """Calls that belong together, such as those of one wave of episodes. A key has one call at a time."""
+
+    def __init__(self, workers: EnvironmentWorkers):
+        self._workers = workers
+        self._changed = threading.Condition()
+        self._calls: dict[int, _Call] = {}
+        self._ended: dict[int, Future[Any]] = {}
+
+    def __len__(self) -> int:
+        """Number of calls whose end has not been taken."""
+        return len(self._calls) + len(self._ended)
+
+    def submit(self, key: int, function: Callable[[], object]) -> None:
+        """Let a thread call a function."""
+        call = _Call(self, key, function)
+        with self._changed:
+            self._calls[key] = call
+        self._workers.enqueue(call)
+
+    def ready(self) -> bool:
+        """True if a call has ended that was not taken."""
+        return bool(self._ended)
+
+    def take(self, wait: bool) -> list[Ended]:
+        """Return the calls that have ended since the last time, in the order of their ends.
+
+        Args:
+            wait: wait for at least one, if there is any.
+        """
+        with self._changed:
+            self._wait_until(lambda: not wait or bool(self._ended) or not self._calls)
+            ended, self._ended = list(self._ended.items()), {}
+            return ended
+
+    def take_one(self, key: int) -> Ended:
+        """Wait for one call and return its end."""
+        with self._changed:
+            self._wait_until(lambda: key in self._ended)
+            return key, self._ended.pop(key)
+
+    def cancel(self) -> set[int]:
+        """Give up the calls that have not begun and wait for the others.
+
+        Returns:
+            The keys of all calls but those that failed, whose environments can be used again.
+        """
+        with self._changed:
+            for call in [call for call in self._calls.values() if call.begun is None]:
+                self._settle(call)
+            self._wait_until(lambda: not self._calls)
+            usable = {key for key, end in self._ended.items() if end.exception() is None}
+            self._ended = {}
+            return usable
+
+    def run(self, call: _Call) -> bool:
+        """Make a call, in a worker's thread. Return False if the thread was given up meanwhile."""
+        with self._changed:
+            if call.settled:
+                return True
+            call.begun = time.monotonic()
+        result, error = None, None
+        try:
+            result = call.function()
+        except Exception as raised:
+            error = raised
+        except BaseException as raised:  # an environment that calls sys.exit
+            error = RuntimeError(f"the environment raised {raised!r}")
+        with self._changed:
+            if call.settled:
+                return False
+            self._settle(call, result, error)
+            self._changed.notify_all()
+            return True
+
+    def _settle(self, call: _Call, result: Any = None, error: Exception | None = None) -> None:
+        call.settled = True
+        if error is None:
+            call.end.set_result(result)
+        else:
+            call.end.set_exception(error)
+        del self._calls[call.key]
+        self._ended[call.key] = call.end
+
+    def _wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait for a condition, and let calls fail that exceed the limit meanwhile."""
+        while True:
+            left = self._end_late_calls()
+            if condition():
+                return
+            self._changed.wait(left)
+
+    def _end_late_calls(self) -> float | None:
+        """Let calls beyond the limit fail. Return the seconds until another one can be; None without a limit."""
+        limit = self._workers.seconds
+        if not limit:
+            return None
+        now = time.monotonic()
+        for call in [c for c in self._calls.values() if c.begun is not None and now - c.begun >= limit]:
+            late = StepTimeout(f"an environment took more than {limit:g} s, the limit of --env-seconds")
+            self._settle(call, error=late)
+            self._workers.replace_thread()
+        return min((limit - (now - c.begun) for c in self._calls.values() if c.begun is not None), default=limit)

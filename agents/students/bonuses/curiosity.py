@@ -1,0 +1,161 @@
+"""Curiosity: the error of a model of the next observation, plain or given a code of what it could not have known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ....checks import check_count, check_number
+from ....errors import InputError
+from ....rewards import Step, StepReward
+from .bonus import BONUSES
+from .learned_bonus import LearnedBonus, layers
+
+
+class PredictionCuriosity(LearnedBonus):
+    """Mean squared error of a model that predicts the features of the next observation from observation and action.
+
+    What is random stays badly predicted for ever, so that it attracts for ever: the noisy television.
+
+    Args:
+        weight, options: of `LearnedBonus`.
+    """
+
+    name = "prediction"
+    paper = "Burda et al., arXiv 1808.04355 (random features)"
+
+    def build(self, actions: gym.Space[Any]) -> None:
+        if not isinstance(actions, gym.spaces.Discrete):
+            raise InputError(f"the bonus {self.name!r} looks at Discrete actions, not {actions}; take 'rnd'.")
+        self.actions, self._first = int(actions.n), int(actions.start)
+        self.model = layers((self.known, self.hidden, self.hidden, self.size), self.generator)
+        self.optimiser = self.torch.optim.Adam(self.model.parameters(), lr=self.rate)
+
+    @property
+    def known(self) -> int:
+        """Width of what is known before the step: features of the observation, and the action as a one-hot vector."""
+        return self.size + self.actions
+
+    def inputs(self, step: Step, observation: Any) -> np.ndarray:
+        features, action = self._bound(), np.zeros(self.actions, dtype=np.float32)
+        action[int(step.action) - self._first] = 1.0
+        return np.concatenate([features(step.observation), action, features(observation)])
+
+    def error(self, rows: Any) -> Any:
+        return (self.model(rows[:, : self.known]) - self.change(rows)).square().mean(-1)
+
+    def change(self, rows: Any) -> Any:
+        """Differences [n, size] of the next features from the present ones, which the model predicts."""
+        return rows[:, self.known :] - rows[:, : self.size]
+
+    def learn(self, rows: Any) -> None:
+        self.optimiser.zero_grad()
+        self.error(rows).mean().backward()
+        self.optimiser.step()
+
+    @property
+    def modules(self) -> dict[str, Any]:
+        return {"model": self.model, "optimiser": self.optimiser}
+
+
+class HindsightCuriosity(PredictionCuriosity):
+    """Error of a model that is also given a code of what could not have been known, after the fact.
+
+    A generator makes the code z from known things x, the outcome y and noise; a reconstructor makes y of x and z. A
+    critic h tells codes of x from those of other steps by ``log(e^h(x, z) / mean_z' e^h(x, z'))``; the generator is
+    trained to leave it nothing, so that a code can hold what is random, but not what x determines. The bonus is the
+    error of reconstruction plus ``invariance`` times the critic's value, at least 0. One step ahead, on fixed random
+    features; the paper looks several steps ahead on learned ones.
+
+    Args:
+        invariance: weight of the critic's value.
+        code: size of the code.
+        weight, options: of `LearnedBonus`.
+    """
+
+    name = "hindsight"
+    paper = "BYOL-Hindsight, arXiv 2211.10515"
+
+    def __init__(self, weight: float, invariance: float = 0.05, code: int = 8, **options: Any):
+        super().__init__(weight, **options)
+        self.invariance = check_number("invariance", invariance, low=0.0)
+        self.code = check_count("code", code, 1)
+
+    def build(self, actions: gym.Space[Any]) -> None:
+        super().build(actions)
+        hidden, known, torch = self.hidden, self.known, self.torch
+        self.model = layers((known + self.code, hidden, hidden, self.size), self.generator)
+        self.encoder = layers((known + self.size + self.code, hidden, hidden, self.code), self.generator)
+        self.critic = layers((known + self.code, hidden, 1), self.generator)
+        own = [*self.model.parameters(), *self.encoder.parameters()]
+        self.optimiser = torch.optim.Adam(own, lr=self.rate)
+        self.other = torch.optim.Adam(self.critic.parameters(), lr=self.rate)
+        self.codes = torch.nn.ParameterDict({"last": torch.zeros(self.batch, self.code)}).requires_grad_(False)
+
+    def encode(self, rows: Any) -> Any:
+        """Codes [n, code] in (-1, 1)."""
+        noise = self.torch.randn(len(rows), self.code, generator=self.generator)
+        return self.torch.tanh(self.encoder(self.torch.cat([rows, noise], -1)))
+
+    def contrast(self, known: Any, codes: Any, others: Any) -> Any:
+        """[n]: the critic's value of codes [n, code] against others [m, code]."""
+        torch = self.torch
+        own = self.critic(torch.cat([known, codes], -1)).squeeze(-1)
+        n, m = len(known), len(others)
+        pairs = torch.cat([known[:, None].expand(n, m, -1), others[None].expand(n, m, -1)], -1)
+        against = self.critic(pairs).squeeze(-1)
+        return own - (torch.logsumexp(against, -1) - float(np.log(m)))
+
+    def _parts(self, rows: Any, codes: Any) -> Any:
+        known = rows[:, : self.known]
+        return (self.model(self.torch.cat([known, codes], -1)) - self.change(rows)).square().mean(-1)
+
+    def error(self, rows: Any) -> Any:
+        codes = self.encode(rows)
+        contrast = self.contrast(rows[:, : self.known], codes, self.codes["last"])
+        return (self._parts(rows, codes) + self.invariance * contrast).clamp(min=0.0)
+
+    def learn(self, rows: Any) -> None:
+        known, codes = rows[:, : self.known], self.encode(rows)
+        self.other.zero_grad()
+        (-self.contrast(known, codes.detach(), codes.detach()).mean()).backward()
+        self.other.step()
+        self.optimiser.zero_grad()
+        (self._parts(rows, codes).mean() + self.invariance * self.contrast(known, codes, codes).mean()).backward()
+        self.optimiser.step()
+        self.codes["last"] = self.torch.nn.Parameter(codes.detach().clone(), requires_grad=False)
+
+    @property
+    def modules(self) -> dict[str, Any]:
+        found = {"model": self.model, "encoder": self.encoder, "critic": self.critic, "codes": self.codes}
+        return {**found, "optimiser": self.optimiser, "other": self.other}
+
+
+@BONUSES.register("prediction")
+def prediction(
+    discount: float, weight: float = 0.01, rate: float = 1e-3, settle: int = 500, batch: int = 32, seed: int = 0
+) -> tuple[StepReward, str]:
+    """Error of a prediction of the next observation (arXiv 1808.04355); random observations attract it for ever."""
+    del discount
+    reward = PredictionCuriosity(weight, rate=rate, settle=settle, batch=batch, seed=seed)
+    return reward, "changes the optimal policies, and for good where what is observed next is random"
+
+
+@BONUSES.register("hindsight")
+def hindsight(
+    discount: float,
+    weight: float = 0.01,
+    invariance: float = 0.05,
+    code: int = 8,
+    rate: float = 1e-3,
+    settle: int = 500,
+    batch: int = 32,
+    seed: int = 0,
+) -> tuple[StepReward, str]:
+    """The same, given a code of what could not have been known before (BYOL-Hindsight, arXiv 2211.10515)."""
+    del discount
+    options = {"rate": rate, "settle": settle, "batch": batch, "seed": seed}
+    reward = HindsightCuriosity(weight, invariance, code, **options)
+    return reward, "changes the optimal policies until its model has learned what is not random"

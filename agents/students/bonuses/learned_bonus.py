@@ -1,0 +1,177 @@
+"""`LearnedBonus`: base of the bonuses that are errors of networks, which learn from the steps that they reward.
+
+Steps wait until there is a batch; then the networks take a gradient step. Networks, optimiser, scales, random draws and
+waiting steps are saved, so that a run that was killed goes on to the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ....checks import check_count, check_number
+from ....errors import InputError, MissingExtra
+from ....rewards import Episode, Step, StepReward
+from .random_features import RandomFeatures
+
+
+class LearnedBonus(StepReward):
+    """``weight`` times an error of networks, by default over its own root mean square so far.
+
+    A subclass has `build`, `error` and `learn`. Call `bind` before the first step; `Practice` does. The first
+    ``settle`` steps get 0, while the scale of the features is found.
+
+    Args:
+        weight: of the bonus; 0 or more.
+        rate: learning rate of Adam.
+        hidden: units of a layer.
+        size: of the features of an observation.
+        settle: steps that determine the scale of the features.
+        batch: steps of a gradient step.
+        normalise: divide the error by its root mean square so far. RND's code divides by the deviation of the
+            discounted sums of bonuses instead, which needs the steps of each environment apart.
+        seed: of weights and draws.
+
+    Raises:
+        InputError: an argument out of range.
+        MissingExtra: torch is absent.
+    """
+
+    def __init__(
+        self,
+        weight: float,
+        rate: float = 1e-3,
+        hidden: int = 64,
+        size: int = 64,
+        settle: int = 500,
+        batch: int = 32,
+        normalise: bool = True,
+        seed: int = 0,
+    ):
+        self.weight = check_number("weight", weight, low=0.0)
+        self.rate = check_number("rate", rate, above=0.0)
+        counts = {"hidden": (hidden, 1), "size": (size, 1), "settle": (settle, 1), "batch": (batch, 2)}
+        for name, (value, low) in counts.items():
+            setattr(self, name, check_count(name, value, low))
+        self.normalise, self.seed = bool(normalise), check_count("seed", seed)
+        try:
+            import torch
+        except ImportError:
+            raise MissingExtra(f"the bonus {self.name}", "train") from None
+        self.torch = torch
+        self.features: RandomFeatures | None = None
+        self._waiting: list[np.ndarray] = []
+        self._errors, self._squares = 0, 0.0
+
+    hidden: int
+    size: int
+    settle: int
+    batch: int
+
+    def bind(self, observations: gym.Space[Any], actions: gym.Space[Any]) -> None:
+        """Make the networks for an environment's spaces; raises InputError where they cannot be seen or acted in."""
+        self.features = RandomFeatures(observations, self.size, self.settle, np.random.default_rng([self.seed, 0]))
+        self.generator = self.torch.Generator().manual_seed(self.seed)
+        self.build(actions)
+
+    # Of the subclass --------------------------------------------------------------------------------------------------
+
+    def build(self, actions: gym.Space[Any]) -> None:
+        """Make the networks and ``self.optimisers``, with weights drawn from ``self.generator``."""
+        raise NotImplementedError
+
+    def inputs(self, step: Step, observation: Any) -> np.ndarray:
+        """Float32 vector of a step; ``observation`` is the next one."""
+        raise NotImplementedError
+
+    def error(self, rows: Any) -> Any:
+        """Errors [n] of the networks for rows [n, ...] of `inputs`."""
+        raise NotImplementedError
+
+    def learn(self, rows: Any) -> None:
+        """Take a gradient step on a batch."""
+        raise NotImplementedError
+
+    @property
+    def modules(self) -> dict[str, Any]:
+        """What has a ``state_dict`` to be saved, by name."""
+        raise NotImplementedError
+
+    # Steps ------------------------------------------------------------------------------------------------------------
+
+    def at_once(self, step: Step, observation: Any, terminated: bool) -> float:
+        features = self._bound()
+        if not features.settled:
+            features.observe(observation)
+            return 0.0
+        row = self.inputs(step, observation)
+        with self.torch.no_grad():
+            error = float(self.error(self.torch.from_numpy(row)[None])[0])
+        self._waiting.append(row)
+        if len(self._waiting) == self.batch:
+            self.learn(self.torch.from_numpy(np.stack(self._waiting)))
+            self._waiting = []
+        if not self.normalise:
+            return self.weight * error
+        self._errors, self._squares = self._errors + 1, self._squares + error**2
+        scale = (self._squares / self._errors) ** 0.5
+        return self.weight * error / scale if scale else 0.0
+
+    def values(self, episode: Episode) -> list[float] | None:
+        # The observation after the last step is not recorded.
+        following = [step.observation for step in episode.steps[1:]]
+        if not episode.steps:
+            return []
+        following.append(episode.steps[-1].observation)
+        return [self.at_once(step, after, False) for step, after in zip(episode.steps, following, strict=True)]
+
+    def _bound(self) -> RandomFeatures:
+        if self.features is None:
+            raise InputError(f"the bonus {self.name!r} has no spaces yet; call bind(observations, actions) first.")
+        return self.features
+
+    # Saving -----------------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        torch = self.torch
+        saved = {name: module.state_dict() for name, module in self.modules.items()}
+        file = io.BytesIO()
+        waiting = torch.from_numpy(np.stack(self._waiting)) if self._waiting else None
+        torch.save({**saved, "generator": self.generator.get_state(), "waiting": waiting}, file)
+        return {
+            "features": self._bound().state_dict(),
+            "errors": self._errors,
+            "squares": self._squares,
+            "tensors": base64.b64encode(file.getvalue()).decode("ascii"),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        wanted = {"features", "errors", "squares", "tensors"}
+        if set(state) != wanted:
+            raise InputError(f"the saved state of {self.name!r} holds {sorted(wanted)}, not {sorted(state)}.")
+        self._bound().load_state_dict(state["features"])
+        self._errors, self._squares = int(state["errors"]), float(state["squares"])
+        saved = self.torch.load(io.BytesIO(base64.b64decode(state["tensors"])), weights_only=True)
+        for name, module in self.modules.items():
+            module.load_state_dict(saved[name])
+        self.generator.set_state(saved["generator"])
+        self._waiting = [] if saved["waiting"] is None else list(saved["waiting"].numpy())
+
+
+def layers(sizes: tuple[int, ...], generator: Any) -> Any:
+    """Linear layers with ReLU between them; orthogonal weights from a generator, and biases of 0."""
+    from torch import nn
+
+    found: list[Any] = []
+    for wide, narrow in itertools.pairwise(sizes):
+        linear = nn.Linear(wide, narrow)
+        nn.init.orthogonal_(linear.weight, 2**0.5, generator=generator)
+        nn.init.zeros_(linear.bias)
+        found += [linear, nn.ReLU()]
+    return nn.Sequential(*found[:-1])

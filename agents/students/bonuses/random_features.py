@@ -1,0 +1,85 @@
+"""`RandomFeatures`: observations of any space as short vectors of about unit scale, by a fixed random projection.
+
+The networks of bonuses stay small behind it, whatever is observed. Numbers that name things, such as those of
+MiniGrid's view, are projected as one-hot vectors. Only the statistics of the scale are kept; the rest follows from the
+seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ..observations import CODES, ObservationCode
+
+_BOUND = 5.0
+"""Features are clipped to this many deviations, as in RND (arXiv 1810.12894, section 2.4)."""
+
+
+class RandomFeatures:
+    """Maps observations to float32[size].
+
+    Mean and deviation of each feature are those of the first ``settle`` observations and then fixed: were they to move
+    on, as in RND's code, the targets of what has been learned would move too.
+
+    Args:
+        space: of the observations.
+        size: of the vectors.
+        settle: observations that determine the scale.
+        rng: of the projection.
+
+    Raises:
+        InputError: the space is one of text, or of no arrays.
+    """
+
+    def __init__(self, space: gym.Space[Any], size: int, settle: int, rng: np.random.Generator):
+        self.size, self.settle = size, settle
+        self._code = ObservationCode(space)
+        self._tables = {
+            name: rng.standard_normal(
+                (int(np.prod(shape)), CODES, size) if name.startswith("cells") else (int(np.prod(shape)), size)
+            ).astype(np.float32)
+            for name, shape in self._code.shapes.items()
+        }
+        self._count = 0
+        self._mean, self._squares = np.zeros(size), np.zeros(size)
+
+    @property
+    def settled(self) -> bool:
+        return self._count >= self.settle
+
+    def project(self, observation: Any) -> np.ndarray:
+        """Float32[size], not scaled."""
+        total = np.zeros(self.size, dtype=np.float32)
+        for name, array in self._code.encode([observation]).items():
+            table, values = self._tables[name], array.ravel()
+            if name.startswith("cells"):
+                total += table[np.arange(len(values)), np.minimum(values, CODES - 1)].sum(0)
+            else:
+                total += (values / 255.0 if name.startswith("pixels") else values).astype(np.float32) @ table
+        return total
+
+    def observe(self, observation: Any) -> None:
+        """Let an observation count for the scale, before it has settled."""
+        found = self.project(observation).astype(np.float64)
+        self._count += 1
+        before = found - self._mean
+        self._mean += before / self._count
+        self._squares += before * (found - self._mean)
+
+    def __call__(self, observation: Any) -> np.ndarray:
+        deviation = np.sqrt(self._squares / max(self._count, 1))
+        # A feature that never changed would be divided by 0; all of them have one unit, that of the projection.
+        scale = np.maximum(deviation, max(float(deviation.mean()), 1e-6))
+        scaled = (self.project(observation) - self._mean) / scale
+        return np.clip(scaled, -_BOUND, _BOUND).astype(np.float32)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"count": self._count, "mean": self._mean.tolist(), "squares": self._squares.tolist()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._count = int(state["count"])
+        self._mean, self._squares = np.array(state["mean"]), np.array(state["squares"])

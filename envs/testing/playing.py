@@ -1,0 +1,80 @@
+"""Episodes as data, for the tests of every environment, and which tests suit which environment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ..question import Question
+from ..unicode import Unicode
+
+GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def pytest_generate_tests(metafunc: Any) -> None:
+    """Run every test for each of the ``IDS`` of the file that imports it."""
+    if "env_id" in metafunc.fixturenames:
+        suits = getattr(metafunc.function, "suits", lambda env_id: True)
+        metafunc.parametrize("env_id", [env_id for env_id in metafunc.module.IDS if suits(env_id)])
+
+
+def every_question(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test for environments that one answer ends."""
+    test.suits = lambda env_id: isinstance(make(env_id).unwrapped, Question)  # type: ignore[attr-defined]
+    return test
+
+
+def every_text(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test for environments whose observations are text."""
+    test.suits = lambda env_id: isinstance(make(env_id).observation_space, Unicode)  # type: ignore[attr-defined]
+    return test
+
+
+def lacks_sandbox(env_id: str) -> bool:
+    """Whether the family runs programs, and this machine has no place where these are contained."""
+    return shutil.which("bwrap") is None and getattr(gym.make(env_id).unwrapped, "needs_sandbox", False)
+
+
+def make(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
+    return gym.make(env_id, disable_env_checker=True, **kwargs)
+
+
+def plain(value: Any) -> Any:
+    """Observations and infos as data that compares and prints alike everywhere."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+def play(env: gym.Env[Any, Any], policy: Any = None, limit: int = 5000) -> list[Any]:
+    """Go on with the episode by ``policy`` (the oracle where None); every step as (action, obs, reward, ends, info)."""
+    record = []
+    for _ in range(limit):
+        action = env.unwrapped.oracle() if policy is None else policy()  # type: ignore[attr-defined]
+        observation, reward, terminated, truncated, info = env.step(action)
+        record.append((action, plain(observation), reward, terminated, truncated, info))
+        if terminated or truncated:
+            break
+    return record
+
+
+def episode(env: gym.Env[Any, Any], seed: int | None, **options: Any) -> list[Any]:
+    observation, info = env.reset(seed=seed, options=options or None)
+    return [plain(observation), info, *play(env)]
+
+
+def hash_episodes(ids: Sequence[str]) -> dict[str, str]:
+    """Return one hash for each id over several whole episodes."""
+    hashes = {}
+    for env_id in ids:
+        episodes = [episode(make(env_id, split=split), seed) for seed in (0, 7) for split in ("train", "test")]
+        hashes[env_id] = hashlib.sha256(json.dumps(episodes, default=dict).encode()).hexdigest()
+    return hashes

@@ -1,0 +1,197 @@
+"""What the tasks of an environment are: solvable, not by chance, harder as they say, in one split, told in full."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ..baselines import DIFFICULTIES, PLAYERS, success_rates
+from ..question import Question
+from ..task_env import TaskEnv
+from ..unicode import Unicode
+from .playing import GRID, episode, every_question, every_text, make, play
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_oracle_succeeds_at_every_difficulty(env_id: str, split: str):
+    env = make(env_id, split=split)
+    runs_programs = getattr(env.unwrapped, "needs_sandbox", False)
+    for difficulty in GRID:
+        played = set()
+        for seed in range(4 if split == "test" else 50 if runs_programs else 100):
+            _, info = env.reset(seed=seed, options={"difficulty": difficulty})
+            # Data sets have few tasks; one of them takes as long as fifty of those that run no program.
+            if runs_programs and info["task_id"] in played:
+                continue
+            played.add(info["task_id"])
+            last = play(env)[-1]
+            assert last[3], (difficulty, seed)
+            assert last[5]["is_success"] is True
+            assert last[5]["progress"] == 1.0
+
+
+def test_answers_without_thought_earn_next_to_nothing(env_id: str):
+    env = make(env_id)
+    family = type(env.unwrapped)
+    prompt = ""
+    env.action_space.seed(0)
+    rng = np.random.default_rng(0)
+
+    def numbers() -> str:
+        return " ".join(map(str, rng.integers(0, 20, rng.integers(1, 6)).tolist()))
+
+    if isinstance(env.action_space, Unicode):
+        constants = ["", "0", "1", "2", "10", "42", "1*2*3*4", "A", "x", "yes", "true", "correct", "go forward"]
+        policies = [lambda c=c: c for c in [*constants, "\\boxed{}"]]
+        policies += [lambda: prompt, numbers, env.action_space.sample]
+    else:
+        policies = [lambda c=c: c for c in range(env.action_space.n)]  # type: ignore[attr-defined]
+    inner: Any = env.unwrapped
+    rewards = [0.0] * len(policies)
+    for seed in range(60):
+        # Making a task takes longer than judging an answer, so all policies play from one snapshot.
+        prompt, _ = env.reset(seed=seed)
+        start = inner.get_state()
+        for index, policy in enumerate(policies):
+            inner.set_state(start)
+            rewards[index] += max(0.0, sum(step[2] for step in play(env, policy, limit=25))) / 60
+    for policy, reward in zip(policies, rewards):
+        assert reward <= max(0.02, family.chance), policy()  # type: ignore[attr-defined]
+    if family.chance > 0.02:  # type: ignore[attr-defined]
+        assert "by chance" in (family.__doc__ or "")
+
+
+def test_players_without_thought_succeed_as_often_as_the_family_states(env_id: str):
+    env: Any = make(env_id).unwrapped
+    assert set(env.baselines) <= set(PLAYERS)
+    slow = getattr(env, "needs_sandbox", False)
+    for place, difficulty in enumerate(DIFFICULTIES):
+        episodes = 12 if slow else 40
+        for player, rate in success_rates(env_id, difficulty, episodes).items():
+            stated = env.baselines[player][place] if player in env.baselines else 0.02
+            # 3.5 standard errors, so that of all these comparisons none fails by chance alone.
+            room = 3.5 * (max(stated, 0.02) * (1.02 - min(stated, 1.0)) / episodes) ** 0.5
+            assert rate <= stated + room, (player, difficulty)
+            assert player not in env.baselines or rate >= stated - room, (player, difficulty)
+
+
+def test_baselines_fall_with_difficulty_or_the_docstring_says_why_not(env_id: str):
+    env: Any = make(env_id).unwrapped
+    for player, rates in env.baselines.items():
+        assert len(rates) == len(DIFFICULTIES)
+        assert max(rates) > 0.02, player
+        rises = any(harder > easier + 0.05 for easier, harder in itertools.pairwise(rates))
+        if rises or rates[-1] > max(0.1, rates[0] / 2):
+            assert "does not fall" in (type(env).__doc__ or ""), player
+
+
+def test_every_game_has_a_random_legal_player(env_id: str):
+    env: Any = make(env_id).unwrapped
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+    if isinstance(env.action_space, Unicode) and type(env).random_action is not TaskEnv.random_action:
+        for _ in range(5):
+            info = env.step(env.write_action(env.random_action(env.here(), rng)))[-1]
+            assert info["action_error"] is None or isinstance(env, Question)
+            if env._ended:
+                break
+    else:
+        assert not isinstance(env.action_space, Unicode) or getattr(env, "needs_sandbox", False)
+
+
+def test_harder_tasks_take_a_solver_more_work(env_id: str):
+    env = make(env_id)
+
+    def effort(difficulty: float) -> float:
+        total = 0.0
+        for seed in range(24):
+            observation, _ = env.reset(seed=seed, options={"difficulty": difficulty})
+            inner: Any = env.unwrapped
+            cost = inner.solver_cost(inner.here())
+            if cost is None:
+                # Reading and writing: what is to be understood, and what the answer takes.
+                cost = len(observation) if isinstance(observation, str) else 0
+                cost += sum(len(str(step[0])) for step in play(env))
+            total += cost
+        return total
+
+    assert effort(0.0) < effort(0.5) < effort(1.0)
+
+
+def test_resets_and_steps_supply_the_declared_extras(env_id: str):
+    env = make(env_id, difficulty=0.0)
+    _, info = env.reset(seed=3)
+    supplies = env.unwrapped.supplies  # type: ignore[attr-defined]
+    assert supplies == set(info["extras"])
+    assert all(set(step[5]["extras"]) == supplies for step in play(env))
+
+
+@every_question
+def test_a_question_supplies_its_reference_and_its_worked_solution(env_id: str):
+    env: Any = make(env_id)
+    for difficulty in (0.0, 0.5, 1.0):
+        _, info = env.reset(seed=4, options={"difficulty": difficulty})
+        task, inner = env.unwrapped.here(), env.unwrapped
+        *steps, answer = info["extras"]["solution_steps"]
+        assert bool(steps) is inner.works_in_steps
+        assert answer == info["extras"]["reference"] == inner.oracle(task)
+        assert all(isinstance(step, str) and step.strip() and "\n" not in step for step in steps)
+        assert [*steps, answer] == inner.solution_steps(task)
+        later = env.step(inner.write_action(answer))[4]
+        assert later["is_success"] is True
+        assert later["extras"]["solution_steps"] == [*steps, answer]
+
+
+@every_question
+def test_criteria_do_not_give_the_answer_away(env_id: str):
+    env: Any = make(env_id).unwrapped
+    for difficulty in (0.0, 0.5, 1.0):
+        for seed in range(5):
+            observation, info = env.reset(seed=seed, options={"difficulty": difficulty})
+            criteria, answer = info["extras"]["criteria"] or [], info["extras"]["reference"]
+            assert all(isinstance(text, str) and text.strip() for text in criteria)
+            whole = re.compile(rf"(?<![\w.]){re.escape(answer)}(?![\w/]|\.\d)")
+            assert whole.search(observation) or not whole.search("\n".join(criteria))
+
+
+@every_question
+def test_the_steps_of_a_solution_end_in_the_answer(env_id: str):
+    env: Any = make(env_id, difficulty=0.5).unwrapped
+    for seed in range(10):
+        env.reset(seed=seed)
+        steps = env.solution_steps(env.here())
+        assert steps[-1] == env.oracle(env.here())
+        assert all(step.strip() and "\n" not in step for step in steps[:-1])
+
+
+def test_no_content_is_in_both_splits(env_id: str):
+    def content(split: str, seed: int) -> set[str]:
+        env = envs[split]
+        env.reset(seed=seed)
+        inner: Any = env.unwrapped
+        return {inner.content_of(inner.here()), inner.split_key(inner.here())} - {""}
+
+    envs = {split: make(env_id, split=split, difficulty=0.0) for split in ("train", "test", "all")}
+    # A test task takes five draws, so there are fewer of them.
+    train = set().union(*[content("train", seed) for seed in range(150)])
+    test = set().union(*[content("test", seed) for seed in range(50)])
+    assert train
+    assert test
+    assert not train & test
+    # Where a split needs no second draw, its task is that of "all" under the same seed.
+    assert any(content("all", seed) & (train | content("train", seed)) for seed in range(150))
+    assert any(content("all", seed) & (test | content("test", seed)) for seed in range(150))
+
+
+@every_text
+def test_texts_are_as_short_and_plain_as_the_family_states(env_id: str):
+    env: Any = make(env_id)
+    for seed in range(20):
+        observation, _, *steps = episode(env, seed)
+        for text in [observation, *(step[1] for step in steps), *(step[0] for step in steps)]:
+            assert text.isascii() or not env.unwrapped.is_ascii
+            assert len(text) <= env.unwrapped.longest_text

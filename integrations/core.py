@@ -1,0 +1,322 @@
+"""Episodes in text from plain data: what every integration stands on.
+
+    from palaestra.integrations.core import TextEpisode, make_rows
+
+    row = make_rows("palaestra/GuessNumber-v0", n=1, split="test")[0]
+    episode = TextEpisode()
+    text = episode.begin(row)                      # what the player reads first
+    while not episode.over:
+        text = episode.act(str(len(text) % 100))   # any player; the text says when the episode is over
+    print(episode.result())                        # reward, success, terms, validity
+
+An `EpisodeRow` names an episode by id, arguments, options and seed: strings and an int, so that it fits any table and
+plays alike in every process. `TextEpisode` builds the environment and plays it; `EpisodeResult` is the outcome.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ..checks import check_count
+from ..envs.question import Question
+from ..envs.registration import unknown_environment
+from ..envs.unicode import Unicode
+from ..errors import InputError, shorten
+from ..rewards.recording import Recording
+
+OVER = "The episode is over"
+"""How the sentence begins that tells a player of the end."""
+
+
+@dataclass(frozen=True)
+class EpisodeRow:
+    """One episode as plain data.
+
+    Args:
+        env: an environment's id.
+        seed: of the reset.
+        kwargs: the environment's arguments, as the text of a JSON object.
+        options: of the reset, likewise: ``{"difficulty": 0.5}`` or ``{"params": {...}}``.
+
+    Raises:
+        InputError: a text is no JSON object, or the seed no non-negative int.
+    """
+
+    env: str
+    seed: int
+    kwargs: str = "{}"
+    options: str = "{}"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.env, str):
+            raise InputError(f"env must be the id of an environment, not {self.env!r}.")
+        object.__setattr__(self, "seed", check_count("seed", self.seed))
+        read_object("kwargs", self.kwargs)
+        read_object("options", self.options)
+
+    @classmethod
+    def of(
+        cls, env: str, seed: int, kwargs: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
+    ) -> EpisodeRow:
+        """A row with arguments and options as mappings."""
+        return cls(env, seed, write_object("kwargs", kwargs or {}), write_object("options", options or {}))
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> EpisodeRow:
+        """Take the row out of a mapping that may have further columns; ``kwargs`` and ``options`` may be missing.
+
+        Raises:
+            InputError: ``env`` or ``seed`` is missing, or a value does not fit.
+        """
+        for name in ("env", "seed"):
+            if row.get(name) is None:
+                raise InputError(f"a row needs the columns 'env' and 'seed'; {name!r} is missing of {sorted(row)}.")
+        return cls(row["env"], row["seed"], row.get("kwargs") or "{}", row.get("options") or "{}")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The environment's arguments as a mapping."""
+        return read_object("kwargs", self.kwargs)
+
+    def plain(self) -> dict[str, Any]:
+        """The row as a mapping."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """The outcome of an episode so far; plain data.
+
+    Attributes:
+        reward: the sum of all rewards (the return).
+        is_success: False until the episode has ended in success; None where the environment never says.
+        progress: in [0, 1]; 0 where the environment does not say.
+        reward_terms: name -> sum over the turns; they sum to ``reward``.
+        reward_valid: False if the machinery failed at any turn: the reward then says nothing about the player.
+        action_error: of the last turn; None, or a sentence.
+        turns: how many were played.
+        refused: how many of them had an action error.
+        terminated, truncated: how the episode ended, if it did.
+        task_id, params, difficulty: of the task.
+    """
+
+    reward: float
+    is_success: bool | None
+    progress: float
+    reward_terms: dict[str, float]
+    reward_valid: bool
+    action_error: str | None
+    turns: int
+    refused: int
+    terminated: bool
+    truncated: bool
+    task_id: str
+    params: dict[str, Any]
+    difficulty: float | None
+
+    @property
+    def score(self) -> float | None:
+        """The reward; None where it is not valid, which trainers that know None leave out of the group."""
+        return self.reward if self.reward_valid else None
+
+    def plain(self) -> dict[str, Any]:
+        """The result as a mapping of JSON-able values."""
+        return asdict(self)
+
+
+class TextEpisode:
+    """Plays one episode after another, each from its row; keeps the environment while id and arguments stay the same.
+
+    Not for several threads at a time: make one for each.
+    """
+
+    def __init__(self) -> None:
+        self._made: tuple[str, str] | None = None
+        self._env: gym.Env[Any, Any] | None = None
+        self._recording: Recording | None = None
+        self._has_failed = False
+
+    @property
+    def env(self) -> gym.Env[Any, Any]:
+        """The environment. Raises InputError before the first `begin`."""
+        if self._env is None:
+            raise InputError("no episode has begun; call begin(row) first.")
+        return self._env
+
+    @property
+    def over(self) -> bool:
+        """True once the episode has ended, or its environment has failed."""
+        return self.recording.over or self._has_failed
+
+    @property
+    def recording(self) -> Recording:
+        """The record of the episode. Raises InputError before the first `begin`."""
+        if self._recording is None:
+            raise InputError("no episode has begun; call begin(row) first.")
+        return self._recording
+
+    def begin(self, row: EpisodeRow | Mapping[str, Any]) -> str:
+        """Begin the episode of a row and return the first observation.
+
+        Raises:
+            InputError: see `EpisodeRow` and `make_text_env`, or the options do not fit.
+        """
+        row = row if isinstance(row, EpisodeRow) else EpisodeRow.read(row)
+        if self._made != (row.env, row.kwargs):
+            self.close()
+            self._env = make_text_env(row.env, read_object("kwargs", row.kwargs))
+            self._made = (row.env, row.kwargs)
+        self._recording, self._has_failed = None, False
+        observation, info = self.env.reset(seed=row.seed, options=read_object("options", row.options) or None)
+        self._recording = Recording(observation, info)
+        return observation
+
+    def act(self, action: Any) -> str:
+        """Take a turn and return what the player is told: the next observation, or at the end the feedback, with what
+        was wrong with the action, and a sentence that begins with `OVER` once the episode has ended.
+
+        An exception of the environment is the machinery's failure: it passes through, and the episode is over and has
+        no score.
+
+        Raises:
+            InputError: the episode is over, or none has begun.
+        """
+        recording = self.recording
+        if self.over:
+            raise InputError(f"{OVER}; nothing more can be done in it.")
+        try:
+            result = self.env.step(action)
+        except BaseException:
+            self._has_failed = True
+            raise
+        step = recording.add(action, result)
+        text = result[0]
+        if recording.over and not text:
+            text = step.feedback
+        if step.action_error and step.action_error not in text:
+            text = f"{step.action_error}\n{text}".rstrip("\n")
+        return "\n".join(filter(None, (text, self._tell_end()))) if recording.over else text
+
+    def result(self) -> EpisodeResult:
+        """The outcome so far. Raises InputError before the first `begin`."""
+        recording = self.recording
+        terms: dict[str, list[float]] = {}
+        for step in recording.steps:
+            for name, value in step.terms.items():
+                terms.setdefault(name, []).append(float(value))
+        return EpisodeResult(
+            reward=math.fsum(step.reward for step in recording.steps),
+            is_success=recording.success if recording.steps else False,
+            progress=recording.progress or 0.0,
+            reward_terms={name: math.fsum(values) for name, values in terms.items()},
+            reward_valid=recording.valid and not self._has_failed,
+            action_error=recording.steps[-1].action_error if recording.steps else None,
+            turns=len(recording.steps),
+            refused=sum(step.action_error is not None for step in recording.steps),
+            terminated=recording.terminated,
+            truncated=recording.truncated,
+            task_id=recording.task_id,
+            params=_as_plain(recording.params),
+            difficulty=recording.difficulty,
+        )
+
+    def close(self) -> None:
+        """Close the environment; `begin` makes another."""
+        env, self._env, self._made, self._recording = self._env, None, None, None
+        self._has_failed = False
+        if env is not None:
+            env.close()
+
+    def _tell_end(self) -> str:
+        recording = self.recording
+        if not recording.valid:
+            return f"{OVER}: it could not be judged."
+        if recording.success is None:
+            return f"{OVER}."
+        if recording.success:
+            return f"{OVER}: solved."
+        return f"{OVER}: no turn is left." if recording.truncated else f"{OVER}: not solved."
+
+
+def make_text_env(env_id: str, kwargs: Mapping[str, Any] | None = None) -> gym.Env[Any, Any]:
+    """Make an environment whose observations and actions are text.
+
+    Raises:
+        InputError: there is no such id, an argument does not fit, or it is not played in text.
+    """
+    try:
+        env = gym.make(env_id, disable_env_checker=True, **(kwargs or {}))
+    except gym.error.UnregisteredEnv:
+        raise unknown_environment(env_id) from None
+    except (gym.error.Error, TypeError) as error:
+        raise InputError(f"{env_id} cannot be made with {dict(kwargs or {})}: {error}") from None
+    if not (is_text(env.observation_space) and is_text(env.action_space)):
+        spaces = f"{shorten(str(env.observation_space))} and {shorten(str(env.action_space))}"
+        env.close()
+        twin = env_id.replace("-v", "Text-v")
+        remedy = f"take {twin}" if twin in gym.registry else "take one whose spaces are text"
+        raise InputError(f"{env_id} is not played in text (its spaces are {spaces}); {remedy}.")
+    return env
+
+
+def has_one_answer(env: gym.Env[Any, Any]) -> bool:
+    """Whether one answer ends every episode of the environment."""
+    return isinstance(env.unwrapped, Question)
+
+
+def make_rows(
+    env_id: str, n: int, split: str = "train", seed: int = 0, kwargs: Mapping[str, Any] | None = None
+) -> list[EpisodeRow]:
+    """The rows of n episodes, with the seeds from ``seed`` on.
+
+    Args:
+        split: "train", "test" or "all", for environments that have splits.
+        kwargs: further arguments of the environment.
+
+    Raises:
+        InputError: n or the seed is no non-negative int, or ``kwargs`` is not JSON-able or names the split again.
+    """
+    if kwargs and "split" in kwargs:
+        raise InputError("the split is given twice; leave it out of the environment's arguments.")
+    first, count = check_count("seed", seed), check_count("n", n)
+    text = write_object("kwargs", {**(kwargs or {}), "split": split})
+    return [EpisodeRow(env_id, each, text) for each in range(first, first + count)]
+
+
+def read_object(name: str, text: Any) -> dict[str, Any]:
+    """Read the text of a JSON object. Raises InputError for anything else."""
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError):
+        value = None
+    if not isinstance(value, dict):
+        raise InputError(f"{name} must be the text of a JSON object, not {shorten(repr(text))}.")
+    return value
+
+
+def write_object(name: str, value: Mapping[str, Any]) -> str:
+    """Write a mapping as JSON, with sorted keys. Raises InputError for what JSON does not have."""
+    try:
+        return json.dumps(_as_plain(value), sort_keys=True, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be plain data, not {shorten(repr(value))}: {error}.") from None
+
+
+def _as_plain(value: Any) -> Any:
+    """Numpy's numbers and arrays as Python's."""
+    if isinstance(value, Mapping):
+        return {str(key): _as_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_plain(item) for item in value]
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def is_text(space: gym.Space[Any]) -> bool:
+    return isinstance(space, Unicode | gym.spaces.Text)

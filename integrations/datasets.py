@@ -1,0 +1,212 @@
+"""Tasks of an environment as a Hugging Face data set: for other trainers, for sharing, and for a look at them.
+
+    from palaestra.integrations.datasets import push, save, to_dataset
+
+    data = to_dataset("palaestra/Countdown-v0", n=1000, split="test", difficulty=0.5)
+    data[0]["prompt"], data[0]["answer"]
+    save("countdown", "palaestra/Countdown-v0", n=1000)        # a folder: train and test as Parquet, and a card
+    push("me/countdown", "palaestra/Countdown-v0", n=1000)     # the same, to the Hub
+
+Every row has the seed, arguments and options of its episode, by which `palaestra.integrations.core.TextEpisode` plays
+it again, exactly: a reward is computed by the environment, not from the reference. On the command line: ``palaestra
+dataset palaestra/Countdown-v0 --out countdown``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..checks import check_count
+from ..errors import InputError, MissingExtra
+from .core import TextEpisode, has_one_answer, make_rows, write_object
+
+SPLITS = ("train", "test")
+COLUMNS = (
+    "prompt", "answer", "env", "seed", "kwargs", "options", "task_id", "params", "difficulty",
+)  # fmt: skip
+"""Of a row: the first observation; the reference solver's first action ("" where there is none); the episode, as in
+`EpisodeRow`; the task's hash, parameters (JSON) and difficulty."""
+
+
+def to_dataset(env_id: str, n: int, split: str = "train", *, seed: int = 0, **kwargs: Any) -> Any:
+    """Make a ``datasets.Dataset`` of the n episodes with the seeds from ``seed`` on; the columns are `COLUMNS`.
+
+    Args:
+        env_id: an id with text observations and actions.
+        split: "train", "test" or "all". The two have no task in common.
+        **kwargs: of the environment.
+
+    Raises:
+        InputError: there is no such id, or an argument does not fit.
+    """
+    with _needs_datasets():
+        from datasets import Dataset, Features, Value
+    check_count("n", n, low=1)
+    rows = list(_rows(env_id, n, split, seed, kwargs))
+    kinds = {"seed": "int64", "difficulty": "float64"}
+    features = Features({name: Value(kinds.get(name, "string")) for name in COLUMNS})
+    return Dataset.from_list(rows, features=features)
+
+
+def save(
+    folder: str | Path,
+    env_id: str,
+    n: int,
+    *,
+    test: int | None = None,
+    seed: int = 0,
+    license: str = "mit",
+    **kwargs: Any,
+) -> Path:
+    """Write ``train.parquet``, ``test.parquet`` and a data-set card into a new folder and return its path.
+
+    Args:
+        n: episodes of the training split.
+        test: of the test split, a fifth of n by default; 0 leaves it out.
+        license: for the card; the tasks of environments that read other data sets have the licence of those.
+        **kwargs: of the environment; not the split.
+
+    Raises:
+        InputError: see `to_dataset`; or the folder is in use. Nothing is left there if anything fails.
+    """
+    folder = Path(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{str(folder)!r} exists and is not empty; choose another folder, or remove it.")
+    counts = {
+        "train": check_count("n", n, low=1),
+        "test": max(1, n // 5) if test is None else check_count("test", test),
+    }
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    place = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        parts = {}
+        for split, count in counts.items():
+            if count:
+                parts[split] = to_dataset(env_id, count, split, seed=seed, **kwargs)
+                parts[split].to_parquet(place / f"{split}.parquet")
+        card = describe(env_id, {split: len(part) for split, part in parts.items()}, seed, license, kwargs)
+        (place / "README.md").write_text(card, encoding="utf-8")
+        place.chmod(0o755)
+        if folder.exists():
+            folder.rmdir()
+        os.replace(place, folder)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    return folder
+
+
+def push(repo: str, env_id: str, n: int, *, private: bool = False, **options: Any) -> str:
+    """Upload to the Hugging Face Hub what `save` writes, in one commit; return the data set's address.
+
+    Args:
+        repo: "user/name".
+        **options: of `save`.
+
+    Raises:
+        InputError: see `save`.
+        huggingface_hub.errors.HfHubHTTPError: the Hub refuses; log in with ``hf auth login``.
+    """
+    with _needs_datasets():
+        from huggingface_hub import HfApi
+    hub = HfApi()
+    with tempfile.TemporaryDirectory() as parent:
+        folder = save(Path(parent, "data"), env_id, n, **options)
+        hub.create_repo(repo, repo_type="dataset", private=private, exist_ok=True)
+        commit = hub.upload_folder(repo_id=repo, repo_type="dataset", folder_path=folder)
+    return str(commit.repo_url if hasattr(commit, "repo_url") else commit)
+
+
+def describe(env_id: str, counts: Mapping[str, int], seed: int, license: str, kwargs: Mapping[str, Any]) -> str:
+    """The data-set card: YAML for the Hub, then what the rows are and how they are made again."""
+    from .. import __version__
+
+    name = env_id.rpartition("/")[2]
+    files = "\n".join(f"  - split: {split}\n    path: {split}.parquet" for split in counts)
+    sizes = ", ".join(f"{count} {split}" for split, count in counts.items())
+    arguments = "".join(f", {key}={value!r}" for key, value in kwargs.items())
+    calls = "\n".join(f'to_dataset("{env_id}", {n}, "{split}", seed={seed}{arguments})' for split, n in counts.items())
+    return f"""---
+license: {license}
+configs:
+- config_name: {name}
+  data_files:
+{files}
+tags:
+- reinforcement-learning
+- palaestra
+---
+# {env_id}
+
+Episodes of the environment `{env_id}` of palaestra {__version__}, with the arguments
+`{write_object("kwargs", kwargs)}`: {sizes}. The splits have no task in
+common: a task belongs to one by a hash of its content.
+
+| column | holds |
+| --- | --- |
+| prompt | what the agent reads first |
+| answer | the first action of the reference solver, which is one solution of perhaps many; empty where there is none |
+| env, seed, kwargs, options | the episode, as `palaestra.integrations.core.TextEpisode` plays it again |
+| task_id, params, difficulty | of the task |
+
+Made, and made again exactly, with `palaestra=={__version__}` by
+
+```python
+from palaestra.integrations.datasets import to_dataset
+
+{calls}
+```
+
+A reward is computed by the environment:
+
+```python
+from palaestra.integrations.core import TextEpisode
+
+episode = TextEpisode()
+episode.begin(row)
+episode.act(reply)
+print(episode.result().score)
+```
+"""
+
+
+def _rows(env_id: str, n: int, split: str, seed: int, kwargs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    episode = TextEpisode()
+    try:
+        for row in make_rows(env_id, n, split, seed, kwargs):
+            prompt = episode.begin(row)
+            result = episode.result()
+            yield {
+                "prompt": prompt,
+                "answer": _first_action(episode),
+                **row.plain(),
+                "task_id": result.task_id,
+                "params": json.dumps(result.params, sort_keys=True),
+                "difficulty": result.difficulty,
+            }
+    finally:
+        episode.close()
+
+
+def _first_action(episode: TextEpisode) -> str:
+    """What the reference solver does first. Only a question's answer is of use by itself, so games have none."""
+    if not has_one_answer(episode.env):
+        return ""
+    return str(episode.env.unwrapped.oracle())  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _needs_datasets() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        if error.name not in ("datasets", "huggingface_hub"):
+            raise
+        raise MissingExtra("a data set", "datasets") from None

@@ -1,0 +1,92 @@
+"""Stable-Baselines3 on gridworlds, with a teacher that chooses the levels.
+
+    from palaestra.integrations.sb3 import curriculum_env, success_rate
+    from stable_baselines3 import PPO
+
+    env = curriculum_env("palaestra/LavaGap-v0", "alp-gmm", seed=0)
+    model = PPO("MlpPolicy", env, n_steps=256, seed=0, device="cpu")
+    model.learn(total_timesteps=2_000)
+    print(env.get_wrapper_attr("teacher").metrics())
+    print(success_rate(model, "palaestra/LavaGap-v0", episodes=20, difficulty=0))
+
+Any of its algorithms will do, and any other learner of Gymnasium environments with arrays. Environments in text have no
+arrays to look at: language models play those.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+
+from ..checks import check_count
+from ..envs.registration import unknown_environment
+from ..errors import InputError
+from ..teachers import ServedTeacher, Teacher, TeacherHandle, TeacherWrapper
+from ..teachers.students.ppo import Numbers
+from .core import is_text
+
+
+def curriculum_env(
+    env_id: str, teacher: str | Teacher | ServedTeacher | TeacherHandle, seed: int = 0, **kwargs: Any
+) -> gym.Env[Any, Any]:
+    """Make an environment whose levels a teacher chooses, with observations as one array of float32 in [0, 1].
+
+    ``env.get_wrapper_attr("teacher")`` is the teacher. In several processes (``SubprocVecEnv``) pass one that is
+    served: ``with palaestra.teachers.serve(teacher) as served``.
+
+    Args:
+        env_id: an environment with arrays or numbers as observations, such as palaestra/DoorKey-v0.
+        teacher: a registered name, a teacher, or one that is served.
+        seed: of a teacher given by name.
+        **kwargs: the environment's arguments.
+
+    Raises:
+        InputError: there is no such environment or teacher, or it is played in text.
+    """
+    env = _make(env_id, kwargs)
+    return Numbers(
+        TeacherWrapper(env, teacher, seed=seed) if isinstance(teacher, str) else TeacherWrapper(env, teacher)
+    )
+
+
+def success_rate(
+    model: Any, env_id: str, episodes: int = 100, seed: int = 0, split: str = "test", **kwargs: Any
+) -> float:
+    """The share of episodes that a model solves with its most probable actions, without a teacher.
+
+    Args:
+        model: with ``predict(observation, deterministic=...)``, as all of Stable-Baselines3.
+        episodes: at least 1; episode i has the seed ``seed`` + i.
+        split: "train", "test" or "all".
+        **kwargs: the environment's arguments, such as ``difficulty=0.3``.
+
+    Raises:
+        InputError: as for `curriculum_env`.
+    """
+    check_count("episodes", episodes, 1)
+    env = Numbers(_make(env_id, {**kwargs, "split": split}))
+    solved = 0
+    for episode in range(seed, seed + episodes):
+        observation, _ = env.reset(seed=episode)
+        over, info = False, {}
+        while not over:
+            action, _ = model.predict(observation, deterministic=True)
+            observation, _, terminated, truncated, info = env.step(action.item() if hasattr(action, "item") else action)
+            over = terminated or truncated
+        solved += bool(info["is_success"])
+    env.close()
+    return solved / episodes
+
+
+def _make(env_id: str, kwargs: dict[str, Any]) -> gym.Env[Any, Any]:
+    try:
+        env = gym.make(env_id, disable_env_checker=True, **kwargs)
+    except gym.error.UnregisteredEnv:
+        raise unknown_environment(env_id) from None
+    if is_text(env.observation_space) or is_text(env.action_space):
+        env.close()
+        twin = env_id.replace("Text-v", "-v")
+        remedy = f"take {twin}" if twin != env_id and twin in gym.registry else "take a gridworld, or palaestra train"
+        raise InputError(f"{env_id} is played in text, which policies over arrays cannot read; {remedy}.")
+    return env

@@ -1,0 +1,220 @@
+"""Environments, single answers and teachers in TRL's ``GRPOTrainer``.
+
+    from palaestra.integrations import trl
+    from trl import GRPOConfig, GRPOTrainer
+
+    GRPOTrainer(                                          # many turns: the actions are tools
+        "Qwen/Qwen3-0.6B", args=GRPOConfig("out", max_completion_length=2048),
+        train_dataset=trl.dataset("palaestra/Wordle-v0", 1000),
+        environment_factory=trl.environment("palaestra/Wordle-v0"),
+    ).train()
+    data = trl.dataset("palaestra/Countdown-v0", 1000)    # one answer: a reward function
+    GRPOTrainer("Qwen/Qwen3-0.6B", trl.reward("palaestra/Countdown-v0"), train_dataset=data).train()
+
+Every row holds the seed of its episode, so that all generations of a group meet the same task. An episode whose reward
+is not valid, as the machinery failed, has the reward None: TRL leaves it out of its group. A model must call the tools;
+a reply without a call ends TRL's loop and never reaches the environment. `palaestra.integrations.trl.Curriculum` is a
+data set whose rows a teacher draws.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from ..envs.tools.tool_function import ToolFunction
+from ..errors import InputError
+from .action_tools import action_tools, write_action
+from .core import EpisodeResult, EpisodeRow, TextEpisode, has_one_answer, make_rows, make_text_env, write_object
+from .trl_curriculum import Curriculum
+from .trl_rows import INSTRUCTION, judge, needs_datasets, prompt_of
+
+__all__ = ["INSTRUCTION", "Curriculum", "EnvironmentFactory", "ToolEnvironment", "dataset", "environment", "reward"]
+
+
+class ToolEnvironment:
+    """Base of what TRL plays: holds an episode; a subclass for each environment has its actions as methods.
+
+    TRL makes tools of all public methods except ``reset`` and ``get_reward``, so there are no others. What a user may
+    want has a leading underscore: ``_episode``, the `TextEpisode`, and ``_result()``.
+    """
+
+    _env_id: str
+    _kwargs: str
+
+    def __init__(self) -> None:
+        self._episode = TextEpisode()
+        self._train = True
+
+    def reset(self, **row: Any) -> str | None:
+        """Begin the episode of a row; returns the first observation, which TRL appends to the prompt."""
+        if row.get("seed") is None:
+            raise InputError(
+                f"the row has no 'seed', so that a group would mix tasks; train on "
+                f"palaestra.integrations.trl.dataset({self._env_id!r}, n)."
+            )
+        wanted = row.get("env") or self._env_id
+        if wanted != self._env_id:
+            raise InputError(
+                f"a row of {wanted!r} came to the environment {self._env_id!r}; give GRPOTrainer a dictionary of "
+                "environments, and the rows a column 'environment' with its keys."
+            )
+        self._train = bool(row.get("train", True))
+        return self._episode.begin(
+            EpisodeRow.read({"env": wanted, "kwargs": self._kwargs, **{k: v for k, v in row.items() if v is not None}})
+        )
+
+    def get_reward(self) -> float | None:
+        """The episode's return; None where it is not valid, or is not to be trained on."""
+        return self._episode.result().score if self._train else None
+
+    def _result(self) -> EpisodeResult:
+        return self._episode.result()
+
+    def _call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Take a turn. What does not fit is raised: TRL shows it to the model as an error."""
+        episode = self._episode
+        return episode.act("" if episode.over else write_action(episode.env, name, arguments))
+
+
+class EnvironmentFactory:
+    """Makes the environments of one id; see `environment`. It can be pickled, as TRL's asynchronous trainer needs."""
+
+    def __init__(self, env_id: str, kwargs: str):
+        self.env_id, self.kwargs = env_id, kwargs
+        _environment_class(env_id, kwargs)  # so that what does not fit is told here
+
+    def __call__(self) -> ToolEnvironment:
+        return _environment_class(self.env_id, self.kwargs)()
+
+
+def environment(env_id: str, **kwargs: Any) -> EnvironmentFactory:
+    """Make the ``environment_factory`` of ``GRPOTrainer`` for an environment.
+
+    Its tools are the environment's own, or one function such as ``guess(word)``; the model is told when the episode is
+    over, and calls after that are errors. ``get_reward`` gives the episode's return.
+
+    Args:
+        env_id: an id with text observations and actions.
+        **kwargs: of the environment, such as ``difficulty=0.2``, ``split="train"``; a row's own have precedence.
+
+    Raises:
+        InputError: there is no such id, an argument does not fit, or it is not played in text.
+    """
+    return EnvironmentFactory(env_id, write_object("kwargs", kwargs))
+
+
+def dataset(
+    env_id: str, n: int, *, split: str = "train", seed: int = 0, tools: bool | None = None, **kwargs: Any
+) -> Any:
+    """Make a ``datasets.Dataset`` of n episodes, for `environment` or `reward`.
+
+    Its columns are "prompt" (messages), "env", "seed", "kwargs" and "options" (JSON).
+
+    Args:
+        seed: of the first episode; the others follow.
+        tools: whether the episodes are played with tools, so that the prompt is `INSTRUCTION`, to which `environment`
+            adds the observation. None: yes, unless one answer ends the episode; then the prompt is the question.
+        **kwargs: of the environment.
+
+    Raises:
+        InputError: see `environment`; or the episodes have several turns and ``tools`` is False.
+    """
+    with needs_datasets():
+        from datasets import Dataset
+    rows = make_rows(env_id, n, split, seed, kwargs)
+    env = make_text_env(env_id, {**kwargs, "split": split})
+    single = has_one_answer(env)
+    env.close()
+    if tools is False and not single:
+        raise InputError(f"an episode of {env_id} has several turns, so it needs tools; leave tools=False out.")
+    played = not single if tools is None else tools
+    episode = TextEpisode()
+    lines = [{"prompt": prompt_of(episode, row, played), **row.plain()} for row in rows]
+    episode.close()
+    return Dataset.from_list(lines)
+
+
+def reward(env_id: str, **kwargs: Any) -> Callable[..., list[float | None]]:
+    """Make a reward function of ``GRPOTrainer`` for an environment that one answer ends.
+
+    It returns the environment's reward of each completion, and None where the verdict is not valid, or the row is of
+    another id: so the functions of several ids can stand side by side. It logs the share of successes as
+    "NAME/success".
+
+    Args:
+        env_id: an id with text observations and actions.
+        **kwargs: of the environment, for rows without the column "kwargs".
+
+    Raises:
+        InputError: there is no such id, an argument does not fit, or an episode has several turns.
+    """
+    with make_text_env(env_id, kwargs) as env:
+        if not has_one_answer(env):
+            raise InputError(
+                f"an episode of {env_id} has several turns; use environment_factory="
+                f"palaestra.integrations.trl.environment({env_id!r})."
+            )
+    text, short = write_object("kwargs", kwargs), env_id.rpartition("/")[2]
+    episode = TextEpisode()
+
+    def score(completions: Sequence[Any], log_metric: Any = None, **columns: Any) -> list[float | None]:
+        results = list(judge(episode, env_id, text, completions, columns))
+        known = [bool(result.is_success) for result in results if result is not None and result.reward_valid]
+        if log_metric is not None and known:
+            log_metric(f"{short}/success", sum(known) / len(known))
+        return [None if result is None else result.score for result in results]
+
+    score.__name__ = score.__qualname__ = short
+    return score
+
+
+@functools.cache
+def _environment_class(env_id: str, kwargs: str) -> type[ToolEnvironment]:
+    with make_text_env(env_id, EpisodeRow(env_id, 0, kwargs).arguments) as env:
+        functions = action_tools(env)
+    methods = {_free_name(function.name): _method(function) for function in functions}
+    name = "".join(filter(str.isalnum, env_id.rpartition("/")[2].rpartition("-v")[0])) or "Environment"
+    fields = {"__doc__": f"{env_id} as TRL plays it.", "_env_id": env_id, "_kwargs": kwargs, **methods}
+    return type(name, (ToolEnvironment,), fields)
+
+
+def _free_name(name: str) -> str:
+    """The name of a function's method: TRL calls ``reset`` and ``get_reward`` itself."""
+    return f"{name}_tool" if name in ("reset", "get_reward") or name.startswith("_") else name
+
+
+def _method(function: ToolFunction) -> Callable[..., str]:
+    """A method that calls a function, with the signature and the docstring from which TRL makes its schema."""
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    lines = []
+    for name in sorted(function.parameters, key=lambda each: each in function.optional):
+        described = function.parameters[name]
+        kind: Any = int if described.get("type") == "integer" else str
+        if "enum" in described:
+            kind = Literal[tuple(described["enum"])]
+        optional = name in function.optional
+        default = None if optional else inspect.Parameter.empty
+        annotation = kind | None if optional and isinstance(kind, type) else kind
+        parameters.append(
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+        )
+        lines.append(f"    {name}: {' '.join(str(described.get('description', name)).split())}")
+    signature = inspect.Signature(parameters, return_annotation=str)
+
+    def method(self: ToolEnvironment, *args: Any, **arguments: Any) -> str:
+        try:
+            bound = signature.bind(self, *args, **arguments).arguments
+        except TypeError as error:
+            raise InputError(f"{function.name} was called wrongly: {error}.") from None
+        given = {name: value for name, value in bound.items() if name != "self" and value is not None}
+        return self._call(function.name, given)
+
+    method.__name__ = method.__qualname__ = _free_name(function.name)
+    arguments = "\n\nArgs:\n" + "\n".join(lines) if lines else ""
+    method.__doc__ = f"{function.description}{arguments}\n\nReturns:\n    What comes of it."
+    method.__annotations__ = {p.name: p.annotation for p in parameters[1:]} | {"return": str}
+    method.__signature__ = signature  # type: ignore[attr-defined]
+    return method

@@ -1,0 +1,57 @@
+"""Rows of TRL's data sets and the judgement of completions, for `palaestra.integrations.trl`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import InputError, MissingExtra
+from .core import EpisodeResult, EpisodeRow, TextEpisode
+
+INSTRUCTION = (
+    "Take every action by calling a tool; text outside of a call is not seen. Stop calling when you are told that the "
+    "episode is over."
+)
+"""The system prompt of episodes that are played with tools."""
+
+
+def prompt_of(episode: TextEpisode, row: EpisodeRow, tools: bool) -> list[dict[str, str]]:
+    """The messages of a row's prompt."""
+    if tools:
+        return [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": ""}]
+    return [{"role": "user", "content": episode.begin(row)}]
+
+
+def judge(
+    episode: TextEpisode, env_id: str, kwargs: str, completions: Sequence[Any], columns: Mapping[str, Sequence[Any]]
+) -> Iterator[EpisodeResult | None]:
+    """Play each completion as the answer of its row; None for a row of another id."""
+    if "seed" not in columns:
+        raise InputError(f"the data set has no column 'seed'; take palaestra.integrations.trl.dataset({env_id!r}, n).")
+    for index, completion in enumerate(completions):
+        row = {name: columns[name][index] for name in ("env", "seed", "kwargs", "options") if name in columns}
+        if row.get("env", env_id) != env_id:
+            yield None
+            continue
+        episode.begin(EpisodeRow.read({"kwargs": kwargs, **row, "env": env_id}))
+        episode.act(completion if isinstance(completion, str) else _text_of(completion))
+        yield episode.result()
+
+
+def _text_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """The text of the last message of a completion."""
+    content = messages[-1].get("content") if messages else None
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content)
+    return content or ""
+
+
+@contextmanager
+def needs_datasets() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        if error.name != "datasets":
+            raise
+        raise MissingExtra("a data set", "datasets") from None

@@ -1,0 +1,103 @@
+"""``palaestra new``: a package of one's own with one piece in it, its test, its entry point and a README.
+
+The piece is a small example that works, to be replaced. After ``pip install -e FOLDER`` every command, and every
+registry of Python, knows it by its name, and ``pytest`` in the folder tests it: an environment with the suite that all
+environments pass.
+
+examples:
+  palaestra new env word-sums          # gym.make("word_sums/WordSums-v0")
+  palaestra new teacher edge-climber --path ~/projects
+  palaestra new recipe my_recipe
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import keyword
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import tyro
+
+from ..agents.agent import AGENTS
+from ..envs.registration import ids
+from ..errors import InputError
+from ..rewards import REWARDS
+from ..teachers import TEACHERS
+from .new_pieces import write_pieces
+
+
+@dataclass(frozen=True)
+class NewOptions:
+    kind: tyro.conf.Positional[Literal["env", "teacher", "reward", "recipe", "agent"]]
+    """What the package is to hold."""
+    name: tyro.conf.Positional[str]
+    """Its name: letters, digits, - and _, beginning with a letter."""
+    path: Path = Path()
+    """The folder in which the package's folder is made."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the package; return 0."""
+    options = tyro.cli(NewOptions, args=argv, prog="palaestra new", description=__doc__)
+    module = re.sub("[-_]+", "_", options.name).lower()
+    if not re.fullmatch("[a-z][a-z0-9_]*[a-z0-9]", module) or keyword.iskeyword(module) or not options.name.isascii():
+        raise InputError(
+            f"a name has letters, digits, - and _, begins with a letter and is no word of Python, unlike "
+            f"{options.name!r}; take one such as word-sums."
+        )
+    title = "".join(word.capitalize() for word in module.split("_"))
+    registered = {"env": f"{module}/{title}-v0", "recipe": module}.get(options.kind, module.replace("_", "-"))
+    if registered in _taken(options.kind):
+        raise InputError(f"the {options.kind} name {registered!r} is registered already; take another name.")
+    if importlib.util.find_spec(module) is not None:
+        raise InputError(f"a module {module!r} is installed already, which this one would hide; take another name.")
+    place = options.path.expanduser() / options.name
+    write_package(place, write_pieces(options.kind, options.name.lower(), module, registered, title))
+    folder = shlex.quote(str(place))
+    print(f"{place}: {registered}, in {module}.py\n\nnext:\n  pip install -e {folder}\n  pytest {folder}")
+    return 0
+
+
+def _taken(kind: str) -> Sequence[str]:
+    if kind == "env":
+        return ids()
+    if kind == "recipe":
+        try:
+            from ..agents.grpo.recipes import RECIPES
+        except ImportError:  # without torch there are no recipes to clash with
+            return ()
+        return list(RECIPES)
+    return list({"teacher": TEACHERS, "reward": REWARDS, "agent": AGENTS}[kind])
+
+
+def write_package(place: Path, files: dict[str, str]) -> None:
+    """Write files into a new folder, all or none.
+
+    Raises:
+        InputError: the folder exists, or cannot be written.
+    """
+    if place.exists():
+        raise InputError(f"{str(place)!r} exists already, and nothing in it is changed; take another name or --path.")
+    partial = place.with_name(f".{place.name}.partial")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+        for path, text in files.items():
+            (partial / path).parent.mkdir(parents=True, exist_ok=True)
+            (partial / path).write_text(text, encoding="utf-8")
+        partial.rename(place)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise InputError(f"{str(place)!r} cannot be written: {error.strerror}; take another --path.") from error
+
+
+if __name__ == "__main__":
+    from .cli import run_guarded
+
+    sys.exit(run_guarded(main, sys.argv[1:]))

@@ -1,0 +1,92 @@
+"""Calls of environments in threads: several at a time, each with an end, whatever it does."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import pytest
+from palaestra.agents.grpo.rollouts.environment_workers import EnvironmentWorkers, StepTimeout
+from palaestra.errors import InputError
+
+
+def test_as_many_calls_run_at_a_time_as_there_are_workers():
+    line, gate = EnvironmentWorkers(3).line(), threading.Barrier(3, timeout=20)
+    for key in range(6):
+        line.submit(key, gate.wait)
+    ended = {}
+    while len(line):
+        ended |= dict(line.take(wait=True))
+    assert sorted(ended) == list(range(6))
+    assert all(end.exception() is None for end in ended.values())
+
+
+def test_the_end_that_comes_first_is_taken_first_and_one_can_be_waited_for():
+    line, gate = EnvironmentWorkers(2).line(), threading.Event()
+    line.submit(0, gate.wait)
+    line.submit(1, lambda: "done")
+    assert [(key, end.result()) for key, end in line.take(wait=True)] == [(1, "done")]
+    assert not line.ready()
+    assert line.take(wait=False) == []
+    gate.set()
+    key, end = line.take_one(0)
+    assert (key, end.result(), len(line)) == (0, True, 0)
+
+
+@pytest.mark.parametrize("leave", [lambda: 1 / 0, sys.exit], ids=["an error", "an exit"])
+def test_a_call_that_raises_ends_and_its_worker_goes_on(leave):
+    line = EnvironmentWorkers(1).line()
+    line.submit(0, leave)
+    line.submit(1, lambda: "alive")
+    assert isinstance(line.take_one(0)[1].exception(), Exception)
+    assert line.take_one(1)[1].result() == "alive"
+
+
+def test_a_call_beyond_the_limit_fails_and_another_worker_takes_the_place_of_its_own():
+    line, gate = EnvironmentWorkers(1, seconds=0.1).line(), threading.Event()
+    late = []
+    line.submit(0, lambda: late.append(gate.wait(20)))
+    line.submit(1, lambda: "alive")
+    assert isinstance(line.take_one(0)[1].exception(), StepTimeout)
+    assert line.take_one(1)[1].result() == "alive"
+    gate.set()  # what comes back too late is not taken for anything, and its worker ends
+    while not late:
+        time.sleep(0.001)
+    line.submit(0, lambda: "another call")
+    assert line.take_one(0)[1].result() == "another call"
+
+
+def test_the_time_that_a_call_waits_for_a_worker_does_not_count():
+    line = EnvironmentWorkers(1, seconds=0.3).line()
+    for key in range(4):
+        line.submit(key, lambda: time.sleep(0.12))
+    assert all(line.take_one(key)[1].exception() is None for key in range(4))
+
+
+def test_calls_that_are_given_up_are_not_made_and_those_under_way_are_waited_for():
+    line, begun, gate = EnvironmentWorkers(2).line(), threading.Barrier(3, timeout=20), threading.Event()
+    made = []
+
+    def call(error: bool) -> None:
+        begun.wait()
+        gate.wait(20)
+        made.append(error)
+        if error:
+            raise OSError("the world is gone")
+
+    line.submit(0, lambda: call(error=False))
+    line.submit(1, lambda: call(error=True))
+    line.submit(2, lambda: made.append("never"))
+    begun.wait()
+    threading.Timer(0.05, gate.set).start()
+    assert line.cancel() == {0, 2}
+    assert sorted(made) == [False, True]
+    assert len(line) == 0
+
+
+def test_settings_that_cannot_be_used_are_refused():
+    with pytest.raises(InputError, match="env_workers"):
+        EnvironmentWorkers(0)
+    with pytest.raises(InputError, match=r"env_seconds .* not -1"):
+        EnvironmentWorkers(1, -1)
