@@ -83,6 +83,8 @@ class Update:
             betas=(0.9, config.beta2),
             weight_decay=config.weight_decay,
         )
+        if self.ranks is not None:
+            self.ranks.watch(self.optimizer)
 
     def run(
         self, groups: Sequence[Group], streams: Sequence[Sequence[Group]], rate: float

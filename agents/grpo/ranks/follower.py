@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from ..batch.forward import Forward
 from ..config import TrainConfig
 from ..objective.binding import Clock
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
@@ -19,8 +18,6 @@ from .work import measure_share
 
 class Follower:
     """Copies of the models, and the losses of the recipe."""
-
-    _forward: Forward
 
     def __init__(self, channel: Channel):
         self.channel = channel
@@ -38,7 +35,7 @@ class Follower:
             getattr(self, f"_{name}")(data)
 
     def _begin(self, data: Any) -> None:
-        config, threads, self._forward, saved = data
+        config, threads, saved = data
         torch.set_num_threads(threads)
         # From a process of the same run; whole models are pickled so that nothing has to be on this machine's disk.
         where = None if self.channel.device.type == "cpu" else self.channel.device
@@ -53,30 +50,23 @@ class Follower:
         self.channel.copy_weights([self._weights[i] for i in data])
 
     def _accumulate(self, data: Any) -> None:
-        number, fields, episodes, live, (self._clock.step, self._clock.steps), shares = data
-        loss = self._losses[number]
-        weighted = WeightedBatch(**fields, episodes=episodes, loss=loss, live_anchor=live)
-        tally = accumulate_gradients(
-            self._models[0],
-            weighted,
-            self._forward,
-            reference=self._models[1],
-            episodes=shares[self.channel.rank],
-        )
+        forward, (number, fields, episodes, live, (self._clock.step, self._clock.steps)), shares = data
+        weighted = WeightedBatch(**fields, episodes=episodes, loss=self._losses[number], live_anchor=live)
+        share, reference = shares[self.channel.rank], self._models[1]
+        tally = accumulate_gradients(self._models[0], weighted, forward, reference=reference, episodes=share)
         self.channel.gather(tally)
 
     def _gradients(self, data: Any) -> None:
         self.channel.add_gradients([w for w in self._models[0].parameters() if w.requires_grad])
 
     def _measure(self, data: Any) -> None:
-        model, batch, settings, shares = data
+        forward, (model, batch, settings), shares = data
         share = shares[self.channel.rank]
-        self.channel.gather(measure_share(self._forward, self._models[model], batch, share, self._resolve(settings)))
+        self.channel.gather(measure_share(forward, self._models[model], batch, share, self._resolve(settings)))
 
     def _backward(self, data: Any) -> None:
-        model, batch, settings, shares = data
-        share = shares[self.channel.rank]
-        self._forward.backward(self._models[model], batch, **self._resolve(settings), episodes=share)
+        forward, (model, batch, settings), shares = data
+        forward.backward(self._models[model], batch, **self._resolve(settings), episodes=shares[self.channel.rank])
 
     def _resolve(self, settings: dict[str, Any]) -> dict[str, Any]:
         """The settings with the reference itself in place of its number."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import increment_version
 
 from ....errors import InputError
 from ..batch.batch import Batch
@@ -50,11 +51,16 @@ class Ranks:
         none), in place of earlier ones. Return the passes through them."""
         buffer = io.BytesIO()
         torch.save(list(models), buffer)
-        self.channel.order(("begin", (config.to_json(), torch.get_num_threads(), forward, buffer.getvalue())))
+        self.channel.order(("begin", (config.to_json(), torch.get_num_threads(), buffer.getvalue())))
         self._models, self._weights = list(models), unique_weights(models)
         self._sent = [weight._version for weight in self._weights]
         own = {item.name: getattr(forward, item.name) for item in fields(Forward)}
         return SplitForward(**own, ranks=self)
+
+    def watch(self, optimizer: torch.optim.Optimizer) -> None:
+        """Notice the steps of an optimiser of the policy: torch's fused ones leave the weights' versions as they are."""
+        weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+        optimizer.register_step_post_hook(lambda *_: increment_version(weights))
 
     def number(self, model: Any) -> int | None:
         """The number under which the others have a model, if they have it."""
@@ -72,9 +78,10 @@ class Ranks:
         shares = split_episodes(part.batch, part.episodes, self.channel.size)
         clock = part.loss.surrogate.clock
         bare = {"batch": strip(part.batch), "advantage": part.advantage, "weight": part.weight}
-        data = (number, bare, part.episodes, part.live_anchor, (clock.step, clock.steps), shares)
-        self._send("accumulate", data)
-        mine = accumulate_gradients(self._models[0], part, plain(forward), reference=reference, episodes=shares[0])
+        data = (number, bare, part.episodes, part.live_anchor, (clock.step, clock.steps))
+        alone = plain(forward)
+        self._send("accumulate", (alone, data, shares))
+        mine = accumulate_gradients(self._models[0], part, alone, reference=reference, episodes=shares[0])
         tally = Tally()
         for each in self.channel.gather(mine):
             tally.merge(each)
@@ -88,8 +95,9 @@ class Ranks:
     def measure(self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any]) -> Outputs:
         """Measure every episode of a batch in shares; see `Forward.measure`."""
         shares = split_episodes(batch, range(batch.episodes), self.channel.size)
-        self._send("measure", (model, strip(batch), self._refer(settings), shares))
-        mine = measure_share(plain(forward), self._models[model], batch, shares[0], settings)
+        alone = plain(forward)
+        self._send("measure", (alone, (model, strip(batch), self._refer(settings)), shares))
+        mine = measure_share(alone, self._models[model], batch, shares[0], settings)
         return join_shares(batch, shares, self.channel.gather(mine))
 
     def backward(
@@ -97,8 +105,9 @@ class Ranks:
     ) -> None:
         """Accumulate a gradient in shares; see `Forward.backward`."""
         shares = split_episodes(batch, episodes, self.channel.size)
-        self._send("backward", (model, strip(batch), self._refer(settings), shares))
-        plain(forward).backward(self._models[model], batch, **settings, episodes=shares[0])
+        alone = plain(forward)
+        self._send("backward", (alone, (model, strip(batch), self._refer(settings)), shares))
+        alone.backward(self._models[model], batch, **settings, episodes=shares[0])
 
     def stop(self) -> None:
         """Let the other processes end."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -62,13 +64,33 @@ def gradient(models: Any, name: str, groups: Any, ranks: Ranks | None) -> Any:  
     return torch.cat([grad.flatten() for grad in zero]).clone(), tally.means()
 
 
+# One recipe of each file of agents/grpo/recipes, and of each kind of loss in the two largest.
 FAMILIES = {
-    "grpo": "tokens",
-    "gspo": "whole episodes",
-    "ppo": "a critic",
-    "dpo": "episodes compared with each other",
-    "on_policy_distillation": "a model to distil from",
-    "luffy": "a stream of other episodes",
+    "reinforce_pp": "advantages",
+    "prorl": "anchored",
+    "ppo": "auxiliary: a critic",
+    "grpo": "basic: loss of tokens",
+    "reinforce_ada": "budgets",
+    "dpo": "classic: episodes compared with each other",
+    "topr": "classic: loss of episodes",
+    "m2po": "corrections",
+    "luffy": "guided: a stream of other episodes",
+    "thr": "hidden: states of the model",
+    "latr": "lookahead",
+    "kdrl": "mixed: KL to a model to distil from",
+    "recap": "priorities",
+    "prime": "process: a reward model",
+    "gspo": "ratios: of whole episodes",
+    "flow_rl": "regressions: a partition function",
+    "grpo_full_kl": "regularised: KL to the reference over the vocabulary",
+    "exgrpo": "replayed",
+    "ttrl": "rewarded",
+    "gfpo": "selection",
+    "absolute_zero": "selfplay",
+    "on_policy_distillation": "supervised: a model to distil from alone",
+    "eighty_twenty": "tokens: entropy",
+    "vine_ppo": "trees",
+    "gigpo": "turns",
 }
 
 
@@ -117,16 +139,34 @@ def test_weights_that_changed_are_known_to_the_other_process_at_its_next_measure
     torch.testing.assert_close(after.entropy, expected.entropy)
 
 
-def test_an_optimiser_step_is_noticed_as_a_change_of_weights(models):  # noqa: F811
-    update = update_of(models, "grpo", None)
-    weight = next(w for w in update.model.parameters() if w.requires_grad)
-    version = weight._version
-    weight.grad = torch.zeros_like(weight)
-    for group in update.optimizer.param_groups:
-        group["lr"] = 0.0
-    update.optimizer.step()
-    weight.grad = None
-    assert weight._version > version
+def test_weights_after_an_optimiser_step_are_known_to_the_other_process(ranks, models, full):  # noqa: F811
+    # Torch's fused optimiser leaves the version of a weight as it is.
+    update = update_of(models, "grpo", ranks)
+    batch = collate(full)
+    before = update.forward.measure(models[0], batch).logp
+    kept = copy.deepcopy(models[0].state_dict())
+    for weight in models[0].parameters():
+        weight.grad = torch.ones_like(weight)
+    try:
+        for group in update.optimizer.param_groups:
+            group["lr"] = 0.01
+        update.optimizer.step()
+        after = update.forward.measure(models[0], batch).logp
+        expected = plain(update.forward).measure(models[0], batch).logp
+    finally:
+        update.optimizer.zero_grad()
+        models[0].load_state_dict(kept)
+    assert (after - before).abs().max() > 1e-3
+    torch.testing.assert_close(after, expected)
+
+
+def test_settings_of_a_measurement_are_those_of_both_processes(ranks, models, full):  # noqa: F811
+    update = update_of(models, "grpo", ranks)
+    batch = collate(full)
+    hot = replace(update.forward, temperature=3.0)
+    measured = hot.measure(models[0], batch).logp
+    torch.testing.assert_close(measured, plain(hot).measure(models[0], batch).logp)
+    assert (measured - update.forward.measure(models[0], batch).logp).abs().max() > 1e-3
 
 
 def test_gradients_that_nobody_adds_up_are_computed_by_the_leader_alone(ranks, models, full):  # noqa: F811
