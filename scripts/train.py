@@ -135,19 +135,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     kind = LEARNERS[name]
     _refuse_options_of_others(arguments, name)
     options = _parse_new(arguments, name)
-    train_ranks.check_options(options.nproc, options.max_restarts, options.rank_timeout)
-    several = name == DEFAULT_LEARNER and train_ranks.world_size() > 1
-    if not several and options.nproc == 1:
+    language = name == DEFAULT_LEARNER
+    train_ranks.check_options(options.nproc, options.max_restarts, options.rank_timeout, language)
+    if options.nproc == train_ranks.world_size() == 1:
         return train(_open_run(arguments, name, options))
-    if not several:
-        _build_config(options)
-        return train_ranks.launch(arguments, options.nproc, options.max_restarts)
-    config = options.config if options.resume is None else RunFolder.reopen(options.resume, kind.config)[1]
-    cuda = _learner_module("learner").resolve_device(config.device).startswith("cuda")
+    config = _build_config(options) if options.resume is None else RunFolder.reopen(options.resume, kind.config)[1]
+    cuda = train_ranks.check_gpus(config.device, options.nproc)
+    folder = options.resume or options.out or _default_folder(config)
+    if train_ranks.world_size() == 1:
+        return train_ranks.launch(arguments, options.nproc, options.max_restarts, folder)
     again = train_ranks.restarts() > 0
-    return train_ranks.take_part(
-        options.rank_timeout, cuda, lambda ranks: train(_open_run(arguments, name, options, again, ranks=ranks))
-    )
+    open_run = lambda ranks: _open_run(arguments, name, options, again, ranks=ranks)  # noqa: E731
+    return train_ranks.take_part(options.rank_timeout, cuda, folder, lambda ranks: train(open_run(ranks)))
 
 
 def _open_run(arguments: Sequence[str], name: str, options: TrainOptions, again: bool = False, **ranks: Any) -> Any:

@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
+import traceback
 import uuid
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, MissingExtra
 
 _GRACE = 2.0
-"""Seconds that the leader waits for its launcher to notice which process was lost, and to say so."""
+"""Seconds that a process waits for its launcher to notice which other was lost, and to say so."""
+_LOST, _STOPPED = 75, 130
+"""Exit codes of a process that has said itself that it lost another, or that Ctrl-C ended it at once."""
 
 
-def check_options(processes: int, most_restarts: int, minutes: float) -> None:
-    """Raise InputError for a value out of range."""
+def check_options(processes: int, most_restarts: int, minutes: float, learner_shares: bool) -> None:
+    """Raise InputError for a value out of range, or for several processes where there can be one only."""
     for name, value, least in (("nproc", processes, 1), ("max-restarts", most_restarts, 0)):
         if value < least:
             raise InputError(f"--{name} must be at least {least}, got {value}.")
     if not 0 < minutes < 1e5:
         raise InputError(f"--rank-timeout must be between 0 and 100000 minutes, got {minutes}.")
+    started = world_size()
+    if started > 1 and processes not in (1, started):
+        raise InputError(f"torchrun has started {started} processes; leave --nproc {processes} out.")
+    if started > 1 and not learner_shares:
+        raise InputError(f"this learner trains in one process, but torchrun has started {started}; start it alone.")
+    if most_restarts and processes == 1:
+        raise InputError(
+            f"--max-restarts {most_restarts} is of runs of several processes; give --nproc as well"
+            + (", or --max-restarts of torchrun." if started > 1 else ".")
+        )
 
 
 def world_size() -> int:
@@ -36,28 +52,59 @@ def restarts() -> int:
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
 
 
-def take_part(minutes: float, cuda: bool, run: Callable[[Any], int]) -> int:
+def check_gpus(device: str, processes: int) -> bool:
+    """Return True if a run on a device ("auto" included) has its processes on GPUs, one each.
+
+    Args:
+        processes: those that are to be started here, if torchrun has started none.
+
+    Raises:
+        InputError: the device is one particular GPU, or this machine has too few.
+    """
+    import torch
+
+    if device.startswith("cuda:"):
+        raise InputError(f"several processes need a GPU each, but --device {device} is one; give --device cuda or cpu.")
+    if not (device == "cuda" or (device == "auto" and torch.cuda.is_available())):
+        return False
+    wanted = int(os.environ["LOCAL_WORLD_SIZE"]) if world_size() > 1 else processes
+    if wanted > torch.cuda.device_count():
+        raise InputError(
+            f"{wanted} processes need a GPU each, but this machine has {torch.cuda.device_count()}; start fewer of "
+            "them, or train with --device cpu."
+        )
+    return True
+
+
+def take_part(minutes: float, cuda: bool, folder: Path, run: Callable[[Any], int]) -> int:
     """Lead a run in the process of rank 0, follow in the others.
 
     Args:
         minutes: how long a process waits for the others' share of the work.
         cuda: the run is on GPUs, one a process.
+        folder: the run's, to name it when a process is lost.
         run: the leader's part, given its `agents.grpo.ranks.leader.Ranks`; returns the exit code.
     """
     from ..agents.grpo.ranks.channel import Channel, LostRank
 
+    leads = os.environ["RANK"] == "0"
     try:
-        channel = Channel(minutes, cuda)
-        if channel.rank:
+        if not leads:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when the run ends
             from ..agents.grpo.ranks.follower import Follower
 
+            channel = Channel(minutes, cuda)
             Follower(channel).serve()
             channel.leave()
             return 0
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        if multiprocessing.parent_process() is None:
+            _stop_without_launcher()
+        if restarts():
+            _say(f"a process of the run was lost; it goes on from what is complete (start {restarts() + 1}).")
         from ..agents.grpo.ranks.leader import Ranks
 
+        channel = Channel(minutes, cuda)
         ranks = Ranks(channel)
         try:
             code = run(ranks)
@@ -69,28 +116,38 @@ def take_part(minutes: float, cuda: bool, run: Callable[[Any], int]) -> int:
         channel.leave()
         return code
     except LostRank as lost:
+        code = _LOST
         time.sleep(_GRACE)
-        if os.environ.get("RANK") == "0":
-            print(f"palaestra: another process of this run {lost}; {_remedy()}", file=sys.stderr)
-        sys.stderr.flush()
-        # Without the usual clean-up, which would wait for the lost process.
-        os._exit(1)
+        _say(f"process {os.environ['RANK']} ends, as another process of the run {lost}; {_remedy(folder)}")
+    except KeyboardInterrupt:
+        code = _STOPPED
+        _say(f"stopped in the middle of a step; {_remedy(folder)}")
+    # Without the usual clean-up, which would wait for processes that are lost or wait for this one.
+    sys.stdout.flush()
+    os._exit(code)
 
 
-def launch(arguments: Sequence[str], processes: int, most_restarts: int) -> int:
+def launch(arguments: Sequence[str], processes: int, most_restarts: int, folder: Path) -> int:
     """Start ``palaestra train`` with these arguments in several processes on this machine and wait for them.
 
+    Args:
+        folder: the run's, to name it when a process is lost.
+
     Returns:
-        The exit code of the leader; 1 if a process was lost.
+        The exit code of the leader; 1 if a process was lost, 130 if Ctrl-C ended the run at once, 128 +
+        the number of a signal that ended this process.
     """
     from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)
+    log = logging.getLogger("torch.distributed.elastic")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores // processes)))
+    threads = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = threads or str(max(1, cores // processes))
     config = LaunchConfig(
         min_nodes=1,
         max_nodes=1,
@@ -102,7 +159,7 @@ def launch(arguments: Sequence[str], processes: int, most_restarts: int) -> int:
         max_restarts=most_restarts,
         logs_specs=DefaultLogsSpecs(log_dir=os.devnull),
         signals_to_handle="SIGTERM,SIGHUP,SIGQUIT",
-        shutdown_timeout=10,
+        shutdown_timeout=3,
     )
     # Ctrl-C reaches the leader as well, which ends the run after its step.
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
@@ -110,17 +167,19 @@ def launch(arguments: Sequence[str], processes: int, most_restarts: int) -> int:
         return elastic_launch(config, _work)(list(arguments))[0]
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
-        how = f"was killed by {failure.signal_name()}" if failure.exitcode < 0 else f"ended with {failure.exitcode}"
-        after = f" after {most_restarts} restarts" if most_restarts else ""
-        print(
-            f"palaestra: process {rank} of {processes} (pid {failure.pid}) {how}{after}; {_remedy()}", file=sys.stderr
-        )
-        return 1
+        if failure.exitcode not in (_LOST, _STOPPED):
+            how = f"was killed by {failure.signal_name()}" if failure.exitcode < 0 else f"ended with {failure.exitcode}"
+            after = f" after {most_restarts} restart{'s' * (most_restarts > 1)}" if most_restarts else ""
+            _say(f"process {rank} of {processes} (pid {failure.pid}) {how}{after}; {_remedy(folder, processes)}")
+        return _STOPPED if failure.exitcode == _STOPPED else 1
     except SignalException as error:
-        print(f"palaestra: ended by {error.sigval.name}; {_remedy()}", file=sys.stderr)
+        _say(f"ended by {error.sigval.name}; {_remedy(folder, processes)}")
         return 128 + error.sigval
     finally:
         signal.signal(signal.SIGINT, before)
+        log.setLevel(level)
+        if threads is None:
+            del os.environ["OMP_NUM_THREADS"]
 
 
 def _work(arguments: list[str]) -> int:
@@ -128,8 +187,33 @@ def _work(arguments: list[str]) -> int:
     from . import train
     from .cli import run_guarded
 
-    return run_guarded(train.main, arguments)
+    try:
+        return run_guarded(train.main, arguments)
+    except Exception:
+        # The launcher knows of the exit code alone.
+        traceback.print_exc()
+        raise
 
 
-def _remedy() -> str:
-    return "what was complete is kept: continue with palaestra train --resume FOLDER."
+def _stop_without_launcher() -> None:
+    """Stop this run after its step if the process that started it has ended."""
+    launcher = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == launcher:
+            time.sleep(1.0)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=watch, name="launcher", daemon=True).start()
+
+
+def _say(sentence: str) -> None:
+    print(f"palaestra: {sentence}", file=sys.stderr, flush=True)
+
+
+def _remedy(folder: Path, processes: int | None = None) -> str:
+    """What to type to go on."""
+    if not (folder / "config.json").is_file():
+        return "nothing was complete yet: type the same command again."
+    several = f" --nproc {processes or os.environ['WORLD_SIZE']}"
+    return f"what was complete is kept; continue with: palaestra train --resume {folder}{several}"

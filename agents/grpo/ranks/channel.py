@@ -17,8 +17,6 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from ....errors import InputError
-
 _PATIENT = datetime.timedelta(days=100)
 
 
@@ -43,9 +41,6 @@ class Channel:
     Args:
         minutes: how long a collective waits for the other processes.
         cuda: weights and gradients lie on GPUs, one a process, and travel by NCCL.
-
-    Raises:
-        InputError: the machine has fewer GPUs than processes.
     """
 
     def __init__(self, minutes: float, cuda: bool = False):
@@ -53,11 +48,6 @@ class Channel:
         local = int(os.environ.get("LOCAL_RANK", "0"))
         self.device = torch.device("cpu")
         if cuda:
-            if (wanted := int(os.environ.get("LOCAL_WORLD_SIZE", "1"))) > torch.cuda.device_count():
-                raise InputError(
-                    f"{wanted} processes need a GPU each, but this machine has {torch.cuda.device_count()}; lower "
-                    "--nproc, or train with --device cpu."
-                )
             self.device = torch.device("cuda", local)
             torch.cuda.set_device(self.device)
         with lost_ranks():

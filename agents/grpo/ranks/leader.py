@@ -58,7 +58,7 @@ class Ranks:
         return SplitForward(**own, ranks=self)
 
     def watch(self, optimizer: torch.optim.Optimizer) -> None:
-        """Notice the steps of an optimiser of the policy: torch's fused ones leave the weights' versions as they are."""
+        """Notice the steps of an optimiser: torch's fused ones leave the versions of weights as they are."""
         weights = [weight for group in optimizer.param_groups for weight in group["params"]]
         optimizer.register_step_post_hook(lambda *_: increment_version(weights))
 
