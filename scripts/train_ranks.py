@@ -142,9 +142,11 @@ def launch(arguments: Sequence[str], processes: int, most_restarts: int, folder:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-    log = logging.getLogger("torch.distributed.elastic")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
+    # Their reports of lost processes are tables and warnings.
+    logs = [logging.getLogger(f"torch.{name}") for name in ("distributed.elastic", "multiprocessing.spawn")]
+    levels = [log.level for log in logs]
+    for log in logs:
+        log.setLevel(logging.CRITICAL)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = threads or str(max(1, cores // processes))
@@ -177,7 +179,8 @@ def launch(arguments: Sequence[str], processes: int, most_restarts: int, folder:
         return 128 + error.sigval
     finally:
         signal.signal(signal.SIGINT, before)
-        log.setLevel(level)
+        for log, level in zip(logs, levels, strict=True):
+            log.setLevel(level)
         if threads is None:
             del os.environ["OMP_NUM_THREADS"]
 

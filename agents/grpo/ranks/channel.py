@@ -52,9 +52,10 @@ class Channel:
             torch.cuda.set_device(self.device)
         with lost_ranks():
             dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=limit)
-            self._orders = dist.new_group(backend="gloo", timeout=_PATIENT)
+            self.rank, self.size = dist.get_rank(), dist.get_world_size()
+            # Each process has its own limit: a sender waits until the receiver is there.
+            self._orders = dist.new_group(backend="gloo", timeout=_PATIENT if self.rank else limit)
             self._objects = dist.new_group(backend="gloo", timeout=limit)
-        self.rank, self.size = dist.get_rank(), dist.get_world_size()
 
     def leave(self) -> None:
         """End the exchange; the others must have been told to end it as well."""
