@@ -17,7 +17,12 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+_START = datetime.timedelta(minutes=15)
+"""How long processes wait for each other to be there at all: they load libraries, on several machines perhaps."""
 _PATIENT = datetime.timedelta(days=100)
+
+_BUCKET = 1 << 26
+"""Numbers that travel in one collective."""
 
 
 class LostRank(RuntimeError):
@@ -51,11 +56,12 @@ class Channel:
             self.device = torch.device("cuda", local)
             torch.cuda.set_device(self.device)
         with lost_ranks():
-            dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=limit)
+            dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=max(limit, _START))
             self.rank, self.size = dist.get_rank(), dist.get_world_size()
-            # Each process has its own limit: a sender waits until the receiver is there.
+            # Groups have limits of their own, which may differ by process: a sender waits until the receiver is there.
             self._orders = dist.new_group(backend="gloo", timeout=_PATIENT if self.rank else limit)
             self._objects = dist.new_group(backend="gloo", timeout=limit)
+            self._tensors = dist.new_group(backend="nccl" if cuda else "gloo", timeout=limit)
 
     def leave(self) -> None:
         """End the exchange; the others must have been told to end it as well."""
@@ -79,38 +85,54 @@ class Channel:
 
     @torch.no_grad()
     def copy_weights(self, weights: Sequence[Tensor]) -> None:
-        """Give the leader's values of ``weights`` to all, in one collective for each type."""
-        for dtype in sorted({weight.dtype for weight in weights}, key=str):
-            same = [weight for weight in weights if weight.dtype == dtype]
-            flat = torch.cat([weight.detach().reshape(-1) for weight in same])
+        """Give the leader's values of ``weights`` to all."""
+        for some in _buckets(weights):
+            flat = torch.cat([weight.detach().reshape(-1) for weight in some])
             with lost_ranks():
-                dist.broadcast(flat, src=0)
+                dist.broadcast(flat, src=0, group=self._tensors)
             if self.rank:
-                for weight, part in zip(same, flat.split([weight.numel() for weight in same]), strict=True):
+                for weight, part in zip(some, flat.split([weight.numel() for weight in some]), strict=True):
                     weight.copy_(part.view_as(weight))
 
     @torch.no_grad()
     def add_gradients(self, weights: Sequence[Tensor]) -> None:
-        """Set the gradients at the leader to their sum over the processes, in one collective, and clear the others'.
+        """Set the gradients at the leader to their sum over the processes and clear the others'.
 
         A weight that no process has a gradient of keeps none. Sums are in single precision or better.
         """
-        wide = torch.float64 if any(weight.dtype == torch.float64 for weight in weights) else torch.float32
-        parts = [
-            torch.zeros(w.numel(), dtype=wide, device=w.device) if w.grad is None else w.grad.reshape(-1).to(wide)
-            for w in weights
-        ]
-        has = torch.tensor([float(w.grad is not None) for w in weights], dtype=wide, device=parts[0].device)
-        flat = torch.cat([has, *parts])
+        has = torch.tensor([float(w.grad is not None) for w in weights], device=self.device)
         with lost_ranks():
-            dist.reduce(flat, dst=0)
-        if self.rank:
-            for weight in weights:
-                weight.grad = None
-            return
-        has, *parts = flat.split([len(weights), *(w.numel() for w in weights)])
-        for weight, some, part in zip(weights, has.tolist(), parts, strict=True):
-            weight.grad = part.view_as(weight).to(weight.dtype) if some else None
+            dist.reduce(has, dst=0, group=self._tensors)
+        for weight, some in zip(weights, has.tolist(), strict=True):
+            if weight.grad is None and some and not self.rank:
+                weight.grad = torch.zeros_like(weight)
+        for some in _buckets(weights):
+            wide = torch.promote_types(some[0].dtype, torch.float32)
+            parts = [
+                torch.zeros(w.numel(), dtype=wide, device=w.device) if w.grad is None else w.grad.reshape(-1).to(wide)
+                for w in some
+            ]
+            flat = torch.cat(parts)
+            with lost_ranks():
+                dist.reduce(flat, dst=0, group=self._tensors)
+            for weight, part in zip(some, flat.split([w.numel() for w in some]), strict=True):
+                if self.rank:
+                    weight.grad = None
+                elif weight.grad is not None:
+                    weight.grad = part.view_as(weight).to(weight.dtype)
+
+
+def _buckets(weights: Sequence[Tensor]) -> Iterator[list[Tensor]]:
+    """Cut weights, in order, into runs of one type that need little memory beside them and few collectives."""
+    bucket: list[Tensor] = []
+    for weight in weights:
+        full = sum(w.numel() for w in bucket) + weight.numel() > _BUCKET
+        if bucket and (full or weight.dtype != bucket[0].dtype):
+            yield bucket
+            bucket = []
+        bucket.append(weight)
+    if bucket:
+        yield bucket
 
 
 def unique_weights(models: Sequence[Any]) -> list[Tensor]:
