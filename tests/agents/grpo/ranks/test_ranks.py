@@ -26,7 +26,11 @@ from palaestra.errors import InputError
 from ..arms import SUPPLIED
 from ..test_every_recipe import full, models  # noqa: F401 - fixtures
 
-FOLLOW = "from pathlib import Path; from palaestra.scripts.train_ranks import take_part; take_part(1.0, False, Path(), lambda ranks: 0)"
+FOLLOW = """
+from pathlib import Path
+from palaestra.scripts.train_ranks import take_part
+take_part(1.0, False, Path(), lambda ranks: 0)
+"""
 
 
 @pytest.fixture(scope="module")
