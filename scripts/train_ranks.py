@@ -137,19 +137,45 @@ def launch(arguments: Sequence[str], processes: int, most_restarts: int, folder:
         The exit code of the leader; 1 if a process was lost, 130 if Ctrl-C ended the run at once, 128 +
         the number of a signal that ended this process.
     """
-    from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
+    # Ctrl-C reaches the leader as well, which ends the run after its step.
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        return run_in_processes(_work, list(arguments), processes, most_restarts)
+    except ChildFailedError as error:
+        rank, failure = error.get_first_failure()
+        if failure.exitcode not in (_LOST, _STOPPED):
+            how = f"was killed by {failure.signal_name()}" if failure.exitcode < 0 else f"ended with {failure.exitcode}"
+            after = f" after {most_restarts} restart{'s' * (most_restarts > 1)}" if most_restarts else ""
+            _say(f"process {rank} of {processes} (pid {failure.pid}) {how}{after}; {_remedy(folder, processes)}")
+        return _STOPPED if failure.exitcode == _STOPPED else 1
+    except SignalException as error:
+        _say(f"ended by {error.sigval.name}; {_remedy(folder, processes)}")
+        return 128 + error.sigval
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def run_in_processes(work: Callable[[Any], Any], argument: Any, processes: int, most_restarts: int = 0) -> Any:
+    """Call a function of a module in several processes on this machine, set up as torchrun does.
+
+    Returns:
+        What the process of rank 0 returned.
+
+    Raises:
+        torch.distributed.elastic.multiprocessing.errors.ChildFailedError: a process failed or was killed.
+        torch.distributed.elastic.multiprocessing.api.SignalException: a signal ended this process.
+    """
+    from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-    # Their reports of lost processes are tables and warnings.
+    # Torch's own reports of lost processes are tables and warnings.
     logs = [logging.getLogger(f"torch.{name}") for name in ("distributed.elastic", "multiprocessing.spawn")]
     levels = [log.level for log in logs]
-    for log in logs:
-        log.setLevel(logging.CRITICAL)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = os.environ.get("OMP_NUM_THREADS")
-    os.environ["OMP_NUM_THREADS"] = threads or str(max(1, cores // processes))
     config = LaunchConfig(
         min_nodes=1,
         max_nodes=1,
@@ -163,22 +189,12 @@ def launch(arguments: Sequence[str], processes: int, most_restarts: int, folder:
         signals_to_handle="SIGTERM,SIGHUP,SIGQUIT",
         shutdown_timeout=3,
     )
-    # Ctrl-C reaches the leader as well, which ends the run after its step.
-    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    os.environ["OMP_NUM_THREADS"] = threads or str(max(1, cores // processes))
+    for log in logs:
+        log.setLevel(logging.CRITICAL)
     try:
-        return elastic_launch(config, _work)(list(arguments))[0]
-    except ChildFailedError as error:
-        rank, failure = error.get_first_failure()
-        if failure.exitcode not in (_LOST, _STOPPED):
-            how = f"was killed by {failure.signal_name()}" if failure.exitcode < 0 else f"ended with {failure.exitcode}"
-            after = f" after {most_restarts} restart{'s' * (most_restarts > 1)}" if most_restarts else ""
-            _say(f"process {rank} of {processes} (pid {failure.pid}) {how}{after}; {_remedy(folder, processes)}")
-        return _STOPPED if failure.exitcode == _STOPPED else 1
-    except SignalException as error:
-        _say(f"ended by {error.sigval.name}; {_remedy(folder, processes)}")
-        return 128 + error.sigval
+        return elastic_launch(config, work)(argument)[0]
     finally:
-        signal.signal(signal.SIGINT, before)
         for log, level in zip(logs, levels, strict=True):
             log.setLevel(level)
         if threads is None:

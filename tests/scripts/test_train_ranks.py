@@ -1,0 +1,192 @@
+"""``palaestra train --nproc`` as it is typed: real processes, which are lost in the middle of a step."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from palaestra.agents.language.model import LanguageModel
+from palaestra.agents.language.tiny import character_tokenizer
+from palaestra.scripts.cli import main
+
+SIZES = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "max_position_embeddings": 512,
+}
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "llama": {"tie_word_embeddings": False},
+    "qwen2": {"tie_word_embeddings": True},
+    "gemma3_text": {"sliding_window": 16, "query_pre_attn_scalar": 32},
+}
+# Rewards differ by length, as random weights solve nothing.
+QUICK = [
+    *("--axis", "digits=1", "terms=2:3", "--warmup.steps", "0", "--prompts", "2", "--samples", "4", "--threads", "1"),
+    *("--eval-every", "0", "--eval-episodes", "2", "--final-episodes", "2", "--checkpoint-every", "1", "--track"),
+    *("--context", "256", "--max-new-tokens", "8", "--shaping", "overlong(cache=8, max_tokens=8)", "--nproc", "2"),
+]
+STEPS = 12
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory) -> Callable[[str], str]:
+    """``checkpoint(architecture)``: the folder of a small model with random weights."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    def make(name: str) -> str:
+        tokenizer = character_tokenizer()
+        words = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
+        words |= {"bos_token_id": None, "eos_token_id": tokenizer.eos_token_id}
+        with torch.random.fork_rng():
+            torch.manual_seed(1)
+            model = AutoModelForCausalLM.from_config(
+                AutoConfig.for_model(name, **SIZES, **words, **ARCHITECTURES[name])
+            )
+        folder = tmp_path_factory.mktemp(name)
+        LanguageModel.of(model.eval(), tokenizer).save(folder)
+        return str(folder)
+
+    return make
+
+
+def rows(run: Path, log: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / f"{log}.jsonl").read_text().splitlines()]
+
+
+def weights(run: Path) -> dict[str, bytes]:
+    (newest,) = sorted((run / "checkpoints").iterdir(), key=lambda path: path.stat().st_mtime)[-1:]
+    return {path.name: path.read_bytes() for path in newest.glob("*.safetensors")}
+
+
+@pytest.mark.parametrize("name", ["qwen2", "gemma3_text"])
+def test_two_processes_train_a_checkpoint(name, checkpoint, tmp_path):
+    run = tmp_path / "run"
+    assert main(["train", "--model", checkpoint(name), "--steps", "2", *QUICK, "--out", str(run)]) == 0
+    assert [row["step"] for row in rows(run, "metrics")] == [1, 2]
+    assert all(row["grad_norm"] > 0 for row in rows(run, "metrics"))
+    assert weights(run)
+
+
+class Running:
+    """A run in processes of its own."""
+
+    def __init__(self, *arguments: str, run: Path):
+        self.run = run
+        self.seen: set[int] = set()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "palaestra.scripts.train", *arguments, "--out", str(run)],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def ranks(self) -> list[int]:
+        """Process ids, in order of the ranks."""
+        found = []
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            for child in map(int, (task / "children").read_text().split()):
+                if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text():
+                    found.append(child)
+        self.seen |= set(found)
+        return sorted(found)
+
+    def lose(self, rank: int, how: signal.Signals) -> None:
+        """Send a signal to a process as soon as it has taken part in a whole step and begins the next."""
+        before = self.steps()
+        wait_until(lambda: self.steps() > before and len(self.ranks()) == 2, self)
+        lost = self.ranks()[rank]
+        os.kill(lost, how)
+        if how == signal.SIGKILL:
+            wait_until(lambda: lost not in self.ranks(), self)
+
+    def steps(self) -> int:
+        log = self.run / "metrics.jsonl"
+        return log.read_text().count("\n") if log.exists() else 0
+
+
+def wait_until(condition: Callable[[], bool], running: Running, seconds: float = 300) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert running.process.poll() is None, running.process.communicate()[1]
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def exists(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_a_run_that_lost_processes_in_mid_step_is_the_run_that_lost_none(checkpoint, tmp_path, capsys):
+    model = checkpoint("llama")
+    arguments = ["--model", model, "--steps", str(STEPS), *QUICK]
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    assert main(["train", *arguments, "--out", str(whole)]) == 0
+
+    running = Running(*arguments, "--max-restarts", "2", "--rank-timeout", "0.2", run=broken)
+    try:
+        running.lose(0, signal.SIGKILL)
+        running.lose(1, signal.SIGKILL)
+        running.lose(1, signal.SIGSTOP)
+        said = running.process.communicate(timeout=120)[1]
+    finally:
+        running.process.kill()
+        running.process.wait()
+    assert running.process.returncode == 1
+    wait_until_gone = time.monotonic() + 20
+    while any(map(exists, running.seen)) and time.monotonic() < wait_until_gone:
+        time.sleep(0.05)
+    assert not [pid for pid in running.seen if exists(pid)]
+    sentences = [line for line in said.splitlines() if line.startswith("palaestra: ")]
+    assert len([line for line in sentences if "goes on from what is complete" in line]) == 2
+    assert "another process of the run did not answer in time" in sentences[-1]
+    assert sentences[-1].endswith(f"continue with: palaestra train --resume {broken} --nproc 2")
+    assert running.steps() < STEPS
+
+    assert main(["train", "--resume", str(broken), "--nproc", "2"]) == 0
+    for log in ("metrics", "proposals", "trajectories", "evaluations"):
+        assert rows(broken, log) == rows(whole, log)
+    assert weights(broken) == weights(whole)
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--nproc", "0"], ["--nproc", "0"]),
+        (["--nproc", "2", "--rank-timeout", "0"], ["--rank-timeout", "0.0"]),
+        (["--max-restarts", "1"], ["--max-restarts 1", "--nproc"]),
+        (["--nproc", "2", "--device", "cuda:0"], ["cuda:0", "--device cuda"]),
+        (["--nproc", "2", "--axis", "digits=77"], ["77"]),
+        (["palaestra/DoorKey-v0", "--learner", "ppo", "--nproc", "2"], ["'ppo'", "--nproc"]),
+    ],
+)
+def test_what_several_processes_cannot_do_is_refused_before_they_start(arguments, words, tmp_path, capsys):
+    assert main(["train", *arguments, "--out", str(tmp_path / "run")]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    for word in words:
+        assert word in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_processes_that_torchrun_started_are_not_multiplied(monkeypatch, capsys):
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert main(["train", "--nproc", "3"]) == 2
+    assert "torchrun has started 2 processes" in capsys.readouterr().err
+    assert main(["train", "palaestra/DoorKey-v0", "--learner", "ppo"]) == 2
+    assert "trains in one process" in capsys.readouterr().err
