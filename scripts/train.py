@@ -143,7 +143,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     cuda = train_ranks.check_gpus(config.device, options.nproc)
     folder = options.resume or options.out or _default_folder(config)
     if train_ranks.world_size() == 1:
-        return train_ranks.launch(arguments, options.nproc, options.max_restarts, folder)
+        place = (options.rank_timeout, cuda, folder)
+        return train_ranks.launch(arguments, options.nproc, options.max_restarts, *place)
     again = train_ranks.restarts() > 0
     open_run = lambda ranks: _open_run(arguments, name, options, again, ranks=ranks)  # noqa: E731
     return train_ranks.take_part(options.rank_timeout, cuda, folder, lambda ranks: train(open_run(ranks)))

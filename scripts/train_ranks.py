@@ -76,20 +76,20 @@ def check_gpus(device: str, processes: int) -> bool:
     return True
 
 
-def take_part(minutes: float, cuda: bool, folder: Path, run: Callable[[Any], int]) -> int:
+def take_part(minutes: float, cuda: bool, folder: Path, run: Callable[[Any], int] | None = None) -> int:
     """Lead a run in the process of rank 0, follow in the others.
 
     Args:
         minutes: how long a process waits for the others' share of the work.
         cuda: the run is on GPUs, one a process.
         folder: the run's, to name it when a process is lost.
-        run: the leader's part, given its `agents.grpo.ranks.leader.Ranks`; returns the exit code.
+        run: the leader's part, given its `agents.grpo.ranks.leader.Ranks`; returns the exit code. Read in the
+            process of rank 0 only.
     """
     from ..agents.grpo.ranks.channel import Channel, LostRank
 
-    leads = os.environ["RANK"] == "0"
     try:
-        if not leads:
+        if run is None or os.environ["RANK"] != "0":
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when the run ends
             from ..agents.grpo.ranks.follower import Follower
 
@@ -127,11 +127,13 @@ def take_part(minutes: float, cuda: bool, folder: Path, run: Callable[[Any], int
     os._exit(code)
 
 
-def launch(arguments: Sequence[str], processes: int, most_restarts: int, folder: Path) -> int:
+def launch(
+    arguments: Sequence[str], processes: int, most_restarts: int, minutes: float, cuda: bool, folder: Path
+) -> int:
     """Start ``palaestra train`` with these arguments in several processes on this machine and wait for them.
 
     Args:
-        folder: the run's, to name it when a process is lost.
+        minutes, cuda, folder: see `take_part`.
 
     Returns:
         The exit code of the leader; 1 if a process was lost, 130 if Ctrl-C ended the run at once, 128 +
@@ -143,7 +145,7 @@ def launch(arguments: Sequence[str], processes: int, most_restarts: int, folder:
     # Ctrl-C reaches the leader as well, which ends the run after its step.
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
-        return run_in_processes(_work, list(arguments), processes, most_restarts)
+        return run_in_processes(_work, (list(arguments), minutes, cuda, folder), processes, most_restarts)
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         if failure.exitcode not in (_LOST, _STOPPED):
@@ -201,12 +203,15 @@ def run_in_processes(work: Callable[[Any], Any], argument: Any, processes: int, 
             del os.environ["OMP_NUM_THREADS"]
 
 
-def _work(arguments: list[str]) -> int:
+def _work(given: tuple[list[str], float, bool, Path]) -> int:
     """One process of a run."""
-    from . import train
-    from .cli import run_guarded
-
+    arguments, *place = given
     try:
+        if os.environ["RANK"] != "0":
+            return take_part(*place)
+        from . import train
+        from .cli import run_guarded
+
         return run_guarded(train.main, arguments)
     except Exception:
         # The launcher knows of the exit code alone.

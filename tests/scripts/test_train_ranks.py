@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import torch
 from palaestra.agents.language.model import LanguageModel
-from palaestra.agents.language.tiny import character_tokenizer
+from palaestra.agents.language.tokenizer import character_tokenizer
 from palaestra.scripts.cli import main
 
 SIZES = {

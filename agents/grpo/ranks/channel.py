@@ -56,8 +56,13 @@ class Channel:
             self.device = torch.device("cuda", local)
             torch.cuda.set_device(self.device)
         with lost_ranks():
-            dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=max(limit, _START))
-            self.rank, self.size = dist.get_rank(), dist.get_world_size()
+            start = max(limit, _START)
+            store, self.rank, self.size = next(dist.rendezvous("env://", timeout=start))
+            if os.environ.get("LOCAL_WORLD_SIZE") == str(self.size):
+                # The store outlives a restart, with addresses of lost processes; machines count restarts by themselves.
+                store = dist.PrefixStore(f"start {os.environ.get('TORCHELASTIC_RESTART_COUNT')}", store)
+            backend = "cpu:gloo,cuda:nccl" if cuda else "gloo"
+            dist.init_process_group(backend, timeout=start, store=store, rank=self.rank, world_size=self.size)
             # Groups have limits of their own, which may differ by process: a sender waits until the receiver is there.
             self._orders = dist.new_group(backend="gloo", timeout=_PATIENT if self.rank else limit)
             self._objects = dist.new_group(backend="gloo", timeout=limit)
