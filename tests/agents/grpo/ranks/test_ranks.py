@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -29,12 +30,13 @@ from ..test_every_recipe import full, models  # noqa: F401 - fixtures
 FOLLOW = """
 from pathlib import Path
 from palaestra.scripts.train_ranks import take_part
-take_part(1.0, False, Path(), lambda ranks: 0)
+take_part(1.0, False, Path())
 """
 
 
-@pytest.fixture(scope="module")
-def ranks():
+@contextmanager
+def follow():
+    """Start another process that follows, in an environment in which this one leads."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
@@ -43,6 +45,12 @@ def ranks():
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**place, "RANK": "0"}.items():
             patch.setenv(name, value)
+        yield other
+
+
+@pytest.fixture(scope="module")
+def ranks():
+    with follow() as other:
         channel = Channel(2.0)
     leader = Ranks(channel)
     yield leader
