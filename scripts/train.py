@@ -144,10 +144,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     folder = options.resume or options.out or _default_folder(config)
     if train_ranks.world_size() == 1:
         place = (options.rank_timeout, cuda, folder)
-        return train_ranks.launch(arguments, options.nproc, options.max_restarts, *place)
+        return train_ranks.launch(main, arguments, options.nproc, options.max_restarts, *place)
     again = train_ranks.restarts() > 0
-    open_run = lambda ranks: _open_run(arguments, name, options, again, ranks=ranks)  # noqa: E731
-    return train_ranks.take_part(options.rank_timeout, cuda, folder, lambda ranks: train(open_run(ranks)))
+    return train_ranks.take_part(
+        options.rank_timeout, cuda, folder, lambda ranks: train(_open_run(arguments, name, options, again, ranks=ranks))
+    )
 
 
 def _open_run(arguments: Sequence[str], name: str, options: TrainOptions, again: bool = False, **ranks: Any) -> Any:

@@ -128,11 +128,18 @@ def take_part(minutes: float, cuda: bool, folder: Path, run: Callable[[Any], int
 
 
 def launch(
-    arguments: Sequence[str], processes: int, most_restarts: int, minutes: float, cuda: bool, folder: Path
+    command: Callable[[Sequence[str]], int],
+    arguments: Sequence[str],
+    processes: int,
+    most_restarts: int,
+    minutes: float,
+    cuda: bool,
+    folder: Path,
 ) -> int:
-    """Start ``palaestra train`` with these arguments in several processes on this machine and wait for them.
+    """Start a run in several processes on this machine and wait for them.
 
     Args:
+        command: the function of ``palaestra train``, which leads with these arguments.
         minutes, cuda, folder: see `take_part`.
 
     Returns:
@@ -145,7 +152,7 @@ def launch(
     # Ctrl-C reaches the leader as well, which ends the run after its step.
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
-        return run_in_processes(_work, (list(arguments), minutes, cuda, folder), processes, most_restarts)
+        return run_in_processes(_work, (command, list(arguments), minutes, cuda, folder), processes, most_restarts)
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         if failure.exitcode not in (_LOST, _STOPPED):
@@ -203,16 +210,15 @@ def run_in_processes(work: Callable[[Any], Any], argument: Any, processes: int, 
             del os.environ["OMP_NUM_THREADS"]
 
 
-def _work(given: tuple[list[str], float, bool, Path]) -> int:
+def _work(given: tuple[Callable[[Sequence[str]], int], list[str], float, bool, Path]) -> int:
     """One process of a run."""
-    arguments, *place = given
+    command, arguments, minutes, cuda, folder = given
     try:
         if os.environ["RANK"] != "0":
-            return take_part(*place)
-        from . import train
+            return take_part(minutes, cuda, folder)
         from .cli import run_guarded
 
-        return run_guarded(train.main, arguments)
+        return run_guarded(command, arguments)
     except Exception:
         # The launcher knows of the exit code alone.
         traceback.print_exc()

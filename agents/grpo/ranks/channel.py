@@ -16,6 +16,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 _START = datetime.timedelta(minutes=15)
 """How long processes wait for each other to be there at all: they load libraries, on several machines perhaps."""
@@ -57,16 +59,16 @@ class Channel:
             torch.cuda.set_device(self.device)
         with lost_ranks():
             start = max(limit, _START)
-            store, self.rank, self.size = next(dist.rendezvous("env://", timeout=start))
+            store, self.rank, self.size = next(rendezvous("env://", timeout=start))
             if os.environ.get("LOCAL_WORLD_SIZE") == str(self.size):
                 # The store outlives a restart, with addresses of lost processes; machines count restarts by themselves.
-                store = dist.PrefixStore(f"start {os.environ.get('TORCHELASTIC_RESTART_COUNT')}", store)
+                store = PrefixStore(f"start {os.environ.get('TORCHELASTIC_RESTART_COUNT')}", store)
             backend = "cpu:gloo,cuda:nccl" if cuda else "gloo"
             dist.init_process_group(backend, timeout=start, store=store, rank=self.rank, world_size=self.size)
             # Groups have limits of their own, which may differ by process: a sender waits until the receiver is there.
-            self._orders = dist.new_group(backend="gloo", timeout=_PATIENT if self.rank else limit)
-            self._objects = dist.new_group(backend="gloo", timeout=limit)
-            self._tensors = dist.new_group(backend="nccl" if cuda else "gloo", timeout=limit)
+            self._orders = _group("gloo", _PATIENT if self.rank else limit)
+            self._objects = _group("gloo", limit)
+            self._tensors = _group("nccl" if cuda else "gloo", limit)
 
     def leave(self) -> None:
         """End the exchange; the others must have been told to end it as well."""
@@ -125,6 +127,13 @@ class Channel:
                     weight.grad = None
                 elif weight.grad is not None:
                     weight.grad = part.view_as(weight).to(weight.dtype)
+
+
+def _group(backend: str, limit: datetime.timedelta) -> dist.ProcessGroup:
+    """A group of all processes."""
+    group = dist.new_group(backend=backend, timeout=limit)
+    assert isinstance(group, dist.ProcessGroup)
+    return group
 
 
 def _buckets(weights: Sequence[Tensor]) -> Iterator[list[Tensor]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import torch
@@ -54,8 +54,7 @@ class Ranks:
         self.channel.order(("begin", (config.to_json(), torch.get_num_threads(), buffer.getvalue())))
         self._models, self._weights = list(models), unique_weights(models)
         self._sent = [weight._version for weight in self._weights]
-        own = {item.name: getattr(forward, item.name) for item in fields(Forward)}
-        return SplitForward(**own, ranks=self)
+        return self._split(forward)
 
     def watch(self, optimizer: torch.optim.Optimizer) -> None:
         """Notice the steps of an optimiser: torch's fused ones leave the versions of weights as they are."""
@@ -66,7 +65,7 @@ class Ranks:
         """The number under which the others have a model, if they have it."""
         return next((i for i, known in enumerate(self._models) if known is model and model is not None), None)
 
-    def accumulate(self, part: WeightedBatch, number: int, forward: SplitForward, reference: Any) -> Tally:
+    def accumulate(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
         """Accumulate the gradient of a loss, each process that of its episodes.
 
         Args:
@@ -74,7 +73,8 @@ class Ranks:
         """
         if part.loss.coupled:
             # The loss is evaluated here, on log-probabilities that are measured in shares, as its slopes are applied.
-            return accumulate_gradients(self._models[0], part, replace(forward, gathers=True), reference=reference)
+            gathering = self._split(forward, gathers=True)
+            return accumulate_gradients(self._models[0], part, gathering, reference=reference)
         shares = split_episodes(part.batch, part.episodes, self.channel.size)
         clock = part.loss.surrogate.clock
         bare = {"batch": strip(part.batch), "advantage": part.advantage, "weight": part.weight}
@@ -112,6 +112,10 @@ class Ranks:
     def stop(self) -> None:
         """Let the other processes end."""
         self.channel.order(("stop", None))
+
+    def _split(self, forward: Forward, gathers: bool = False) -> SplitForward:
+        own = {item.name: getattr(forward, item.name) for item in fields(Forward)}
+        return SplitForward(**own, ranks=self, gathers=gathers)
 
     def _refer(self, settings: dict[str, Any]) -> dict[str, Any]:
         """The settings with the number of the reference in place of the model."""
