@@ -66,7 +66,7 @@ def _load_player(source: str) -> Agent:
 
 
 def as_agent(agent: Any) -> Agent:
-    """Convert to an `Agent`: one itself, an instance of an `Agent` class, a registered name, or a wrapped callable.
+    """Convert to an `Agent`: one itself, an instance of an `Agent` class, what `find_agent` finds, or a callable.
 
     Raises:
         InputError: it is none of these.
@@ -74,12 +74,12 @@ def as_agent(agent: Any) -> Agent:
     if isinstance(agent, Agent):
         return agent
     if isinstance(agent, str):
-        return make(agent)
+        return find_agent(agent)
     if isinstance(agent, type) and issubclass(agent, Agent):
         return agent()
     if callable(agent):
         return CallableAgent(agent)
     raise InputError(
-        f"an agent is an Agent, a registered name or a callable observation -> action, not {agent!r} "
+        f"an agent is an Agent, a name or folder, or a callable observation -> action, not {agent!r} "
         f"of type {type(agent).__name__}."
     )

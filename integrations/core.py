@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -33,6 +33,11 @@ from ..rewards.recording import Recording
 
 OVER = "The episode is over"
 """How the sentence begins that tells a player of the end."""
+COLUMNS = (
+    "prompt", "answer", "env", "seed", "kwargs", "options", "task_id", "params", "difficulty",
+)  # fmt: skip
+"""Of a sample: the first observation; the reference solver's first action ("" where there is none); the episode, as in
+`EpisodeRow`; the task's hash, parameters (JSON) and difficulty."""
 
 
 @dataclass(frozen=True)
@@ -288,6 +293,38 @@ def make_rows(
     first, count = check_count("seed", seed), check_count("n", n)
     text = write_object("kwargs", {**(kwargs or {}), "split": split})
     return [EpisodeRow(env_id, each, text) for each in range(first, first + count)]
+
+
+def make_samples(
+    env_id: str, n: int, split: str = "train", seed: int = 0, kwargs: Mapping[str, Any] | None = None
+) -> Iterator[dict[str, Any]]:
+    """The rows of `make_rows`, each with what its task is: mappings with the names `COLUMNS`.
+
+    Raises:
+        InputError: see `make_rows` and `make_text_env`.
+    """
+    episode = TextEpisode()
+    try:
+        for row in make_rows(env_id, n, split, seed, kwargs):
+            prompt = episode.begin(row)
+            result = episode.result()
+            yield {
+                "prompt": prompt,
+                "answer": _first_action(episode),
+                **row.plain(),
+                "task_id": result.task_id,
+                "params": json.dumps(result.params, sort_keys=True),
+                "difficulty": result.difficulty,
+            }
+    finally:
+        episode.close()
+
+
+def _first_action(episode: TextEpisode) -> str:
+    """What the reference solver does first. Only a question's answer is of use by itself, so games have none."""
+    if not has_one_answer(episode.env):
+        return ""
+    return str(episode.env.unwrapped.oracle())  # type: ignore[attr-defined]
 
 
 def read_object(name: str, text: Any) -> dict[str, Any]:

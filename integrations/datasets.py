@@ -14,7 +14,6 @@ dataset palaestra/Countdown-v0 --out countdown``.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -25,18 +24,14 @@ from typing import Any
 
 from ..checks import check_count
 from ..errors import InputError, MissingExtra
-from .core import TextEpisode, has_one_answer, make_rows, write_object
+from .core import COLUMNS, make_samples, write_object
+from .lm_eval_tasks import check_question, write_task
 
 SPLITS = ("train", "test")
-COLUMNS = (
-    "prompt", "answer", "env", "seed", "kwargs", "options", "task_id", "params", "difficulty",
-)  # fmt: skip
-"""Of a row: the first observation; the reference solver's first action ("" where there is none); the episode, as in
-`EpisodeRow`; the task's hash, parameters (JSON) and difficulty."""
 
 
 def to_dataset(env_id: str, n: int, split: str = "train", *, seed: int = 0, **kwargs: Any) -> Any:
-    """Make a ``datasets.Dataset`` of the n episodes with the seeds from ``seed`` on; the columns are `COLUMNS`.
+    """Make a ``datasets.Dataset`` of the n episodes with the seeds from ``seed`` on; the columns are `core.COLUMNS`.
 
     Args:
         env_id: an id with text observations and actions.
@@ -49,7 +44,7 @@ def to_dataset(env_id: str, n: int, split: str = "train", *, seed: int = 0, **kw
     with _needs_datasets():
         from datasets import Dataset, Features, Value
     check_count("n", n, low=1)
-    rows = list(_rows(env_id, n, split, seed, kwargs))
+    rows = list(make_samples(env_id, n, split, seed, kwargs))
     kinds = {"seed": "int64", "difficulty": "float64"}
     features = Features({name: Value(kinds.get(name, "string")) for name in COLUMNS})
     return Dataset.from_list(rows, features=features)
@@ -63,6 +58,7 @@ def save(
     test: int | None = None,
     seed: int = 0,
     license: str = "mit",
+    lm_eval: bool = False,
     **kwargs: Any,
 ) -> Path:
     """Write ``train.parquet``, ``test.parquet`` and a data-set card into a new folder and return its path.
@@ -71,10 +67,12 @@ def save(
         n: episodes of the training split.
         test: of the test split, a fifth of n by default; 0 leaves it out.
         license: for the card; the tasks of environments that read other data sets have the licence of those.
+        lm_eval: write a task of lm-evaluation-harness over the test split as well; see `lm_eval_tasks`.
         **kwargs: of the environment; not the split.
 
     Raises:
-        InputError: see `to_dataset`; or the folder is in use. Nothing is left there if anything fails.
+        InputError: see `to_dataset` and `lm_eval_tasks.check_question`; or the folder is in use. Nothing is left there
+            if anything fails.
     """
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -83,6 +81,10 @@ def save(
         "train": check_count("n", n, low=1),
         "test": max(1, n // 5) if test is None else check_count("test", test),
     }
+    if lm_eval:
+        check_question(env_id, kwargs)
+        if not counts["test"]:
+            raise InputError("lm_eval evaluates the test split, which has no task; give test a number above 0.")
     folder.parent.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
@@ -93,6 +95,8 @@ def save(
                 parts[split].to_parquet(place / f"{split}.parquet")
         card = describe(env_id, {split: len(part) for split, part in parts.items()}, seed, license, kwargs)
         (place / "README.md").write_text(card, encoding="utf-8")
+        if lm_eval:
+            write_task(place, env_id)
         place.chmod(0o755)
         if folder.exists():
             folder.rmdir()
@@ -175,31 +179,6 @@ episode.act(reply)
 print(episode.result().score)
 ```
 """
-
-
-def _rows(env_id: str, n: int, split: str, seed: int, kwargs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    episode = TextEpisode()
-    try:
-        for row in make_rows(env_id, n, split, seed, kwargs):
-            prompt = episode.begin(row)
-            result = episode.result()
-            yield {
-                "prompt": prompt,
-                "answer": _first_action(episode),
-                **row.plain(),
-                "task_id": result.task_id,
-                "params": json.dumps(result.params, sort_keys=True),
-                "difficulty": result.difficulty,
-            }
-    finally:
-        episode.close()
-
-
-def _first_action(episode: TextEpisode) -> str:
-    """What the reference solver does first. Only a question's answer is of use by itself, so games have none."""
-    if not has_one_answer(episode.env):
-        return ""
-    return str(episode.env.unwrapped.oracle())  # type: ignore[attr-defined]
 
 
 @contextmanager

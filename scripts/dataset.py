@@ -4,6 +4,8 @@ examples:
   palaestra dataset palaestra/Countdown-v0 --n 1000 --out countdown
   palaestra dataset palaestra/Arithmetic-v0 --n 500 --out sums --axis digits=1:2 terms=3
   palaestra dataset palaestra/Sudoku-v0 --n 500 --difficulty 0.5 --push me/sudoku --private
+  palaestra dataset palaestra/Countdown-v0 --test 500 --lm-eval --out countdown
+  lm_eval --include_path countdown --tasks palaestra_countdown --model ...
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ class DatasetOptions:
     """Further arguments of the environment: name=value."""
     license: str = "mit"
     """For the card; tasks that come from another data set have the licence of that."""
+    lm_eval: bool = False
+    """Write a task for lm_eval (lm-evaluation-harness) beside the data, which evaluates the test split."""
     out: Path | None = None
     """A new or empty folder."""
     push: str | None = None
@@ -63,7 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             kwargs["axes"] = parse_axes(texts, env.unwrapped.param_space)  # type: ignore[attr-defined]
     if options.difficulty is not None:
         kwargs["difficulty"] = options.difficulty
-    more = {"test": options.test, "seed": options.seed, "license": options.license, **kwargs}
+    more = {"test": options.test, "seed": options.seed, "license": options.license, "lm_eval": options.lm_eval}
+    more |= kwargs
     if options.push is None:
         assert options.out is not None
         print(save(options.out, options.env, options.n, **more))

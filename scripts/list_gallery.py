@@ -73,6 +73,7 @@ def entry(env_id: str) -> GalleryEntry:
     axes = [format_axis(axis) for axis in inner.param_space.axes]
     # "palaestra.envs.math.arithmetic" is of the group "math".
     group = (type(inner).__module__.split(".envs.")[-1]).split(".")[0]
+    group = "SQL" if group == "sql" else group
     found = GalleryEntry(env_id, anchor, group, title, sections, axes, [_example(env_id, *size) for size in SIZES])
     env.close()
     return found

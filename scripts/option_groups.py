@@ -47,18 +47,23 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """Group -> fields of `grpo.TrainConfig`, in the order in which they are shown."""
 _STUDENT_RUN = ("environments", "eval_every", "eval_episodes", "final_episodes", "checkpoint_every", "track", "seed")
+_PPO: dict[str, tuple[str, ...]] = {
+    "learning": (
+        *("rollout", "epochs", "minibatch", "lr", "anneal", "discount", "decay", "clip", "value_clip"),
+        *("value_weight", "entropy_weight", "max_grad_norm"),
+    ),
+    "network": ("hidden", "memory", "sequence"),
+}
 STUDENT_GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "q": {"learning": ("rate", "discount", "explore", "explore_end", "explore_share", "initial")},
-    "ppo": {
-        "learning": (
-            *("rollout", "epochs", "minibatch", "lr", "anneal", "discount", "decay", "clip", "value_clip"),
-            *("value_weight", "entropy_weight", "max_grad_norm"),
-        ),
-        "network": ("hidden", "memory", "sequence"),
+    "ppo": _PPO,
+    "go-explore": {
+        "exploration": ("levels", "explore_actions", "repeat", "power", "explore_share", "move", "start_success"),
+        **_PPO,
     },
 }
 """The same of the configurations of students, by learner."""
-_STUDENT_REST = {"q": ("log_every",), "ppo": ("threads", "device")}
+_STUDENT_REST = {"q": ("log_every",), "ppo": ("threads", "device"), "go-explore": ("threads", "device")}
 
 
 def groups_of(config: Any) -> dict[str, tuple[str, ...]]:

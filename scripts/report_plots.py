@@ -77,6 +77,11 @@ STUDENT_PANELS: dict[str, tuple[Range, dict[str, str]]] = {
     "explained variance of the values": ("free", {"explained_variance": ""}),
     "temporal-difference error": ("from 0", {"td_error": ""}),
     "states in the table": ("from 0", {"states": ""}),
+    "states in the archive": ("from 0", {"cells": ""}),
+    "levels, and what is given of their solutions": (
+        "share",
+        {"levels_solved": "solved", "start": "of a solution given", "success_from_start": "success with none given"},
+    ),
     "environment steps/s": ("from 0", {"steps_per_s": ""}),
 }
 LINES = (ACCENT, "#c8702a", "#7a5aa6")
@@ -120,6 +125,7 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
         if bands:
             at, low, high = zip(*bands)
             axes.fill_between(at, low, high, color=INK, alpha=0.12, linewidth=0)
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.set(xlabel="step", ylabel="success")
         _share_axis(axes)
         figure.legend(loc="outside lower center", ncols=2 if names else 4)
@@ -153,6 +159,7 @@ def training_heat(proposals: Sequence[Row]) -> dict[str, Any]:
     def draw_line(figure: Figure) -> None:
         axes = figure.add_subplot()
         axes.plot((edges[:-1] + edges[1:] - 1) / 2, share[0], color=ACCENT, marker="o", markersize=3)
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.set(xlabel="step", ylabel=f"success at difficulty {labels[0]}")
         _share_axis(axes)
 
@@ -213,6 +220,7 @@ def pass_at_k_lines(metrics: Sequence[Row]) -> str:
             axes.fill_between(steps, low, high, color=colour, alpha=0.12, linewidth=0)
             # One step alone would be a line without length.
             axes.plot(steps, mean, color=colour, marker="o" if len(steps) == 1 else "", label=f"pass@{k}")
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.set(xlabel="step", ylabel="tasks solved")
         _share_axis(axes)
         handles, labels = axes.get_legend_handles_labels()

@@ -13,7 +13,8 @@ examples:
   torchrun --nnodes 2 --nproc-per-node 8 -m palaestra.scripts.train palaestra/GSM8K-v0 --model models/mine
   palaestra train palaestra/DoorKey-v0 --learner ppo --axis size=5 obstacles=0 --steps 200000
   palaestra train palaestra/DoorKey-v0 --learner ppo --teacher alp-gmm --bonus subgoals --memory 64
-  palaestra train palaestra/DoorKey-v0 --learner ppo --help    # its own options, as with --learner q
+  palaestra train palaestra/DeceptiveMaze-v0 --learner go-explore --axis pockets=3 depth=7 --levels 8
+  palaestra train palaestra/DoorKey-v0 --learner ppo --help    # its own options, as with every --learner
 """
 
 from __future__ import annotations

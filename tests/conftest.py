@@ -24,8 +24,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # The environment that these need may be in the making.
-    items.sort(key=lambda item: item.path.name.startswith("test_vllm_"))
+    # The environments that these need may be in the making.
+    last = ("test_vllm_", "test_peer_")
+    items.sort(key=lambda item: [item.path.name.startswith(start) for start in last])
 
 
 def _refuse_skip(report: Any) -> Any:

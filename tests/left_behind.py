@@ -15,9 +15,10 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from xdist.workermanage import NodeManager
 
 _NAME = "PALAESTRA_TEST_SESSION"
-_SECONDS = 20.0
+_SECONDS, _EXIT_SECONDS = 20.0, 120
 _FOLDER = pytest.StashKey[str]()
 # pytest keeps the folders of the last three sessions, and other libraries what they have compiled.
 _KEPT = ("pytest-of-", "torchinductor_", "SB3-")
@@ -26,6 +27,8 @@ _KEPT = ("pytest-of-", "torchinductor_", "SB3-")
 def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput") or _NAME in os.environ:
         return
+    # Workers that take longer to end than this are killed, with their engines and servers left running.
+    NodeManager.EXIT_TIMEOUT = _EXIT_SECONDS
     # A short name: below it lie sockets, whose paths are bounded.
     folder = tempfile.mkdtemp(prefix="pt-")
     os.environ[_NAME] = os.environ["TMPDIR"] = tempfile.tempdir = folder

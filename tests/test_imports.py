@@ -51,7 +51,10 @@ OUTSIDE = {
         *("PIL", "gymnasium", "jinja2", "numpy", "openai", "peft", "rich", "safetensors"),
         *("tokenizers", "torch", "transformers", "tyro", "vllm"),
     },
-    "integrations": {"datasets", "gymnasium", "huggingface_hub", "numpy", "transformers", "websockets"},
+    "integrations": {
+        *("anyio", "datasets", "gymnasium", "huggingface_hub", "inspect_ai", "numpy", "openai", "pydantic"),
+        *("palaestra", "transformers", "verifiers", "websockets"),  # palaestra: of palaestra_vf, a package of its own
+    },
 }
 
 

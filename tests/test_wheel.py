@@ -18,17 +18,21 @@ ROOT = Path(palaestra.__file__).parent
 PARTS = ("agents", "envs", "integrations", "rewards", "scripts", "teachers")
 # The tools write files of the repository, and the shell scripts need its checkout: neither is in the wheel.
 TOOLS = ROOT / "scripts" / "tools"
-SOURCES = [path for part in PARTS for path in (ROOT / part).rglob("*.py") if TOOLS not in path.parents]
+# A package of its own.
+VERIFIERS = ROOT / "integrations" / "palaestra_vf"
+SOURCES = [path for part in PARTS for path in (ROOT / part).rglob("*.py") if not {TOOLS, VERIFIERS} & {*path.parents}]
 DATA = {"py.typed", "constraints.txt"}
 
-# Imports every module of the installed package and plays one episode; prints what it saw. The one module left out is a
-# script for the environment of another project.
+# Imports every module of the installed package and plays one episode; prints what it saw. The modules left out are
+# those for the environments of other projects, which scripts/peers.sh makes.
 LOOK = """
 import importlib, json, pkgutil, sys
 import gymnasium, palaestra
 names = [module.name for module in pkgutil.walk_packages(palaestra.__path__, "palaestra.")]
+peers = {"scripts.bench.learner.trl_side", "integrations.inspect_tasks", "integrations.verifiers_taskset"}
+peers |= {"integrations.verifiers_harness"}
 for name in names:
-    if name != "palaestra.scripts.bench.learner.trl_side":
+    if name.removeprefix("palaestra.") not in peers:
         importlib.import_module(name)
 env = gymnasium.make("palaestra/Arithmetic-v0")
 env.reset(seed=0)
@@ -51,7 +55,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
-        packed = {name.removeprefix("palaestra/") for name in archive.namelist() if name.startswith("palaestra/")}
+        files = archive.namelist()
+    packed = {name.removeprefix("palaestra/") for name in files if name.startswith("palaestra/")}
+    assert [name for name in files if name.startswith("palaestra_vf/")] == ["palaestra_vf/__init__.py"]
     sources = {path.relative_to(ROOT) for path in SOURCES}
     parts = ("agents", "envs", "scripts")
     pages = {

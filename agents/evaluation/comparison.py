@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
 from .intervals import Z95, Estimate, mean_interval
-from .report import Report
+from .report import Report, render_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -89,6 +89,9 @@ class PairedComparison:
             table.add_section()
         table.add_row(*self._cells(), style="bold")
         return table
+
+    def __str__(self) -> str:
+        return render_table(self.table())
 
     def _cells(self) -> list[str]:
         low, middle, high = (100 * value for value in (self.difference.low, self.difference.mean, self.difference.high))

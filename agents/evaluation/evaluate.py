@@ -73,8 +73,8 @@ def evaluate(
     """Play ``episodes`` episodes and report success, reward, progress and length with 95 % confidence intervals.
 
     Args:
-        agent: an `Agent`, a registered name, or any function: of the observation or of the whole conversation, plain
-            or ``async def``, or a generator (`CallableAgent`).
+        agent: an `Agent`; what ``--agent`` takes, such as a registered name or the folder of a run; or any function: of
+            the observation or of the whole conversation, plain or ``async def``, or a generator (`CallableAgent`).
         env: a Gymnasium id; an environment, with its wrappers, of which copies are made; or a function that makes one
             each time it is called. What has no ``param_space`` is played as it is: no split, no difficulty. Several,
             and suites, are for `evaluate_all`.

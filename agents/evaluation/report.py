@@ -226,11 +226,16 @@ class Report:
         return table
 
     def __str__(self) -> str:
-        from rich.console import Console
+        return render_table(self.table())
 
-        stream = io.StringIO()
-        Console(file=stream, width=110, no_color=True).print(self.table())
-        return "\n".join(line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n"))
+
+def render_table(table: Table) -> str:
+    """Return a table as plain text of at most 110 columns."""
+    from rich.console import Console
+
+    stream = io.StringIO()
+    Console(file=stream, width=110, no_color=True).print(table)
+    return "\n".join(line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n"))
 
 
 def _number(value: float) -> float | None:

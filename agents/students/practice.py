@@ -21,6 +21,7 @@ from ...teachers import Outcome, Proposal, Teacher
 from ...teachers.levels.trajectories import measurements
 from ...teachers.pools import instance
 from ...teachers.requests import REQUESTS
+from .backward_starts import BackwardStarts
 from .bonuses.learned_bonus import LearnedBonus
 
 _KEY = 1
@@ -63,7 +64,10 @@ class PracticeEpisode:
 
 @dataclass(eq=False)
 class _Slot:
-    """An environment and the episode in it, of which ``kept`` is what a saved state holds."""
+    """An environment and the episode in it, of which `_SAVED` are in a saved state.
+
+    ``way`` holds actions that were taken before the episode counts as begun; they are neither learned from nor paid.
+    """
 
     env: gym.Env[Any, Any]
     observation: Any = None
@@ -72,6 +76,7 @@ class _Slot:
     seed: int = 0
     options: dict[str, Any] | None = None
     proposal: Proposal | None = None
+    way: list[Any] = field(default_factory=list)
     actions: list[Any] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     bonuses: float = 0.0
@@ -79,7 +84,7 @@ class _Slot:
     values: list[float] = field(default_factory=list)
 
 
-_SAVED = ("begun", "seed", "options", "actions", "rewards", "bonuses", "valid", "values")
+_SAVED = ("begun", "seed", "options", "way", "actions", "rewards", "bonuses", "valid", "values")
 
 
 @dataclass
@@ -108,6 +113,7 @@ class Practice:
 
     Attributes:
         observations: the N observations to act on.
+        starts: where episodes begin, if not at the start of their tasks; for `GoExploreStudent` to set.
 
     Raises:
         InputError: the teacher needs or asks for what the student does not have.
@@ -131,6 +137,7 @@ class Practice:
         for bonus in bonuses:
             if isinstance(bonus, LearnedBonus):
                 bonus.bind(self.observation_space, self.action_space)
+        self.starts: BackwardStarts | None = None
         self._waiting: dict[int, _Waiting] = {}
         self._finished: list[PracticeEpisode] = []
         if teacher is not None:
@@ -213,9 +220,19 @@ class Practice:
             slot.proposal = waiting.proposal
             params, own = instance(waiting.proposal.task)
             slot.seed, slot.options = slot.seed if own is None else own, {"params": params}
+        slot.way = []
+        if self.starts is not None and (start := self.starts.draw(slot.seed)) is not None:
+            slot.seed, slot.way = start
         slot.begun += 1
         slot.actions, slot.rewards, slot.values, slot.bonuses, slot.valid = [], [], [], 0.0, True
+        self._replay(slot)
+
+    def _replay(self, slot: _Slot) -> None:
+        """Reset, and take the actions of the episode that are known."""
         slot.observation, slot.info = slot.env.reset(seed=slot.seed, options=slot.options)
+        for action in [*slot.way, *slot.actions]:
+            given = np.asarray(action, dtype=np.float32) if isinstance(action, list) else action
+            slot.observation, _, _, _, slot.info = slot.env.step(given)
 
     def _next_proposal(self, teacher: Teacher) -> _Waiting:
         """The oldest proposal that lacks episodes, or else a new one."""
@@ -229,6 +246,8 @@ class Practice:
         info, total = slot.info, math.fsum(slot.rewards)
         success = bool(info["is_success"]) if "is_success" in info else None
         difficulty, proposal = info.get("difficulty"), slot.proposal
+        if self.starts is not None and slot.valid:
+            self.starts.report(slot.seed, bool(success))
         self._finished.append(
             PracticeEpisode(
                 *(total, slot.bonuses, len(slot.rewards), success, info.get("progress"), slot.valid),
@@ -291,10 +310,7 @@ class Practice:
             for name in _SAVED:
                 setattr(slot, name, row[name])
             slot.proposal = None if row["proposal"] is None else self._waiting[row["proposal"]].proposal
-            slot.observation, slot.info = slot.env.reset(seed=slot.seed, options=slot.options)
-            for action in slot.actions:
-                given = np.asarray(action, dtype=np.float32) if isinstance(action, list) else action
-                slot.observation, _, _, _, slot.info = slot.env.step(given)
+            self._replay(slot)
         if self.teacher is not None:
             self.teacher.load_state_dict(state["teacher"])
         # After the episodes: bonuses have counted their steps a second time.

@@ -39,6 +39,8 @@ class StudentConfig:
 
     learner: ClassVar[str] = ""
     extra: ClassVar[str] = ""
+    student: ClassVar[str] = ""  # "module:Class" of this package, loaded when a run begins
+    critic: ClassVar[bool] = False  # whether it estimates values, which some teachers ask for
     env: tyro.conf.Positional[str] = "palaestra/DoorKey-v0"
     axes: _Free = field(default_factory=dict)
     env_options: _Free = field(default_factory=dict)
@@ -115,6 +117,7 @@ class QConfig(StudentConfig):
     """
 
     learner: ClassVar[str] = "q"
+    student: ClassVar[str] = "tabular_q:QLearning"
     rate: float = 0.2
     discount: float = 0.97
     explore: float = 1.0
@@ -164,6 +167,8 @@ class PPOConfig(StudentConfig):
 
     learner: ClassVar[str] = "ppo"
     extra: ClassVar[str] = "train"
+    student: ClassVar[str] = "ppo:PPO"
+    critic: ClassVar[bool] = True
     rollout: int = 128
     epochs: int = 4
     minibatch: int = 256
@@ -205,3 +210,43 @@ class PPOConfig(StudentConfig):
     @property
     def iteration(self) -> int:
         return self.rollout * self.environments
+
+
+@dataclass(frozen=True)
+class GoExploreConfig(PPOConfig):
+    """Go-Explore (arXiv 1901.10995): explore from states that were reached, then PPO from the ends of the ways that
+    were found, backwards. For environments that can be set to a state, and levels that hardly any episode solves.
+
+    Attributes:
+        levels: levels of the training split that are explored and learned, each with an archive of its own.
+        explore_actions: actions of an exploration from a state.
+        repeat: steps for which a random action is repeated, in the mean. The paper's Atari games have 20; to turn
+            on the spot for as long leads nowhere in a gridworld.
+        power: exponent of the counts by which states are chosen.
+        explore_share: share of the run in which levels are explored, in (0, 1]; solutions get shorter in it. If none is
+            solved by then, exploring goes on.
+        move: actions by which the start of a level's episodes moves back along its solution.
+        start_success: share of a level's latest 20 episodes that has to succeed before it moves, in (0, 1].
+    """
+
+    learner: ClassVar[str] = "go-explore"
+    student: ClassVar[str] = "go_explore:GoExploreStudent"
+    levels: int = 1
+    explore_actions: int = 100
+    repeat: float = 3.0
+    power: float = 0.5
+    explore_share: float = 0.3
+    move: int = 5
+    start_success: float = 0.2
+    anneal: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("levels", "explore_actions", "move"):
+            check_count(name, getattr(self, name), 1)
+        check_number("repeat", self.repeat, low=1.0)
+        check_number("power", self.power, low=0.0)
+        for name in ("explore_share", "start_success"):
+            check_share(name, getattr(self, name), positive=True)
+        if self.teacher is not None:
+            raise InputError(f"go-explore chooses its levels itself; leave --teacher {self.teacher} out.")

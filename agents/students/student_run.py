@@ -7,6 +7,7 @@ checkpoint holds alone, so that a run that was killed goes on to the same bytes.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import math
 import time
@@ -70,7 +71,7 @@ class StudentRun:
             [bonus.reward for bonus in self.bonuses],
             getattr(config, "discount", 0.99),
             getattr(config, "decay", 0.95),
-            critic=config.learner == "ppo",
+            critic=config.critic,
         )
         self.student = _make_student(config, self.practice)
         self.step = 0
@@ -252,13 +253,8 @@ def load_student(folder: str | Path, checkpoint: str = "newest", temperature: fl
 
 
 def _make_student(config: StudentConfig, practice: Practice) -> Any:
-    if config.learner == "q":
-        from .tabular_q import QLearning
-
-        return QLearning(config, practice)  # type: ignore[arg-type]
-    from .ppo import PPO
-
-    return PPO(config, practice)  # type: ignore[arg-type]
+    module, _, name = config.student.partition(":")
+    return getattr(importlib.import_module(f".{module}", __package__), name)(config, practice)
 
 
 def summarise_episodes(finished: Sequence[PracticeEpisode]) -> dict[str, float]:

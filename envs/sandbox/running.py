@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -26,12 +27,24 @@ def pool(backend: str = "local") -> Pool:
     """Return this process's pool of sandboxes of one backend, with at most one sandbox for each core.
 
     Raises:
-        InputError: there is no such backend.
+        InputError: there is no such backend, or none on this system.
     """
     with _MAKING:
         if backend not in _POOLS:
-            _POOLS[backend] = Pool(BACKENDS[backend])
+            _POOLS[backend] = Pool(_find_backend(backend))
         return _POOLS[backend]
+
+
+def _find_backend(name: str) -> type[Sandbox]:
+    try:
+        return BACKENDS[name]
+    except ModuleNotFoundError as error:
+        if error.name not in ("fcntl", "resource"):
+            raise
+        raise InputError(
+            f"programs cannot be run on {sys.platform}, which has no {error.name!r}; use Linux, or on Windows "
+            "its subsystem for Linux (WSL)."
+        ) from None
 
 
 def run(

@@ -146,10 +146,11 @@ class OpenEnvClient(gym.Env[str, str]):
 
     def _task(self) -> dict[str, Any]:
         state = self._state()
+        difficulty = state.get("difficulty")
         self._about = {
             "task_id": str(state.get("task_id") or state.get("episode_id") or ""),
             "params": state.get("params") or {},
-            "difficulty": state.get("difficulty") or 0.0,
+            "difficulty": difficulty if isinstance(difficulty, int | float) else None,
         }
         return copy.deepcopy(self._about)
 

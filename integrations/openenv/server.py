@@ -19,7 +19,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from ...errors import InputError, MissingExtra
-from .session import RESET_NAMES, ServedSession, SessionThread
+from ..episode_thread import SessionThread
+from .session import RESET_NAMES, ServedSession
 
 _log = logging.getLogger(__name__)
 _PONG_SECONDS = 300.0
@@ -78,7 +79,8 @@ class OpenEnvServer:
         self.limits = limits or ServerLimits()
         self._token = token
         self._open = 0
-        self._ending = asyncio.Event()
+        self._is_ending = False
+        self._steps: set[asyncio.Future[Any]] = set()
         self._closing: set[asyncio.Future[Any]] = set()
         self.served = 0
 
@@ -110,7 +112,9 @@ class OpenEnvServer:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        self._ending.set()
+        self._is_ending = True
+        for step in list(self._steps):
+            step.cancel()
         self._server.close(code=1001, reason="the server ends")
         await self._server.wait_closed()
         if self._closing:
@@ -175,7 +179,8 @@ class OpenEnvServer:
         try:
             while True:
                 try:
-                    text = await asyncio.wait_for(connection.recv(), self.limits.idle_seconds)
+                    async with asyncio.timeout(self.limits.idle_seconds):
+                        text = await connection.recv()
                 except TimeoutError:
                     await connection.close(1001, f"nothing came for {self.limits.idle_seconds:g} s")
                     return
@@ -224,9 +229,8 @@ class OpenEnvServer:
         else:
             call, answers = (lambda: getattr(session, kind)(data)), "observation"
         try:
-            future = asyncio.wrap_future(thread.submit(call))
-            await self._wait_for(future)
-            return json.dumps({"type": answers, "data": future.result()}, allow_nan=False)
+            data = await self._wait_for(asyncio.wrap_future(thread.submit(call)))
+            return json.dumps({"type": answers, "data": data}, allow_nan=False)
         except _HangingStep:
             raise
         except InputError as error:
@@ -237,16 +241,23 @@ class OpenEnvServer:
             said = f"{type(error).__name__}: {error}"[:500]
             return _error("EXECUTION_ERROR", f"the environment failed ({said}); its episode does not count, reset it.")
 
-    async def _wait_for(self, future: asyncio.Future[Any]) -> None:
-        """Wait for a step. Raises _HangingStep where it takes too long, or the server ends."""
-        ending = asyncio.ensure_future(self._ending.wait())
+    async def _wait_for(self, step: asyncio.Future[Any]) -> Any:
+        """Wait for a step and return its result. Raises _HangingStep where it takes too long, or the server ends."""
+        self._steps.add(step)
+        limit = asyncio.timeout(self.limits.step_seconds)
         try:
-            wanted = {future, ending}
-            await asyncio.wait(wanted, timeout=self.limits.step_seconds, return_when=asyncio.FIRST_COMPLETED)
+            async with limit:
+                return await step
+        except TimeoutError:
+            if limit.expired():
+                raise _HangingStep from None
+            raise
+        except asyncio.CancelledError:
+            if self._is_ending:
+                raise _HangingStep from None
+            raise
         finally:
-            ending.cancel()
-        if not future.done():
-            raise _HangingStep
+            self._steps.discard(step)
 
 
 class _HangingStep(Exception):

@@ -8,10 +8,7 @@ hold solutions, go nowhere.
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from queue import SimpleQueue
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -23,34 +20,6 @@ from ...errors import InputError, shorten
 from ..action_tools import write_action
 
 RESET_NAMES = ("seed", "episode_id", "env", "difficulty", "params", "split", "axes")
-
-
-class SessionThread:
-    """Runs calls one after another in one thread, which a hanging call cannot keep the program from ending."""
-
-    def __init__(self) -> None:
-        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-        threading.Thread(target=self._work, daemon=True, name="palaestra-session").start()
-
-    def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        future: Future[Any] = Future()
-        self._calls.put((future, call))
-        return future
-
-    def end(self) -> None:
-        """Let the thread end after the calls that were submitted."""
-        self._calls.put(None)
-
-    def _work(self) -> None:
-        while (item := self._calls.get()) is not None:
-            future, call = item
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(call())
-                except Exception as error:
-                    future.set_exception(error)
-                except BaseException as error:  # an environment that exits, which must not end the server
-                    future.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
 class ServedSession:

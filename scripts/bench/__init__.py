@@ -11,6 +11,7 @@ examples:
   palaestra bench processes --rounds 20
   palaestra bench rollouts
   palaestra bench sandbox --peer-python /path/to/venv/bin/python
+  palaestra bench serve --in-a-row 10000
   palaestra bench sql --engines sqlite duckdb postgres
   palaestra bench stability --streams 1 --only as-it-was no-kl lr-3e-4
   palaestra bench students
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "sandbox.command",
         "runs of programs per second and their latency, against a cold interpreter and peers",
     ),
+    "serve": ("serving", "latency of served environments with many players, and what many sessions leave behind"),
     "sql": ("sql.command", "right and wrong verdicts on queries beside set comparison, and tasks per second"),
     "stability": ("stability", "what makes a small run lose what it could do, one factor at a time"),
     "students": ("students", "processor time of PPO on a gridworld, against Stable-Baselines3"),

@@ -46,9 +46,9 @@ class TestMakingAnAgent:
         agent = RandomAgent()
         assert agents.as_agent(agent) is agent
 
-    def test_as_agent_makes_an_instance_of_a_class_and_of_a_name(self):
-        assert isinstance(agents.as_agent(OracleAgent), OracleAgent)
-        assert isinstance(agents.as_agent("oracle"), OracleAgent)
+    @pytest.mark.parametrize("given", [OracleAgent, "oracle", "palaestra.agents.oracle:OracleAgent"])
+    def test_as_agent_makes_an_instance_of_a_class_and_of_what_the_command_line_takes(self, given):
+        assert isinstance(agents.as_agent(given), OracleAgent)
 
     def test_as_agent_refuses_what_cannot_act(self):
         with pytest.raises(InputError, match=r"not 3 of type int"):

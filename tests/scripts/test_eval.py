@@ -102,7 +102,7 @@ class TestEval:
             (["--agent", "tests/first"], "the agent 'tests/first' is no folder"),
             (["--agent", "no_such_module:x"], "the module 'no_such_module'"),
             (["--agent", "json:dump_"], "unknown attribute of json 'dump_'; did you mean 'dump'"),
-            (["--agent", "json:decoder"], "an agent is an Agent, a registered name or a callable"),
+            (["--agent", "json:decoder"], "an agent is an Agent, a name or folder, or a callable"),
             (["--axis", "digits=99"], "digits must be a whole number from 1 to 15 (drawn from 1 to 6), not 99"),
             (["--episodes", "0"], "episodes must be at least 1, not 0"),
             (["--difficulty", "99"], "not 99.0"),

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import atexit
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....errors import InputError
 from .engine import MEMORY_MB, EngineFailure
+
+if TYPE_CHECKING:
+    from pwd import struct_passwd
 
 VARIABLE = "PALAESTRA_POSTGRES"
 START_SECONDS = 60.0
@@ -115,10 +117,12 @@ def _stop_server(keeper: subprocess.Popen[Any], owner: int) -> None:
         keeper.wait(START_SECONDS)
 
 
-def _choose_account() -> pwd.struct_passwd | None:
+def _choose_account() -> struct_passwd | None:
     """Return the account that runs the server where this process may not, being root's; otherwise None."""
     if os.geteuid() != 0:
         return None
+    import pwd  # systems without it have no root either
+
     for name in ("postgres", "nobody"):
         try:
             return pwd.getpwnam(name)

@@ -54,6 +54,7 @@ def test_reports_and_files_of_both_kinds_compare_alike(tmp_path, capsys):
     assert found.difference.mean == pytest.approx(second.success.mean - first.success.mean)
     assert found.only == (0, found.tasks - round(first.success.mean * found.tasks))
     assert found.better == "oracle"
+    assert "oracle solves more" in str(found)
     assert compare(tmp_path / "a.jsonl", tmp_path / "b.jsonl").to_json() == found.to_json()
     for name, report in (("a.json", first), ("b.json", second)):
         (tmp_path / name).write_text(json.dumps(report.to_json(results=True)))

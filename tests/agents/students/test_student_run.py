@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import numpy as np
 import palaestra
 import pytest
 from palaestra.agents.learners import load_player
-from palaestra.agents.students import PPOConfig, QConfig, StudentConfig
+from palaestra.agents.students import GoExploreConfig, PPOConfig, QConfig, StudentConfig
 from palaestra.agents.students.student_run import StudentRun, summarise_episodes
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
@@ -42,6 +43,14 @@ MAZES = PPOConfig(
     **SMALL,
 )
 
+# Exploration ends before the checkpoint of the first, and after that of the second.
+RETURNS = GoExploreConfig(
+    **{"env": "palaestra/BlockMaze-v0", "axes": {"size": 5, "blocks": [0, 3]}, "levels": 2, "environments": 4},
+    **{"rollout": 32, "steps": 2048, "checkpoint_every": 1024, "hidden": 8, "minibatch": 32, "explore_share": 0.25},
+    **SMALL,
+)
+EXPLORES = dataclasses.replace(RETURNS, explore_share=0.75)
+
 
 class Stopped(BaseException):
     """In place of a kill: nothing of ours handles it."""
@@ -61,7 +70,10 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in files.items() if name != "timings.jsonl"}
 
 
-@pytest.mark.parametrize("config", [Q, P, MAZES, CURIOUS], ids=["q", "ppo", "levels", "curious"])
+KINDS = {"q": Q, "ppo": P, "levels": MAZES, "curious": CURIOUS, "returns": RETURNS, "explores": EXPLORES}
+
+
+@pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
 def test_a_run_that_was_interrupted_goes_on_to_the_same_bytes(config, tmp_path):
     run_until(tmp_path / "whole", config)
     with pytest.raises(Stopped):
@@ -69,6 +81,13 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_bytes(config, tmp_path):
     assert contents(tmp_path / "cut") != contents(tmp_path / "whole")
     assert StudentRun.resume(tmp_path / "cut").run(notify=lambda sentence: None)
     assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
+
+
+def test_the_checkpoints_of_go_explore_lie_in_either_of_its_phases(tmp_path):
+    for config, learns in ((RETURNS, True), (EXPLORES, False)):
+        run_until(tmp_path / str(learns), config)
+        (at,) = [row for row in rows(tmp_path / str(learns), "metrics") if row["step"] == config.checkpoint_every]
+        assert ("loss" in at) == learns
 
 
 def test_a_teacher_of_levels_edits_those_of_the_environment(tmp_path):
@@ -172,7 +191,7 @@ def test_any_environment_with_arrays_is_one_to_train_on(tmp_path):
     [
         (["--recipe", "dapo"], "the learner 'q' has no --recipe, which belongs to 'grpo'"),
         (["--warmup.steps", "3"], "the learner 'q' has no --warmup.steps, which belongs to 'grpo'"),
-        (["--decay", "0.9"], "the learner 'q' has no --decay, which belongs to 'ppo'"),
+        (["--decay", "0.9"], "the learner 'q' has no --decay, which belongs to 'go-explore' and 'ppo'"),
         (["--bonus", "cuont"], "unknown bonus 'cuont'; did you mean 'count'"),
         (["--bonus", "count(wieght=1)"], "wieght"),
         (["--bonus", "count", "count"], "given twice"),
@@ -193,7 +212,9 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(arguments, words, tmp_
 
 def test_options_of_students_are_refused_for_a_language_model(capsys):
     assert main(["train", "--entropy-weight", "5"]) == 2
-    assert "the learner 'grpo' has no --entropy-weight, which belongs to 'ppo'" in capsys.readouterr().err
+    assert (
+        "the learner 'grpo' has no --entropy-weight, which belongs to 'go-explore' and 'ppo'" in capsys.readouterr().err
+    )
 
 
 def test_text_is_left_to_language_models(tmp_path, capsys):

@@ -38,3 +38,9 @@ def serving(*offered: str, **options: Any) -> Iterator[OpenEnvServer]:
 @pytest.fixture
 def serve() -> Any:
     return serving
+
+
+@pytest.fixture(scope="module")
+def serve_all() -> Any:
+    """The same for the fixtures of a module."""
+    return serving

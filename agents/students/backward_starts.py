@@ -1,0 +1,80 @@
+"""Episodes that begin on the way of a solution, nearer and nearer to its start (Salimans and Chen, arXiv 1812.03381;
+the second phase of Go-Explore, arXiv 1901.10995, section 2.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+class BackwardStarts:
+    """Where training episodes begin: on the way of a level's solution, ``move`` actions before its end at first.
+
+    Args:
+        move: actions by which the start of a level moves back; an episode begins at most as many after it.
+        success: share of a level's episodes, in (0, 1], that has to succeed before its start moves.
+        episodes: that are counted for it.
+
+    Attributes:
+        solutions: level (its seed) -> actions.
+        starts: level -> actions of the solution that are taken before an episode begins.
+    """
+
+    def __init__(self, move: int = 5, success: float = 0.2, episodes: int = 20):
+        self.move, self.success, self.episodes = move, success, episodes
+        self.solutions: dict[int, list[Any]] = {}
+        self.starts: dict[int, int] = {}
+        self._played: dict[int, list[bool]] = {}
+
+    def begin(self, solutions: Mapping[int, Sequence[Any]]) -> None:
+        """Take these solutions, each from near its end."""
+        self.solutions = {level: list(actions) for level, actions in solutions.items()}
+        self.starts = {level: max(len(actions) - self.move, 0) for level, actions in self.solutions.items()}
+        self._played = {level: [] for level in self.solutions}
+
+    def draw(self, seed: int) -> tuple[int, list[Any]] | None:
+        """Return the level of an episode and the actions taken before it begins; None, which leaves both open, as long
+        as there is no solution.
+        """
+        if not self.solutions:
+            return None
+        rng = np.random.default_rng(seed)
+        level = [*self.solutions][int(rng.integers(len(self.solutions)))]
+        actions, start = self.solutions[level], self.starts[level]
+        last = min(start + self.move, len(actions) - 1) if start else 0
+        return level, actions[: int(rng.integers(start, last + 1))]
+
+    def report(self, level: int, success: bool) -> None:
+        """Count an episode of a level, and move its start back when enough of the latest have succeeded."""
+        if level not in self._played:
+            return
+        played = self._played[level]
+        played.append(success)
+        del played[: -self.episodes]
+        if len(played) == self.episodes and np.mean(played) >= self.success and self.starts[level]:
+            self.starts[level] = max(self.starts[level] - self.move, 0)
+            played.clear()
+
+    def metrics(self) -> dict[str, float]:
+        """Return ``start``, the mean share of a solution that is taken before an episode begins, and
+        ``success_from_start``, over the latest episodes of levels where none of it is.
+        """
+        left = [self.starts[level] / len(actions) for level, actions in self.solutions.items()]
+        whole = [np.mean(played) for level, played in self._played.items() if played and not self.starts[level]]
+        found = {"start": float(np.mean(left))} if left else {}
+        return found | ({"success_from_start": float(np.mean(whole))} if whole else {})
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-able values."""
+        rows = [[level, self.solutions[level], self.starts[level], self._played[level]] for level in self.solutions]
+        return {"levels": rows}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where `state_dict` was taken."""
+        rows = state["levels"]
+        self.solutions = {int(row[0]): list(row[1]) for row in rows}
+        self.starts = {int(row[0]): int(row[2]) for row in rows}
+        self._played = {int(row[0]): [bool(flag) for flag in row[3]] for row in rows}

@@ -1,0 +1,122 @@
+"""Go-Explore (Ecoffet et al., arXiv 1901.10995): return to a state that was reached, explore from it, and only then
+learn: a policy for the ways that were found, from their ends backwards.
+
+Exploring needs no policy: an environment is set to a state, and actions are drawn at random there. The second phase is
+PPO in episodes that begin on the ways, by `Practice.starts`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ...errors import InputError
+from .backward_starts import BackwardStarts
+from .places import make_environment
+from .ppo import PPO
+from .practice import Practice
+from .state_archive import StateArchive
+from .student_config import GoExploreConfig
+
+FILE = "archives.json"
+_LEVELS, _EXPLORE = 6, 7
+
+
+class GoExploreStudent:
+    """Explores levels for a share of the run, and then learns to play those that it has solved.
+
+    The levels are tasks of the training split whose seeds follow from the run's. Where none is solved after that share,
+    exploring goes on until one is.
+
+    Args:
+        config: see `GoExploreConfig`.
+        practice: as for `PPO`.
+
+    Raises:
+        InputError: actions are not Discrete, the environment cannot be set to a state, or what `PPO` raises.
+    """
+
+    def __init__(self, config: GoExploreConfig, practice: Practice):
+        if not isinstance(practice.action_space, gym.spaces.Discrete):
+            raise InputError(f"go-explore draws Discrete actions, not {practice.action_space}; take another learner.")
+        self.config, self.practice = config, practice
+        self.ppo = PPO(config, practice)
+        self.starts = practice.starts = BackwardStarts(config.move, config.start_success)
+        self.env = make_environment(config, "train")
+        seeds = np.random.SeedSequence([config.seed, _LEVELS]).generate_state(config.levels)
+        self.archives = [StateArchive(self.env, int(seed), config.power) for seed in seeds]
+        self._rng = np.random.default_rng([config.seed, _EXPLORE])
+        self._turn = 0
+
+    def iterate(self, done: float) -> dict[str, float]:
+        """Explore or learn for `PPOConfig.iteration` steps; ``done`` is the share of the run before it."""
+        if not self.starts.solutions and self._is_explored(done):
+            self.starts.begin({one.level: one.solution for one in self.archives if one.solution is not None})
+            self.practice.begin()
+        learned = self.ppo.iterate(done) if self.starts.solutions else self._explore()
+        solved = sum(one.solution is not None for one in self.archives)
+        found = {"levels_solved": solved / len(self.archives), "cells": sum(len(one.cells) for one in self.archives)}
+        return {**found, **self.starts.metrics(), **learned}
+
+    def _is_explored(self, done: float) -> bool:
+        return done >= self.config.explore_share and any(one.solution is not None for one in self.archives)
+
+    def _explore(self) -> dict[str, float]:
+        """Explore the levels in turns."""
+        left = self.config.iteration
+        while left > 0:
+            archive = self.archives[self._turn % len(self.archives)]
+            self._turn += 1
+            left -= archive.explore(min(self.config.explore_actions, left), self._draw_action(), self._rng)
+        return {}
+
+    def _draw_action(self) -> Callable[[], Any]:
+        """Random actions, each of which is repeated for `GoExploreConfig.repeat` steps in the mean."""
+        rng, again = self._rng, 1.0 - 1.0 / self.config.repeat
+        space: Any = self.practice.action_space
+        action = None
+
+        def draw() -> int:
+            nonlocal action
+            if action is None or rng.random() >= again:
+                action = int(space.start + rng.integers(space.n))
+            return action
+
+        return draw
+
+    def save_policy(self, folder: Path) -> None:
+        """Write what plays."""
+        self.ppo.save_policy(folder)
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        """Write everything to go on from; returns the part that is JSON-able, which the caller keeps."""
+        archives = [one.state_dict() for one in self.archives]
+        (folder / FILE).write_text(json.dumps(archives, default=int), encoding="utf-8")
+        return {
+            "ppo": self.ppo.save(folder),
+            "starts": self.starts.state_dict(),
+            "rng": self._rng.bit_generator.state,
+            "turn": self._turn,
+        }
+
+    def load(self, folder: Path, state: dict[str, Any]) -> None:
+        """Go on from what `save` wrote and returned."""
+        self.ppo.load(folder, state["ppo"])
+        self.starts.load_state_dict(state["starts"])
+        for archive, saved in zip(self.archives, json.loads((folder / FILE).read_text(encoding="utf-8")), strict=True):
+            archive.load_state_dict(saved)
+        self._rng.bit_generator.state = state["rng"]
+        self._turn = int(state["turn"])
+
+    def load_policy(self, folder: Path) -> None:
+        """Load what plays."""
+        self.ppo.load_policy(folder)
+
+    def player(self, temperature: float) -> Callable[..., tuple[list[Any], list[Any]]]:
+        """Return the function by which `StudentAgent` plays: that of `PPO`."""
+        return self.ppo.player(temperature)

@@ -1,0 +1,139 @@
+"""The taskset of verifiers over all ids, and the environment that plays its episodes, for the module `palaestra_vf`.
+
+A task is an episode as plain data, so that it plays alike wherever it is sent; its prompt is the first observation. A
+question is judged by the task, so that other environments of verifiers (best of n, for one) may sample it too; a game
+is played by `PalaestraEnv`, each observation a user's turn. The reward is the episode's, success and progress are
+metrics, and ``trace.info["palaestra"]`` has the whole outcome. An episode that the machinery could not judge is an
+error of the rollout, which trainers leave out, and never a reward of 0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from itertools import chain, zip_longest
+from typing import Any, Literal
+
+import verifiers.v1 as vf  # pyright: ignore[reportMissingImports]
+from pydantic import Field
+
+from ..errors import InputError
+from .core import EpisodeResult, EpisodeRow, has_one_answer, make_samples, make_text_env
+from .episode_thread import ThreadedEpisode
+
+INFO = "palaestra"
+"""Where a trace's ``info`` has the outcome, an `EpisodeResult` as a mapping."""
+
+
+class PalaestraConfig(vf.TasksetConfig):
+    env: str = "palaestra/Arithmetic-v0"
+    """Ids with text observations and actions, separated by commas; of several, the tasks alternate."""
+    n: int = 1000
+    """Tasks of each id."""
+    split: Literal["train", "test", "all"] = "train"
+    """The two have no task in common."""
+    seed: int = 0
+    """Of the first task; the others follow."""
+    kwargs: dict[str, Any] = Field(default_factory=dict)
+    """Further arguments of the environments, such as {"difficulty": 0.5}."""
+
+
+class EpisodeData(vf.TaskData):
+    """The row of an episode, see `palaestra.integrations.core.EpisodeRow`, and what its task is."""
+
+    env: str
+    seed: int
+    kwargs: str
+    options: str
+    task_id: str
+    difficulty: float | None
+    one_answer: bool
+
+    def row(self) -> EpisodeRow:
+        return EpisodeRow(self.env, self.seed, self.kwargs, self.options)
+
+
+class EpisodeTask(vf.Task[EpisodeData, vf.State, vf.TaskConfig]):
+    @property
+    def key(self) -> str:
+        """The same for every rollout of an episode, wherever it stands in the taskset."""
+        data = self.data
+        return f"{data.env} {data.seed} {data.kwargs} {data.options}"
+
+    @vf.reward
+    async def reward(self, trace: vf.Trace) -> float:
+        """The reward of the episode that was played; a question's is played here, with the last reply as the answer.
+
+        Raises:
+            InputError: nobody has played the game.
+            RuntimeError: the episode could not be judged.
+        """
+        if INFO not in trace.info:
+            trace.info[INFO] = await self._answer(trace.last_reply)
+        result = EpisodeResult(**trace.info[INFO])
+        if not result.reward_valid:
+            raise RuntimeError("the episode could not be judged, for a reason that is not the player's")
+        if result.is_success is not None:
+            trace.record_metric("success", float(result.is_success))
+        trace.record_metric("progress", result.progress)
+        return result.reward
+
+    async def _answer(self, reply: str) -> dict[str, Any]:
+        if not self.data.one_answer:
+            raise InputError(f"an episode of {self.data.env} has several turns and was not played; leave --env.id out.")
+        episode = ThreadedEpisode()
+        try:
+            await asyncio.wrap_future(episode.begin(self.data.row()))
+            await asyncio.wrap_future(episode.act(reply))
+            return episode.result().plain()
+        finally:
+            episode.close()
+
+
+class PalaestraEnvConfig(vf.EnvConfig):
+    player: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
+    """Who plays, by `ChatHarness` unless another is named; in this process, which gives the model nothing to run."""
+
+
+class PalaestraEnv(vf.Env[PalaestraEnvConfig]):
+    """Plays the episode of a task: each reply is an action, each observation a user's turn."""
+
+    async def run(self, task: EpisodeTask, agents: vf.Agents) -> None:
+        if task.data.one_answer:
+            await agents.player.run(task)
+            return
+        episode = ThreadedEpisode()
+        try:
+            await asyncio.wrap_future(episode.begin(task.data.row()))
+            async with agents.player.interaction(task) as interaction:
+                try:
+                    segment = await interaction.turn()
+                    while not segment.terminated:
+                        observation = await asyncio.wrap_future(episode.act(segment.last_reply))
+                        if episode.over:
+                            break
+                        segment = await interaction.turn(observation)
+                finally:  # what was reached, for the task to judge when the interaction ends
+                    interaction.trace.info[INFO] = episode.result().plain()
+        finally:
+            episode.close()
+
+
+class PalaestraTaskset(vf.Taskset[EpisodeTask, PalaestraConfig]):
+    def load(self) -> Iterator[EpisodeTask]:
+        config = self.config
+        names = [name.strip() for name in config.env.split(",") if name.strip()]
+        if not names:
+            raise InputError(f"env names no environment: {config.env!r}; give an id such as palaestra/Wordle-v0.")
+        streams = [self._load(name) for name in names]
+        yield from (task for task in chain.from_iterable(zip_longest(*streams)) if task is not None)
+
+    def _load(self, env_id: str) -> Iterator[EpisodeTask]:
+        config = self.config
+        with make_text_env(env_id, {**config.kwargs, "split": config.split}) as env:
+            one_answer = has_one_answer(env)
+        for sample in make_samples(env_id, config.n, config.split, config.seed, config.kwargs):
+            names = ("prompt", "env", "seed", "kwargs", "options", "task_id", "difficulty")
+            data = {name: sample[name] for name in names}
+            name = f"{env_id} {sample['seed']}"
+            yield EpisodeTask(EpisodeData(**data, name=name, one_answer=one_answer), config.task)

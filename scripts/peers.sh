@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Makes .venv-peers and .venv-verifiers, with the projects that palaestra.integrations is tried against and whose
+# requirements would bind everything else: bash scripts/peers.sh. Verifiers needs versions that the others refuse.
+# Both lie on top of .venv, so that palaestra is this checkout, and only what .venv lacks or has in another version is
+# installed: one or two minutes and 490 MB, once.
+set -euo pipefail
+source "$(dirname "$0")/setup.sh"
+
+base=$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+root="$(python -c 'import sys; print(*sys.version_info[:3], sep=".")') in $PWD, $(cat pyproject.toml constraints.txt | cksum)"
+
+# Tests that come meanwhile wait for this lock.
+mkdir -p .venv-peers
+exec 9>.venv-peers/lock
+flock 9
+
+# make_environment FOLDER PIP_ARGUMENTS...
+make_environment() {
+    local own place=$1 wanted="${*:2}, $root"
+    if [[ ! -f $place/installed || "$(<"$place/installed")" != "$wanted" ]]; then
+        rm -f "$place/installed"
+        echo "installing ${*:2} into $place (once, about a minute) ..." >&2
+        python -m venv --without-pip "$place"
+        own=$("$place/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+        echo "import site; site.addsitedir('$base')" >"$own/base.pth"
+        python -m pip --python "$place/bin/python" install -qq --disable-pip-version-check --no-compile "${@:2}"
+        printf '%s\n' "$wanted" >"$place/installed"
+    fi
+}
+
+make_environment .venv-verifiers "$(grep '^verifiers==' constraints.txt)"
+make_environment .venv-peers -c constraints.txt openenv inspect_ai lm_eval

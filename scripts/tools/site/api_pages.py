@@ -1,0 +1,130 @@
+"""A page of the API per public module: the signature and docstring of every name in its ``__all__``."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+from typing import Any
+
+from .markdown_text import docstring, fence, inline, join, table
+from .site_page import SiteContent, SitePage
+
+MODULES = (
+    "palaestra",
+    "palaestra.envs",
+    "palaestra.envs.sandbox",
+    "palaestra.rewards",
+    "palaestra.rewards.algebra",
+    "palaestra.rewards.audit",
+    "palaestra.rewards.measures",
+    "palaestra.teachers",
+    "palaestra.teachers.combinators",
+    "palaestra.teachers.students",
+    "palaestra.agents",
+    "palaestra.agents.engines.engine",
+    "palaestra.agents.grpo",
+    "palaestra.integrations.core",
+    "palaestra.integrations.datasets",
+    "palaestra.integrations.openenv",
+    "palaestra.integrations.sb3",
+    "palaestra.integrations.trl",
+    "palaestra.errors",
+    "palaestra.registry",
+    "palaestra.schedules",
+)
+"""Modules whose public names are the API."""
+
+
+def api_pages() -> list[SitePage]:
+    """The API's pages after their index."""
+    names = tuple(("api", name) for name in MODULES)
+    pages = [SitePage(f"api/{name}.md", (("api", name),), functools.partial(_page, name)) for name in MODULES]
+    return [SitePage("api/index.md", names, _index), *pages]
+
+
+def public_names(module: Any) -> list[str]:
+    """The names of ``__all__``; without one, the public classes and functions that the module itself defines."""
+    if hasattr(module, "__all__"):
+        return [name for name in module.__all__ if not name.startswith("_")]
+    return sorted(
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+        if inspect.isclass(value) or inspect.isfunction(value)
+    )
+
+
+def _index() -> SiteContent:
+    rows = []
+    for name in MODULES:
+        first = inspect.cleandoc(importlib.import_module(name).__doc__ or "").split("\n\n")[0]
+        rows.append([f"[`{name}`]({name}.md)", inline(first)])
+    return SiteContent(join("# API", "Public names, by module.", table(("module", "holds"), rows)))
+
+
+def _page(name: str) -> SiteContent:
+    module = importlib.import_module(name)
+    parts = [f"# {name}", docstring(module.__doc__)]
+    for member in public_names(module):
+        value = getattr(module, member)
+        if not inspect.ismodule(value):
+            parts.append(_member(member, value))
+    return SiteContent(join(*parts))
+
+
+def _member(name: str, value: Any) -> str:
+    if inspect.isclass(value):
+        methods = [
+            _method(method, function)
+            for method, function in vars(value).items()
+            if not method.startswith("_") and _documented(function)
+        ]
+        return join(f"## {name}", _signature(name, value), docstring(value.__doc__), *methods)
+    if callable(value):
+        return join(f"## {name}", _signature(name, value), docstring(value.__doc__))
+    return join(f"## {name}", f"A `{type(value).__name__}`.")
+
+
+def _documented(value: Any) -> bool:
+    if isinstance(value, property):
+        return bool(value.__doc__)
+    function = getattr(value, "__func__", value)
+    return inspect.isfunction(function) and bool(function.__doc__)
+
+
+def _method(name: str, value: Any) -> str:
+    if isinstance(value, property):
+        return join(f"**{inline(name)}** (property)", docstring(value.__doc__))
+    function = getattr(value, "__func__", value)
+    return join(_signature(name, function), docstring(function.__doc__))
+
+
+def _signature(name: str, value: Any) -> str:
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):
+        return ""
+    parameters = [
+        item.replace(default=_Shown(item.default)) if item.default is not item.empty else item
+        for item in signature.parameters.values()
+        if item.name not in ("self", "cls")
+    ]
+    plain = signature.replace(parameters=parameters)
+    line = f"{name}{plain}".replace("<factory>", "…")
+    if len(line) > 100:
+        body = "".join(f"    {item},\n" for item in parameters)
+        after = "" if plain.return_annotation is plain.empty else line[line.rfind(")") + 1 :]
+        line = f"{name}(\n{body}){after}"
+    return fence(line, "python")
+
+
+class _Shown:
+    """A default whose text is the same in every process."""
+
+    def __init__(self, value: Any):
+        text = getattr(value, "__name__", "") if callable(value) else repr(value)
+        self._text = f"{type(value).__name__}(…)" if " at 0x" in text else text
+
+    def __repr__(self) -> str:
+        return self._text

@@ -1,0 +1,56 @@
+"""The examples run as they stand, without a warning; the long ones with smaller numbers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import palaestra
+import pytest
+
+FOLDER = Path(palaestra.__file__).parent / "examples"
+SCRIPTS = sorted(FOLDER.glob("*.py"))
+SMALL = {
+    "train_a_tiny_model": ["--steps", "2", "--warmup", "4"],
+    "trl_under_a_teacher": ["--steps", "1", "--tokens", "8", "--model", "model"],
+}
+NEEDS = {
+    "curriculum_for_q_learning": ["minigrid"],
+    "curriculum_for_sb3": ["minigrid", "stable_baselines3"],
+    "teachers_compared": ["matplotlib"],
+    "train_a_tiny_model": ["torch"],
+    "trl_under_a_teacher": ["torch", "trl"],
+}
+OTHERS_WARN = ("trl_under_a_teacher", "curriculum_for_sb3")
+
+
+def make_model(folder: Path) -> None:
+    """A language model that TRL can load."""
+    from palaestra.agents.language.tiny import TinyShape, tiny_model
+
+    model, tokenizer = tiny_model(0, TinyShape(hidden=16, layers=1, heads=2, kv_heads=1, head_dim=8, intermediate=16))
+    tokenizer.chat_template = "{% for message in messages %}{{ message.content }}{% endfor %}"
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_an_example_runs(script: Path, tmp_path: Path):
+    for module in NEEDS.get(script.stem, []):
+        pytest.importorskip(module)
+    if script.stem == "trl_under_a_teacher":
+        make_model(tmp_path / "model")
+    strict = [] if script.stem in OTHERS_WARN else ["-W", "error"]
+    command = [sys.executable, *strict, str(script), *SMALL.get(script.stem, [])]
+    environment = {**os.environ, "TRL_EXPERIMENTAL_SILENCE": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_the_table_of_the_examples_has_all_of_them():
+    table = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert len(SCRIPTS) >= 10
+    assert [path.name for path in SCRIPTS if f"[{path.name}]({path.name})" not in table] == []
