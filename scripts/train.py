@@ -133,14 +133,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     name = _find_learner(arguments)
-    kind = LEARNERS[name]
     _refuse_options_of_others(arguments, name)
-    options = _parse_new(arguments, name)
+    options = _parse(arguments, LEARNERS[name].config())
     language = name == DEFAULT_LEARNER
     train_ranks.check_options(options.nproc, options.max_restarts, options.rank_timeout, language)
     if options.nproc == train_ranks.world_size() == 1:
         return train(_open_run(arguments, name, options))
-    config = _build_config(options) if options.resume is None else RunFolder.reopen(options.resume, kind.config)[1]
+    config = _build_config(options) if options.resume is None else RunFolder.reopen(options.resume)[1]
     cuda = train_ranks.check_gpus(config.device, options.nproc)
     folder = options.resume or options.out or _default_folder(config)
     if train_ranks.world_size() == 1:
@@ -166,7 +165,7 @@ def _open_run(arguments: Sequence[str], name: str, options: TrainOptions, again:
             # The options of the earlier engine are not those of this one.
             options = dataclasses.replace(options, config=dataclasses.replace(options.config, engine_options={}))
         return kind.load_run().resume(options.resume, _build_config(options), **ranks)
-    config = _build_config(options)
+    config = _build_config(_choose_defaults(arguments, options))
     out = options.out or _default_folder(config)
     if again and (out / "config.json").is_file():
         return kind.load_run().resume(out, config, **ranks)
@@ -175,7 +174,7 @@ def _open_run(arguments: Sequence[str], name: str, options: TrainOptions, again:
 
 def read_config(arguments: Sequence[str]) -> TrainConfig:
     """The configuration of a new run of a language model that a command line describes."""
-    return _build_config(_parse_new(arguments, DEFAULT_LEARNER))
+    return _build_config(_choose_defaults(arguments, _parse(arguments, TrainConfig())))
 
 
 def _find_learner(arguments: Sequence[str]) -> str:
@@ -217,14 +216,12 @@ def _refuse_options_of_others(arguments: Sequence[str], name: str) -> None:
             )
 
 
-def _parse_new(arguments: Sequence[str], name: str) -> TrainOptions:
-    """Parse a command line, with defaults that follow the model of a language model."""
-    options = _parse(arguments, LEARNERS[name].config())
-    if name != DEFAULT_LEARNER or options.resume is not None or options.config.model == "tiny":
+def _choose_defaults(arguments: Sequence[str], options: TrainOptions) -> TrainOptions:
+    """The options of a new run, with defaults that follow the model of a language model."""
+    config = options.config
+    if not isinstance(config, TrainConfig) or config.model == "tiny":
         return options
-    chosen = _learner_module("run.defaults").choose_defaults(
-        options.config.model, options.config.lora, options.config.device
-    )
+    chosen = _learner_module("run.defaults").choose_defaults(config.model, config.lora, config.device)
     return _parse(arguments, dataclasses.replace(TrainConfig(), **chosen.values))
 
 

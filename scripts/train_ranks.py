@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -19,6 +20,8 @@ from ..errors import InputError, MissingExtra
 
 _GRACE = 2.0
 """Seconds that a process waits for its launcher to notice which other was lost, and to say so."""
+_PRELOADED = ["transformers.modeling_utils", "palaestra.agents.grpo.learner", "palaestra.scripts.train"]
+"""Modules that the processes share where they are forks of one process."""
 _LOST, _STOPPED = 75, 130
 """Exit codes of a process that has said itself that it lost another, or that Ctrl-C ended it at once."""
 
@@ -85,36 +88,17 @@ def take_part(minutes: float, cuda: bool, folder: Path, run: Callable[[Any], int
         folder: the run's, to name it when a process is lost.
         run: the leader's part, given its `agents.grpo.ranks.leader.Ranks`; returns the exit code. Read in the
             process of rank 0 only.
+
+    Returns:
+        The exit code. After a lost process, or Ctrl-C in mid-step, this process ends without returning.
     """
-    from ..agents.grpo.ranks.channel import Channel, LostRank
+    from ..agents.grpo.ranks.channel import LostRank
 
     try:
-        if run is None or os.environ["RANK"] != "0":
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when the run ends
-            from ..agents.grpo.ranks.follower import Follower
-
-            channel = Channel(minutes, cuda)
-            Follower(channel).serve()
-            channel.leave()
-            return 0
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        if multiprocessing.parent_process() is None:
-            _stop_without_launcher()
-        if restarts():
-            _say(f"a process of the run was lost; it goes on from what is complete (start {restarts() + 1}).")
-        from ..agents.grpo.ranks.leader import Ranks
-
-        channel = Channel(minutes, cuda)
-        ranks = Ranks(channel)
-        try:
-            code = run(ranks)
-        except (InputError, MissingExtra, OSError):
-            ranks.stop()
-            channel.leave()
-            raise
-        ranks.stop()
-        channel.leave()
-        return code
+        if run is not None and os.environ["RANK"] == "0":
+            return _lead(minutes, cuda, run)
+        _follow(minutes, cuda)
+        return 0
     except LostRank as lost:
         code = _LOST
         time.sleep(_GRACE)
@@ -125,6 +109,41 @@ def take_part(minutes: float, cuda: bool, folder: Path, run: Callable[[Any], int
     # Without the usual clean-up, which would wait for processes that are lost or wait for this one.
     sys.stdout.flush()
     os._exit(code)
+
+
+def _lead(minutes: float, cuda: bool, run: Callable[[Any], int]) -> int:
+    from ..agents.grpo.ranks.channel import RankChannel
+    from ..agents.grpo.ranks.leader import Ranks
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if multiprocessing.parent_process() is None:
+        _stop_without_launcher()
+    if restarts():
+        _say(f"a process of the run was lost; it goes on from what is complete (start {restarts() + 1}).")
+    channel = RankChannel(minutes, cuda)
+    ranks = Ranks(channel)
+    try:
+        code = run(ranks)
+    except (InputError, MissingExtra, OSError):
+        ranks.stop()
+        channel.leave()
+        raise
+    ranks.stop()
+    channel.leave()
+    return code
+
+
+def _follow(minutes: float, cuda: bool) -> None:
+    # The models that will come are made of it, and the leader needs as long to read its command line.
+    import transformers.modeling_utils  # noqa: F401
+
+    from ..agents.grpo.ranks.channel import RankChannel
+    from ..agents.grpo.ranks.follower import Follower
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when the run ends
+    channel = RankChannel(minutes, cuda)
+    Follower(channel).serve()
+    channel.leave()
 
 
 def launch(
@@ -152,7 +171,8 @@ def launch(
     # Ctrl-C reaches the leader as well, which ends the run after its step.
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
-        return run_in_processes(_work, (command, list(arguments), minutes, cuda, folder), processes, most_restarts)
+        given = (command, list(arguments), minutes, cuda, folder)
+        return run_in_processes(_work, given, processes, most_restarts, cuda)
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         if failure.exitcode not in (_LOST, _STOPPED):
@@ -167,8 +187,14 @@ def launch(
         signal.signal(signal.SIGINT, before)
 
 
-def run_in_processes(work: Callable[[Any], Any], argument: Any, processes: int, most_restarts: int = 0) -> Any:
+def run_in_processes(
+    work: Callable[[Any], Any], argument: Any, processes: int, most_restarts: int = 0, cuda: bool = False
+) -> Any:
     """Call a function of a module in several processes on this machine, set up as torchrun does.
+
+    Args:
+        most_restarts: how often all are started again after one of them was lost.
+        cuda: they use GPUs.
 
     Returns:
         What the process of rank 0 returned.
@@ -193,12 +219,14 @@ def run_in_processes(work: Callable[[Any], Any], argument: Any, processes: int, 
         rdzv_backend="c10d",
         rdzv_endpoint="localhost:0",
         local_addr="localhost",
+        start_method=_start_method(cuda),
         max_restarts=most_restarts,
         logs_specs=DefaultLogsSpecs(log_dir=os.devnull),
         signals_to_handle="SIGTERM,SIGHUP,SIGQUIT",
         shutdown_timeout=3,
     )
     os.environ["OMP_NUM_THREADS"] = threads or str(max(1, cores // processes))
+    multiprocessing.set_forkserver_preload(_PRELOADED)
     for log in logs:
         log.setLevel(logging.CRITICAL)
     try:
@@ -208,6 +236,13 @@ def run_in_processes(work: Callable[[Any], Any], argument: Any, processes: int, 
             log.setLevel(level)
         if threads is None:
             del os.environ["OMP_NUM_THREADS"]
+
+
+def _start_method(cuda: bool) -> str:
+    """How `multiprocessing` starts the processes: as forks of one that has loaded the libraries, or each by itself."""
+    # GPUs cannot be used in a fork of a process that has looked for them; and the path of the socket over which forks
+    # are asked for, 32 characters longer than that of its folder, must be shorter than 108.
+    return "spawn" if cuda or len(os.fsencode(tempfile.gettempdir())) > 70 else "forkserver"
 
 
 def _work(given: tuple[Callable[[Sequence[str]], int], list[str], float, bool, Path]) -> int:

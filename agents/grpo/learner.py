@@ -54,8 +54,11 @@ _PARTS = ("evaluations", "environments", "teacher", "objective", "rewriter", "la
 
 
 class Learner:
-    """One run. Build it with `start` or `resume`, then call `run`. ``engines``: those of a run that it takes over;
-    ``ranks``: further processes that share the update.
+    """One run. Build it with `start` or `resume`, then call `run`.
+
+    Args:
+        engines: those of a run that it takes over.
+        ranks: further processes that share the update.
 
     Raises:
         InputError: the configuration names something that does not exist, or a recipe that cannot work; raised before a
@@ -364,15 +367,8 @@ class Learner:
         """Make the update and the collector, once the policy has been warmed up."""
         config, needs, teacher = self.config, self.objective.needs, self._distilled
         reference = self.language.reference().model if needs & {"logp_ref", "kl_ref"} else None
-        self.update = Update(
-            config,
-            self.objective,
-            self.language.model,
-            reference,
-            teacher and teacher.model,
-            len(self.language.tokenizer),
-            self.ranks,
-        )
+        model, distilled, vocabulary = self.language.model, teacher and teacher.model, len(self.language.tokenizer)
+        self.update = Update(config, self.objective, model, reference, distilled, vocabulary, self.ranks)
         self.collector = Collector(
             config,
             self.objective,

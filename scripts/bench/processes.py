@@ -77,14 +77,14 @@ def take_turns(options: ProcessesBenchOptions) -> list[dict[str, Any]]:
 
     from ...agents.grpo.config import TrainConfig
     from ...agents.grpo.objective.objective import Objective
-    from ...agents.grpo.ranks.channel import Channel
+    from ...agents.grpo.ranks.channel import RankChannel
     from ...agents.grpo.ranks.follower import Follower
     from ...agents.grpo.ranks.leader import Ranks
     from ...agents.grpo.recipes import RECIPES
     from ...agents.grpo.update import Update
     from ...agents.language.tiny import tiny_model
 
-    channel = Channel(minutes=10.0)
+    channel = RankChannel(minutes=10.0)
     if channel.rank:
         Follower(channel).serve()
         channel.leave()

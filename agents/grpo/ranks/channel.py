@@ -42,7 +42,7 @@ def lost_ranks() -> Iterator[None]:
         raise LostRank("did not answer in time" if hung else "ended in the middle of the run") from error
 
 
-class Channel:
+class RankChannel:
     """This process's end of the exchange.
 
     Args:

@@ -12,14 +12,14 @@ from ..objective.binding import Clock
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
 from ..objective.notices import apply_overrides
 from ..recipes import RECIPES
-from .channel import Channel, unique_weights
+from .channel import RankChannel, unique_weights
 from .work import measure_share
 
 
 class Follower:
     """Copies of the models, and the losses of the recipe."""
 
-    def __init__(self, channel: Channel):
+    def __init__(self, channel: RankChannel):
         self.channel = channel
 
     def serve(self) -> None:

@@ -22,7 +22,7 @@ from ..batch.forward import Forward, Outputs
 from ..batch.tally import Tally
 from ..config import TrainConfig
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
-from .channel import Channel, unique_weights
+from .channel import RankChannel, unique_weights
 from .shares import split_episodes, strip
 from .work import join_shares, measure_share
 
@@ -40,7 +40,7 @@ class Ranks:
                     'which several processes cannot share; declare needs("batch") of it, or train without --nproc.'
                 )
 
-    def __init__(self, channel: Channel):
+    def __init__(self, channel: RankChannel):
         self.channel = channel
         self._models: list[Any] = []
         self._weights: list[Tensor] = []

@@ -6,14 +6,14 @@ import signal
 import time
 
 import pytest
-from palaestra.agents.grpo.ranks.channel import Channel, LostRank
+from palaestra.agents.grpo.ranks.channel import LostRank, RankChannel
 
-from .test_ranks import follow  # isort: skip
+from .test_leader import follow  # isort: skip
 
 
 def test_a_process_that_hangs_is_lost_after_the_time_limit():
     with follow() as other:
-        channel = Channel(minutes=2.0 / 60)
+        channel = RankChannel(minutes=2.0 / 60)
         try:
             channel.order(("weights_changed", []))
             other.send_signal(signal.SIGSTOP)

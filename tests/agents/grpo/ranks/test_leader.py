@@ -17,7 +17,7 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.config import TrainConfig
 from palaestra.agents.grpo.objective.objective import Objective
-from palaestra.agents.grpo.ranks.channel import Channel
+from palaestra.agents.grpo.ranks.channel import RankChannel
 from palaestra.agents.grpo.ranks.leader import Ranks, plain
 from palaestra.agents.grpo.ranks.shares import split_episodes
 from palaestra.agents.grpo.recipes import RECIPES
@@ -28,9 +28,11 @@ from ..arms import SUPPLIED
 from ..test_every_recipe import full, models  # noqa: F401 - fixtures
 
 FOLLOW = """
-from pathlib import Path
-from palaestra.scripts.train_ranks import take_part
-take_part(1.0, False, Path())
+from palaestra.agents.grpo.ranks.channel import RankChannel
+from palaestra.agents.grpo.ranks.follower import Follower
+channel = RankChannel(1.0)
+Follower(channel).serve()
+channel.leave()
 """
 
 
@@ -51,7 +53,7 @@ def follow():
 @pytest.fixture(scope="module")
 def ranks():
     with follow() as other:
-        channel = Channel(2.0)
+        channel = RankChannel(2.0)
     leader = Ranks(channel)
     yield leader
     leader.stop()
@@ -59,15 +61,16 @@ def ranks():
     assert other.wait(timeout=60) == 0
 
 
-def update_of(models: Any, name: str, ranks: Ranks | None) -> Update:  # noqa: F811
+def update_of(models: Any, name: str, ranks: Ranks | None, temperature: float = 1.0) -> Update:  # noqa: F811
     objective = Objective(RECIPES[name], teacher_model=True, extras=SUPPLIED)
     objective.advance(3, 10)
-    return Update(TrainConfig(recipe=name, minibatches=1, epochs=1, token_budget=200), objective, *models, ranks=ranks)
+    config = TrainConfig(recipe=name, minibatches=1, epochs=1, token_budget=200, temperature=temperature)
+    return Update(config, objective, *models, ranks=ranks)
 
 
-def gradient(models: Any, name: str, groups: Any, ranks: Ranks | None) -> Any:  # noqa: F811
+def gradient(models: Any, name: str, groups: Any, ranks: Ranks | None, temperature: float = 1.0) -> Any:  # noqa: F811
     """Gradient and statistics of the first mini-batch."""
-    update = update_of(models, name, ranks)
+    update = update_of(models, name, ranks, temperature)
     update.model.zero_grad()
     kept = update.objective.keep(update.objective.shape(groups))
     tally = update._accumulate(update._prepare(kept, [groups for _ in update.objective.streams])[0])
@@ -113,6 +116,15 @@ def test_two_processes_have_the_gradient_and_the_statistics_of_one(name, ranks, 
     assert alone.abs().max() > 0
     assert (shared - alone).abs().max() <= 1e-6 * alone.abs().max()
     assert joined == pytest.approx(statistics, rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["grpo", "dpo"])
+def test_a_sampling_temperature_other_than_1_is_that_of_both_processes(name, ranks, models, full):  # noqa: F811
+    alone, statistics = gradient(models, name, full, None, temperature=0.6)
+    shared, joined = gradient(models, name, full, ranks, temperature=0.6)
+    assert (shared - alone).abs().max() <= 1e-6 * alone.abs().max()
+    assert joined == pytest.approx(statistics, rel=1e-5, abs=1e-9)
+    assert (alone - gradient(models, name, full, None)[0]).abs().max() > 1e-2 * alone.abs().max()
 
 
 def test_a_process_with_nothing_to_train_takes_part(ranks, models, full):  # noqa: F811
