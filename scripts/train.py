@@ -254,9 +254,8 @@ def train(learner: Any) -> int:
     report = write_report(folder)
     if not finished:
         # Never wrapped: the command is there to be copied.
-        console.print(
-            f"stopped after step {learner.step}; continue with: palaestra train --resume {folder}", soft_wrap=True
-        )
+        again = train_ranks.resume_command(folder)
+        console.print(f"stopped after step {learner.step}; continue with: {again}", soft_wrap=True)
         return 130
     what = "model" if isinstance(learner.config, TrainConfig) else "policy"
     console.print(f"{what} and logs in {folder}, report in {report}", soft_wrap=True)

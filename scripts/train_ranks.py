@@ -50,6 +50,12 @@ def world_size() -> int:
     return int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1
 
 
+def resume_command(folder: Path, processes: int = 0) -> str:
+    """The command that continues a run with a number of processes, by default with as many as it has now."""
+    count = processes or world_size()
+    return f"palaestra train --resume {folder}" + (f" --nproc {count}" if count > 1 else "")
+
+
 def restarts() -> int:
     """How often torchrun has started this run's processes again after one of them was lost."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
@@ -116,8 +122,7 @@ def _lead(minutes: float, cuda: bool, run: Callable[[Any], int]) -> int:
     from ..agents.grpo.ranks.leader import Ranks
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if multiprocessing.parent_process() is None:
-        _stop_without_launcher()
+    _stop_without_launcher()
     if restarts():
         _say(f"a process of the run was lost; it goes on from what is complete (start {restarts() + 1}).")
     channel = RankChannel(minutes, cuda)
@@ -206,8 +211,9 @@ def run_in_processes(
     from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-    # Torch's own reports of lost processes are tables and warnings.
-    logs = [logging.getLogger(f"torch.{name}") for name in ("distributed.elastic", "multiprocessing.spawn")]
+    # Torch's own reports of lost processes are tables and warnings. Its loggers have levels of their own.
+    own = ("torch.distributed.elastic", "torch.multiprocessing")
+    logs = [logging.getLogger(name) for name in sorted(logging.root.manager.loggerDict) if name.startswith(own)]
     levels = [log.level for log in logs]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = os.environ.get("OMP_NUM_THREADS")
@@ -230,7 +236,7 @@ def run_in_processes(
     for log in logs:
         log.setLevel(logging.CRITICAL)
     try:
-        return elastic_launch(config, work)(argument)[0]
+        return elastic_launch(config, _call)(work, argument)[0]
     finally:
         for log, level in zip(logs, levels, strict=True):
             log.setLevel(level)
@@ -243,6 +249,21 @@ def _start_method(cuda: bool) -> str:
     # GPUs cannot be used in a fork of a process that has looked for them; and the path of the socket over which forks
     # are asked for, 32 characters longer than that of its folder, must be shorter than 108.
     return "spawn" if cuda or len(os.fsencode(tempfile.gettempdir())) > 70 else "forkserver"
+
+
+def _call(work: Callable[[Any], Any], argument: Any) -> Any:
+    """Call ``work`` in one of the processes."""
+    result = work(argument)
+    launcher = multiprocessing.parent_process()
+    assert launcher is not None
+
+    def end_with_launcher() -> None:
+        launcher.join()
+        os._exit(1)
+
+    # Torch keeps this process until the launcher has received the result, which a lost launcher never does.
+    threading.Thread(target=end_with_launcher, daemon=True).start()
+    return result
 
 
 def _work(given: tuple[Callable[[Sequence[str]], int], list[str], float, bool, Path]) -> int:
@@ -262,10 +283,14 @@ def _work(given: tuple[Callable[[Sequence[str]], int], list[str], float, bool, P
 
 def _stop_without_launcher() -> None:
     """Stop this run after its step if the process that started it has ended."""
-    launcher = os.getppid()
+    parent, launcher = multiprocessing.parent_process(), os.getppid()
+    if parent is not None and parent.pid == launcher:
+        return  # torch has asked the system for that signal
 
     def watch() -> None:
-        while os.getppid() == launcher:
+        if parent is not None:  # this process is a fork of one that ends with the last of its forks
+            parent.join()
+        while parent is None and os.getppid() == launcher:
             time.sleep(1.0)
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -276,9 +301,8 @@ def _say(sentence: str) -> None:
     print(f"palaestra: {sentence}", file=sys.stderr, flush=True)
 
 
-def _remedy(folder: Path, processes: int | None = None) -> str:
+def _remedy(folder: Path, processes: int = 0) -> str:
     """What to type to go on."""
     if not (folder / "config.json").is_file():
         return "nothing was complete yet: type the same command again."
-    several = f" --nproc {processes or os.environ['WORLD_SIZE']}"
-    return f"what was complete is kept; continue with: palaestra train --resume {folder}{several}"
+    return f"what was complete is kept; continue with: {resume_command(folder, processes)}"
