@@ -29,5 +29,5 @@ def test_every_group_has_something_to_learn_from():
 
 
 def test_one_process_alone_is_refused():
-    with pytest.raises(InputError, match="processes.* 2.*1"):
+    with pytest.raises(InputError, match=r"processes.* 2.*1"):
         ProcessesBenchOptions(processes=1)
