@@ -10,6 +10,8 @@ examples:
   palaestra train palaestra/GSM8K-v0 --model models/mine --engine vllm-server --recipe tis
   palaestra train palaestra/ProgramDebugging-v0 --env-workers 32 --env-seconds 60    # environments that wait
   palaestra train --resume runs/first
+  palaestra train palaestra/GSM8K-v0 --model models/mine --nproc 2 --max-restarts 3
+  torchrun --nnodes 2 --nproc-per-node 8 -m palaestra.scripts.train palaestra/GSM8K-v0 --model models/mine
   palaestra train palaestra/DoorKey-v0 --learner ppo --axis size=5 obstacles=0 --steps 200000
   palaestra train palaestra/DoorKey-v0 --learner ppo --teacher alp-gmm --bonus subgoals --memory 64
   palaestra train palaestra/DeceptiveMaze-v0 --learner go-explore --axis pockets=3 depth=7 --levels 8
@@ -33,9 +35,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from ..agents.grpo.config import TrainConfig
-from ..agents.grpo.run.folder import DEFAULT_LEARNER, read_learner
+from ..agents.grpo.run.folder import DEFAULT_LEARNER, RunFolder, read_learner
 from ..agents.learners import LEARNERS
 from ..errors import InputError, MissingExtra
+from . import train_ranks
 from .axes import parse_axes
 from .option_groups import list_options, make_form, read_form
 from .options import parse_options
@@ -79,6 +82,18 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "The part of the tasks that the warm-up shows solutions of and counts its target on, given as for --axis; by "
         "default all.",
     ),
+    "nproc": (
+        int,
+        1,
+        "Processes on this machine that share the update, each with a copy of the model; the first one plays, decides "
+        "and writes. A run may be resumed with another number, but is repeated bit for bit with the same one only.",
+    ),
+    "max_restarts": (int, 0, "With --nproc, how often a run goes on from its checkpoint after a process was lost."),
+    "rank_timeout": (
+        float,
+        10.0,
+        "With several processes, minutes that one waits for the others' share of a piece of work before the run ends.",
+    ),
     "out": (
         Path | None,
         None,
@@ -93,7 +108,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     ),
 }
 """Options beside those of the configuration: name -> (type, default, help)."""
-_LANGUAGE_ONLY = ("env_weight", "engine_option", "warmup_axis")
+_LANGUAGE_ONLY = ("env_weight", "engine_option", "warmup_axis", "nproc", "max_restarts", "rank_timeout")
 
 
 @dataclass(frozen=True)
@@ -110,38 +125,57 @@ class TrainOptions:
     env_weight: tuple[str, ...] = ()
     engine_option: Texts = ()
     warmup_axis: Texts = ()
+    nproc: int = 1
+    max_restarts: int = 0
+    rank_timeout: float = 10.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     name = _find_learner(arguments)
-    kind = LEARNERS[name]
     _refuse_options_of_others(arguments, name)
-    options = _parse_new(arguments, name)
+    options = _parse(arguments, LEARNERS[name].config())
+    language = name == DEFAULT_LEARNER
+    train_ranks.check_options(options.nproc, options.max_restarts, options.rank_timeout, language)
+    if options.nproc == train_ranks.world_size() == 1:
+        return train(_open_run(arguments, name, options))
+    config = _build_config(options) if options.resume is None else RunFolder.reopen(options.resume)[1]
+    cuda = train_ranks.check_gpus(config.device, options.nproc)
+    folder = options.resume or options.out or _default_folder(config)
+    if train_ranks.world_size() == 1:
+        place = (options.rank_timeout, cuda, folder)
+        return train_ranks.launch(main, arguments, options.nproc, options.max_restarts, *place)
+    again = train_ranks.restarts() > 0
+    return train_ranks.take_part(
+        options.rank_timeout, cuda, folder, lambda ranks: train(_open_run(arguments, name, options, again, ranks=ranks))
+    )
+
+
+def _open_run(arguments: Sequence[str], name: str, options: TrainOptions, again: bool = False, **ranks: Any) -> Any:
+    """Start the run of a command line, or resume it; ``again``: an earlier start of it may have left a run."""
+    kind = LEARNERS[name]
     if options.resume is not None:
         if options.out is not None:
             raise InputError(
                 f"--out {options.out} cannot be given with --resume, which goes on in the run's own folder."
             )
-        from ..agents.grpo.run.folder import RunFolder
-
         saved = RunFolder.reopen(options.resume, kind.config)[1]
         options = _parse(arguments, saved)
         if isinstance(saved, TrainConfig) and options.config.engine != saved.engine:
             # The options of the earlier engine are not those of this one.
             options = dataclasses.replace(options, config=dataclasses.replace(options.config, engine_options={}))
-        learner = kind.load_run().resume(options.resume, _build_config(options))
-    else:
-        config = _build_config(options)
-        out = options.out or _default_folder(config)
-        learner = kind.load_run().start(out, config)
-    return train(learner)
+        return kind.load_run().resume(options.resume, _build_config(options), **ranks)
+    config = _build_config(_choose_defaults(arguments, options))
+    out = options.out or _default_folder(config)
+    if again and (out / "config.json").is_file():
+        return kind.load_run().resume(out, config, **ranks)
+    return kind.load_run().start(out, config, **ranks)
 
 
 def read_config(arguments: Sequence[str]) -> TrainConfig:
     """The configuration of a new run of a language model that a command line describes."""
-    return _build_config(_parse_new(arguments, DEFAULT_LEARNER))
+    return _build_config(_choose_defaults(arguments, _parse(arguments, TrainConfig())))
 
 
 def _find_learner(arguments: Sequence[str]) -> str:
@@ -183,14 +217,12 @@ def _refuse_options_of_others(arguments: Sequence[str], name: str) -> None:
             )
 
 
-def _parse_new(arguments: Sequence[str], name: str) -> TrainOptions:
-    """Parse a command line, with defaults that follow the model of a language model."""
-    options = _parse(arguments, LEARNERS[name].config())
-    if name != DEFAULT_LEARNER or options.resume is not None or options.config.model == "tiny":
+def _choose_defaults(arguments: Sequence[str], options: TrainOptions) -> TrainOptions:
+    """The options of a new run, with defaults that follow the model of a language model."""
+    config = options.config
+    if not isinstance(config, TrainConfig) or config.model == "tiny":
         return options
-    chosen = _learner_module("run.defaults").choose_defaults(
-        options.config.model, options.config.lora, options.config.device
-    )
+    chosen = _learner_module("run.defaults").choose_defaults(config.model, config.lora, config.device)
     return _parse(arguments, dataclasses.replace(TrainConfig(), **chosen.values))
 
 
@@ -223,9 +255,8 @@ def train(learner: Any) -> int:
     report = write_report(folder)
     if not finished:
         # Never wrapped: the command is there to be copied.
-        console.print(
-            f"stopped after step {learner.step}; continue with: palaestra train --resume {folder}", soft_wrap=True
-        )
+        again = train_ranks.resume_command(folder)
+        console.print(f"stopped after step {learner.step}; continue with: {again}", soft_wrap=True)
         return 130
     what = "model" if isinstance(learner.config, TrainConfig) else "policy"
     console.print(f"{what} and logs in {folder}, report in {report}", soft_wrap=True)

@@ -21,7 +21,7 @@ LEARNER = (
     {"batch"},
     {"components", "optimizers"},
     {"objective"},
-    {"rollouts"},
+    {"rollouts", "ranks"},
     {"run", "measures", "proposals"},
     {"collection", "update", "warmup", "evaluations"},
     {"learner"},

@@ -34,6 +34,7 @@ from .objective.objective import Objective
 from .optimizers import learning_rate
 from .proposals.requests import check_requests_known
 from .proposals.rewriting import Rewriter
+from .ranks.leader import Ranks
 from .recipes import RECIPES
 from .run.blend import summarise_environments
 from .run.collapse import SuccessWatch
@@ -53,7 +54,11 @@ _PARTS = ("evaluations", "environments", "teacher", "objective", "rewriter", "la
 
 
 class Learner:
-    """One run. Build it with `start` or `resume`, then call `run`. ``engines``: those of a run that it takes over.
+    """One run. Build it with `start` or `resume`, then call `run`.
+
+    Args:
+        engines: those of a run that it takes over.
+        ranks: further processes that share the update.
 
     Raises:
         InputError: the configuration names something that does not exist, or a recipe that cannot work; raised before a
@@ -65,14 +70,14 @@ class Learner:
     update: Update
     collector: Collector
 
-    def __init__(self, config: TrainConfig, engines: Serving | None = None):
+    def __init__(self, config: TrainConfig, engines: Serving | None = None, ranks: Ranks | None = None):
         PACKERS[config.packer]
         for name in config.track:
             TRACKERS[name]
         self.config = config
         self.recipe = apply_overrides(RECIPES[config.recipe], config)
         distils = config.teacher_model is not None
-        self.engines = engines or Serving(config.engine, config.engine_options)
+        self.engines, self.ranks = engines or Serving(config.engine, config.engine_options), ranks
         self.evaluations = Evaluations(config, self.engines)
         self.environments = self.evaluations.environments("train")
         supplies = self.environments.supplies
@@ -95,6 +100,8 @@ class Learner:
             teacher_needs=self.teacher.needs,
             teacher_uses=self.teacher.uses,
         )
+        for part in (self.objective, *self.objective.streams) if ranks else ():
+            Ranks.check(part.loss, config.recipe)
         head = {"--fp32-head": {"fp32_head"}} if config.fp32_head else {}
         check_engine(config.engine, config.engine_options, self.objective.engine_needs | head)
         if config.lora and self.recipe.reference.name != "frozen" and "logp_ref" in self.objective.needs:
@@ -113,18 +120,18 @@ class Learner:
         self._trackers: list[Tracker] = []
 
     @classmethod
-    def start(cls, out: str | Path, config: TrainConfig) -> Learner:
+    def start(cls, out: str | Path, config: TrainConfig, ranks: Ranks | None = None) -> Learner:
         """Begin a new run in a new folder."""
         threads = config.threads or torch.get_num_threads()
         config = dataclasses.replace(config, threads=threads, device=resolve_device(config.device))
         RunFolder.check_free(Path(out))
-        learner = cls(config)
+        learner = cls(config, ranks=ranks)
         learner._load(load_policy(config, texts=solution_texts(learner.environments, config.seed)))
         learner.folder = RunFolder.create(Path(out), config)
         return learner
 
     @classmethod
-    def resume(cls, path: str | Path, config: TrainConfig | None = None) -> Learner:
+    def resume(cls, path: str | Path, config: TrainConfig | None = None, ranks: Ranks | None = None) -> Learner:
         """Continue a run from its newest checkpoint, or from the start where it has none.
 
         Args:
@@ -139,7 +146,7 @@ class Learner:
             config = dataclasses.replace(config, threads=config.threads or saved.threads, device=device)
             refuse_changes(Path(path), config, saved, ("steps", *FREE))
             saved = config
-        learner = cls(saved)
+        learner = cls(saved, ranks=ranks)
         learner.folder = folder
         newest = newest_checkpoint(folder.path)
         if newest is None:
@@ -313,7 +320,7 @@ class Learner:
         self._notices.add(self.step, "health", *sentences)
         if back is None:
             return False
-        earlier = Learner(self.config, self.engines)
+        earlier = Learner(self.config, self.engines, self.ranks)
         earlier._restore(find_checkpoint(self.folder.path, str(back)))
         for name in _PARTS:
             setattr(self, name, getattr(earlier, name))
@@ -360,14 +367,8 @@ class Learner:
         """Make the update and the collector, once the policy has been warmed up."""
         config, needs, teacher = self.config, self.objective.needs, self._distilled
         reference = self.language.reference().model if needs & {"logp_ref", "kl_ref"} else None
-        self.update = Update(
-            config,
-            self.objective,
-            self.language.model,
-            reference,
-            teacher and teacher.model,
-            vocabulary=len(self.language.tokenizer),
-        )
+        model, distilled, vocabulary = self.language.model, teacher and teacher.model, len(self.language.tokenizer)
+        self.update = Update(config, self.objective, model, reference, distilled, vocabulary, self.ranks)
         self.collector = Collector(
             config,
             self.objective,

@@ -28,6 +28,7 @@ from .objective.loss import WeightedBatch, accumulate_gradients
 from .objective.notices import updates_per_batch
 from .objective.objective import Objective
 from .optimizers import make_optimizer
+from .ranks.leader import Ranks
 
 
 class Update:
@@ -38,6 +39,7 @@ class Update:
         reference: the reference model, or None if no component needs one.
         teacher: a frozen model to distil from, or None.
         vocabulary: see `Forward`.
+        ranks: further processes that compute shares of forwards and gradients; None for this one alone.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Update:
         reference: Any,
         teacher: Any,
         vocabulary: int | None = None,
+        ranks: Ranks | None = None,
     ):
         self.config, self.objective = config, objective
         self.model, self.reference, self.teacher = model, reference, teacher
@@ -59,6 +62,9 @@ class Update:
             config.gradient_checkpointing,
             vocabulary,
         )
+        self.ranks = ranks
+        if ranks is not None:
+            self.forward = ranks.begin(config, [model, reference, teacher], self.forward)
         self.minibatches, self.epochs = updates_per_batch(objective.recipe, config)
         self.has_signal = False
         """Whether the latest `run` had anything to learn from but penalties."""
@@ -77,6 +83,8 @@ class Update:
             betas=(0.9, config.beta2),
             weight_decay=config.weight_decay,
         )
+        if self.ranks is not None:
+            self.ranks.watch(self.optimizer)
 
     def run(
         self, groups: Sequence[Group], streams: Sequence[Sequence[Group]], rate: float
@@ -243,8 +251,13 @@ class Update:
             return None
         tally = Tally()
         for number, part in enumerate(parts):
-            one = accumulate_gradients(self.model, part, self.forward, reference=self.reference)
+            if self.ranks is None:
+                one = accumulate_gradients(self.model, part, self.forward, reference=self.reference)
+            else:
+                one = self.ranks.accumulate(part, number, self.forward, self.reference)
             tally.merge(one, prefix=f"stream{number}/" if number else "")
+        if self.ranks is not None:
+            self.ranks.collect_gradients()
         return tally
 
     # The reference, and what is saved --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ examples:
   palaestra bench ladders SecretCode
   palaestra bench learner --setup
   palaestra bench learner --markdown table.md
+  palaestra bench processes --rounds 20
   palaestra bench rollouts
   palaestra bench sandbox --peer-python /path/to/venv/bin/python
   palaestra bench serve --in-a-row 10000
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "grids": ("grids.command", "speed of gridworlds against MiniGrid, and what bonuses and learners do for students"),
     "ladders": ("ladders", "success one, two and three rungs above what a tiny model was shown, family by family"),
     "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),
+    "processes": ("processes", "time of an update that several processes share, beside one process"),
     "rollouts": ("rollouts", "wall time of rollouts whose environments wait, beside decoding and waiting alone"),
     "sandbox": (
         "sandbox.command",

@@ -222,11 +222,12 @@ class Forward:
         reference: Any = None,
         hidden: bool = False,
         top_ids: Tensor | None = None,
+        episodes: Sequence[int] | None = None,
     ) -> Outputs:
-        """Score every action token of a batch without gradient; 0 at other tokens, on the CPU."""
+        """Score every action token of a batch (or of some episodes) without gradient; 0 at other tokens, on the CPU."""
         count = len(batch.ids)
         parts: dict[str, Tensor] = {}
-        for micro in self.micro_batches(batch, range(batch.episodes)):
+        for micro in self.micro_batches(batch, range(batch.episodes) if episodes is None else episodes):
             out = self.score(model, micro, reference=reference, hidden=hidden, top_ids=top_ids)
             for name in ("logp", "entropy", "kl_ref", "hidden", "logp_top"):
                 value = getattr(out, name)

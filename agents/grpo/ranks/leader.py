@@ -1,0 +1,168 @@
+"""The leader's side: passes through the models that are split over the processes of a run.
+
+`SplitForward` takes the place of `Forward`: what is measured of the policy, its reference or the model to distil from
+is measured in shares. Gradients gather in each process until `Ranks.collect_gradients` adds them up. Weights that have
+changed since the last order travel with the next one. Models of which the others have no copy are computed here alone.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import increment_version
+
+from ....errors import InputError
+from ..batch.batch import Batch
+from ..batch.forward import Forward, Outputs
+from ..batch.tally import Tally
+from ..config import TrainConfig
+from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
+from .channel import RankChannel, unique_weights
+from .shares import split_episodes, strip
+from .work import join_shares, measure_share
+
+
+class Ranks:
+    """The processes of a run, as their leader sees them."""
+
+    @staticmethod
+    def check(loss: LossTerms, recipe: str) -> None:
+        """Raise InputError if a loss cannot be computed in shares. Loads no model."""
+        for part in loss.parts:
+            if not loss.coupled and part.state_dict():
+                raise InputError(
+                    f"{part.component.name!r} of recipe {recipe!r} remembers what it saw of each part of a batch, "
+                    'which several processes cannot share; declare needs("batch") of it, or train without --nproc.'
+                )
+
+    def __init__(self, channel: RankChannel):
+        self.channel = channel
+        self._models: list[Any] = []
+        self._weights: list[Tensor] = []
+        self._sent: list[int] = []
+
+    def begin(self, config: TrainConfig, models: Sequence[Any], forward: Forward) -> SplitForward:
+        """Give every process copies of the policy, the reference and the model to distil from (None where there is
+        none), in place of earlier ones. Return the passes through them."""
+        buffer = io.BytesIO()
+        torch.save(list(models), buffer)
+        self.channel.order(("begin", (config.to_json(), torch.get_num_threads(), buffer.getvalue())))
+        self._models, self._weights = list(models), unique_weights(models)
+        self._sent = [weight._version for weight in self._weights]
+        return self._split(forward)
+
+    def watch(self, optimizer: torch.optim.Optimizer) -> None:
+        """Notice the steps of an optimiser: torch's fused ones leave the versions of weights as they are."""
+        weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+        optimizer.register_step_post_hook(lambda *_: increment_version(weights))
+
+    def number(self, model: Any) -> int | None:
+        """The number under which the others have a model, if they have it."""
+        return next((i for i, known in enumerate(self._models) if known is model and model is not None), None)
+
+    def accumulate(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
+        """Accumulate the gradient of a loss, each process that of its episodes.
+
+        Args:
+            number: 0 for the rollouts' loss, then that of each stream.
+        """
+        if part.loss.coupled:
+            # The loss is evaluated here, on log-probabilities that are measured in shares, as its slopes are applied.
+            gathering = self._split(forward, gathers=True)
+            return accumulate_gradients(self._models[0], part, gathering, reference=reference)
+        shares = split_episodes(part.batch, part.episodes, self.channel.size)
+        clock = part.loss.surrogate.clock
+        bare = {"batch": strip(part.batch), "advantage": part.advantage, "weight": part.weight}
+        data = (number, bare, part.episodes, part.live_anchor, (clock.step, clock.steps))
+        alone = plain(forward)
+        self._send("accumulate", (alone, data, shares))
+        mine = accumulate_gradients(self._models[0], part, alone, reference=reference, episodes=shares[0])
+        tally = Tally()
+        for each in self.channel.gather(mine):
+            tally.merge(each)
+        return tally
+
+    def collect_gradients(self) -> None:
+        """Add up the gradients of the policy."""
+        self._send("gradients", None)
+        self.channel.add_gradients([w for w in self._models[0].parameters() if w.requires_grad])
+
+    def measure(self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any]) -> Outputs:
+        """Measure every episode of a batch in shares; see `Forward.measure`."""
+        shares = split_episodes(batch, range(batch.episodes), self.channel.size)
+        alone = plain(forward)
+        self._send("measure", (alone, (model, strip(batch), self._refer(settings)), shares))
+        mine = measure_share(alone, self._models[model], batch, shares[0], settings)
+        return join_shares(batch, shares, self.channel.gather(mine))
+
+    def backward(
+        self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any], episodes: Sequence[int]
+    ) -> None:
+        """Accumulate a gradient in shares; see `Forward.backward`."""
+        shares = split_episodes(batch, episodes, self.channel.size)
+        alone = plain(forward)
+        self._send("backward", (alone, (model, strip(batch), self._refer(settings)), shares))
+        alone.backward(self._models[model], batch, **settings, episodes=shares[0])
+
+    def stop(self) -> None:
+        """Let the other processes end."""
+        self.channel.order(("stop", None))
+
+    def _split(self, forward: Forward, gathers: bool = False) -> SplitForward:
+        own = {item.name: getattr(forward, item.name) for item in fields(Forward)}
+        return SplitForward(**own, ranks=self, gathers=gathers)
+
+    def _refer(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """The settings with the number of the reference in place of the model."""
+        return {**settings, "reference": self.number(settings.get("reference"))}
+
+    def _send(self, name: str, data: Any) -> None:
+        """Send an order, after the weights that changed since the last one."""
+        now = [weight._version for weight in self._weights]
+        changed = [i for i, (old, new) in enumerate(zip(self._sent, now, strict=True)) if old != new]
+        if changed:
+            self.channel.order(("weights_changed", changed))
+            self.channel.copy_weights([self._weights[i] for i in changed])
+            self._sent = now
+        self.channel.order((name, data))
+
+
+@dataclass(frozen=True)
+class SplitForward(Forward):
+    """`Forward` whose passes through known models are split over the processes.
+
+    Attributes:
+        ranks: the processes.
+        gathers: gradients of the policy are added up afterwards, so that they may be computed in shares.
+    """
+
+    ranks: Ranks = field(kw_only=True)
+    gathers: bool = False
+
+    def measure(self, model: Any, batch: Batch, *, episodes: Sequence[int] | None = None, **settings: Any) -> Outputs:
+        number = self.ranks.number(model)
+        if number is None or episodes is not None or not batch.episodes or not self._knows(settings):
+            return super().measure(model, batch, episodes=episodes, **settings)
+        return self.ranks.measure(self, number, batch, settings)
+
+    def backward(
+        self, model: Any, batch: Batch, logp: Tensor, *, episodes: Sequence[int] | None = None, **settings: Any
+    ) -> None:
+        if not self.gathers or self.ranks.number(model) != 0 or not self._knows(settings):
+            return super().backward(model, batch, logp, episodes=episodes, **settings)
+        every = range(batch.episodes) if episodes is None else episodes
+        return self.ranks.backward(self, 0, batch, {"logp": logp, **settings}, every)
+
+    def _knows(self, settings: dict[str, Any]) -> bool:
+        reference = settings.get("reference")
+        return reference is None or self.ranks.number(reference) is not None
+
+
+def plain(forward: Forward) -> Forward:
+    """The passes as one process makes them."""
+    return Forward(**{item.name: getattr(forward, item.name) for item in fields(Forward)})

@@ -1,0 +1,308 @@
+"""``palaestra train --nproc``: the processes of a run, started here or by torchrun, and what becomes of lost ones."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, MissingExtra
+
+_GRACE = 2.0
+"""Seconds that a process waits for its launcher to notice which other was lost, and to say so."""
+_PRELOADED = ["transformers.modeling_utils", "palaestra.agents.grpo.learner", "palaestra.scripts.train"]
+"""Modules that the processes share where they are forks of one process."""
+_LOST, _STOPPED = 75, 130
+"""Exit codes of a process that has said itself that it lost another, or that Ctrl-C ended it at once."""
+
+
+def check_options(processes: int, most_restarts: int, minutes: float, learner_shares: bool) -> None:
+    """Raise InputError for a value out of range, or for several processes where there can be one only."""
+    for name, value, least in (("nproc", processes, 1), ("max-restarts", most_restarts, 0)):
+        if value < least:
+            raise InputError(f"--{name} must be at least {least}, got {value}.")
+    if not 0 < minutes < 1e5:
+        raise InputError(f"--rank-timeout must be between 0 and 100000 minutes, got {minutes}.")
+    started = world_size()
+    if started > 1 and processes not in (1, started):
+        raise InputError(f"torchrun has started {started} processes; leave --nproc {processes} out.")
+    if started > 1 and not learner_shares:
+        raise InputError(f"this learner trains in one process, but torchrun has started {started}; start it alone.")
+    if most_restarts and processes == 1:
+        raise InputError(
+            f"--max-restarts {most_restarts} is of runs of several processes; give --nproc as well"
+            + (", or --max-restarts of torchrun." if started > 1 else ".")
+        )
+
+
+def world_size() -> int:
+    """Number of processes that torchrun started for this run; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1
+
+
+def resume_command(folder: Path, processes: int = 0) -> str:
+    """The command that continues a run with a number of processes, by default with as many as it has now."""
+    count = processes or world_size()
+    return f"palaestra train --resume {folder}" + (f" --nproc {count}" if count > 1 else "")
+
+
+def restarts() -> int:
+    """How often torchrun has started this run's processes again after one of them was lost."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
+
+
+def check_gpus(device: str, processes: int) -> bool:
+    """Return True if a run on a device ("auto" included) has its processes on GPUs, one each.
+
+    Args:
+        processes: those that are to be started here, if torchrun has started none.
+
+    Raises:
+        InputError: the device is one particular GPU, or this machine has too few.
+    """
+    import torch
+
+    if device.startswith("cuda:"):
+        raise InputError(f"several processes need a GPU each, but --device {device} is one; give --device cuda or cpu.")
+    if not (device == "cuda" or (device == "auto" and torch.cuda.is_available())):
+        return False
+    wanted = int(os.environ["LOCAL_WORLD_SIZE"]) if world_size() > 1 else processes
+    if wanted > torch.cuda.device_count():
+        raise InputError(
+            f"{wanted} processes need a GPU each, but this machine has {torch.cuda.device_count()}; start fewer of "
+            "them, or train with --device cpu."
+        )
+    return True
+
+
+def take_part(minutes: float, cuda: bool, folder: Path, run: Callable[[Any], int] | None = None) -> int:
+    """Lead a run in the process of rank 0, follow in the others.
+
+    Args:
+        minutes: how long a process waits for the others' share of the work.
+        cuda: the run is on GPUs, one a process.
+        folder: the run's, to name it when a process is lost.
+        run: the leader's part, given its `agents.grpo.ranks.leader.Ranks`; returns the exit code. Read in the
+            process of rank 0 only.
+
+    Returns:
+        The exit code. After a lost process, or Ctrl-C in mid-step, this process ends without returning.
+    """
+    from ..agents.grpo.ranks.channel import LostRank
+
+    try:
+        if run is not None and os.environ["RANK"] == "0":
+            return _lead(minutes, cuda, run)
+        _follow(minutes, cuda)
+        return 0
+    except LostRank as lost:
+        code = _LOST
+        time.sleep(_GRACE)
+        _say(f"process {os.environ['RANK']} ends, as another process of the run {lost}; {_remedy(folder)}")
+    except KeyboardInterrupt:
+        code = _STOPPED
+        _say(f"stopped in the middle of a step; {_remedy(folder)}")
+    # Without the usual clean-up, which would wait for processes that are lost or wait for this one.
+    sys.stdout.flush()
+    os._exit(code)
+
+
+def _lead(minutes: float, cuda: bool, run: Callable[[Any], int]) -> int:
+    from ..agents.grpo.ranks.channel import RankChannel
+    from ..agents.grpo.ranks.leader import Ranks
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _stop_without_launcher()
+    if restarts():
+        _say(f"a process of the run was lost; it goes on from what is complete (start {restarts() + 1}).")
+    channel = RankChannel(minutes, cuda)
+    ranks = Ranks(channel)
+    try:
+        code = run(ranks)
+    except (InputError, MissingExtra, OSError):
+        ranks.stop()
+        channel.leave()
+        raise
+    ranks.stop()
+    channel.leave()
+    return code
+
+
+def _follow(minutes: float, cuda: bool) -> None:
+    # The models that will come are made of it, and the leader needs as long to read its command line.
+    import transformers.modeling_utils  # noqa: F401
+
+    from ..agents.grpo.ranks.channel import RankChannel
+    from ..agents.grpo.ranks.follower import Follower
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when the run ends
+    channel = RankChannel(minutes, cuda)
+    Follower(channel).serve()
+    channel.leave()
+
+
+def launch(
+    command: Callable[[Sequence[str]], int],
+    arguments: Sequence[str],
+    processes: int,
+    most_restarts: int,
+    minutes: float,
+    cuda: bool,
+    folder: Path,
+) -> int:
+    """Start a run in several processes on this machine and wait for them.
+
+    Args:
+        command: the function of ``palaestra train``, which leads with these arguments.
+        minutes, cuda, folder: see `take_part`.
+
+    Returns:
+        The exit code of the leader; 1 if a process was lost, 130 if Ctrl-C ended the run at once, 128 +
+        the number of a signal that ended this process.
+    """
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
+    # Ctrl-C reaches the leader as well, which ends the run after its step.
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        given = (command, list(arguments), minutes, cuda, folder)
+        return run_in_processes(_work, given, processes, most_restarts, cuda)
+    except ChildFailedError as error:
+        rank, failure = error.get_first_failure()
+        if failure.exitcode not in (_LOST, _STOPPED):
+            how = f"was killed by {failure.signal_name()}" if failure.exitcode < 0 else f"ended with {failure.exitcode}"
+            after = f" after {most_restarts} restart{'s' * (most_restarts > 1)}" if most_restarts else ""
+            _say(f"process {rank} of {processes} (pid {failure.pid}) {how}{after}; {_remedy(folder, processes)}")
+        return _STOPPED if failure.exitcode == _STOPPED else 1
+    except SignalException as error:
+        _say(f"ended by {error.sigval.name}; {_remedy(folder, processes)}")
+        return 128 + error.sigval
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def run_in_processes(
+    work: Callable[[Any], Any], argument: Any, processes: int, most_restarts: int = 0, cuda: bool = False
+) -> Any:
+    """Call a function of a module in several processes on this machine, set up as torchrun does.
+
+    Args:
+        most_restarts: how often all are started again after one of them was lost.
+        cuda: they use GPUs.
+
+    Returns:
+        What the process of rank 0 returned.
+
+    Raises:
+        torch.distributed.elastic.multiprocessing.errors.ChildFailedError: a process failed or was killed.
+        torch.distributed.elastic.multiprocessing.api.SignalException: a signal ended this process.
+    """
+    from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    # Torch's own reports of lost processes are tables and warnings. Its loggers have levels of their own.
+    own = ("torch.distributed.elastic", "torch.multiprocessing")
+    logs = [logging.getLogger(name) for name in sorted(logging.root.manager.loggerDict) if name.startswith(own)]
+    levels = [log.level for log in logs]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = os.environ.get("OMP_NUM_THREADS")
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=processes,
+        run_id=uuid.uuid4().hex,
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        local_addr="localhost",
+        start_method=_start_method(cuda),
+        max_restarts=most_restarts,
+        logs_specs=DefaultLogsSpecs(log_dir=os.devnull),
+        signals_to_handle="SIGTERM,SIGHUP,SIGQUIT",
+        shutdown_timeout=3,
+    )
+    os.environ["OMP_NUM_THREADS"] = threads or str(max(1, cores // processes))
+    multiprocessing.set_forkserver_preload(_PRELOADED)
+    for log in logs:
+        log.setLevel(logging.CRITICAL)
+    try:
+        return elastic_launch(config, _call)(work, argument)[0]
+    finally:
+        for log, level in zip(logs, levels, strict=True):
+            log.setLevel(level)
+        if threads is None:
+            del os.environ["OMP_NUM_THREADS"]
+
+
+def _start_method(cuda: bool) -> str:
+    """How `multiprocessing` starts the processes: as forks of one that has loaded the libraries, or each by itself."""
+    # GPUs cannot be used in a fork of a process that has looked for them; and the path of the socket over which forks
+    # are asked for, 32 characters longer than that of its folder, must be shorter than 108.
+    return "spawn" if cuda or len(os.fsencode(tempfile.gettempdir())) > 70 else "forkserver"
+
+
+def _call(work: Callable[[Any], Any], argument: Any) -> Any:
+    """Call ``work`` in one of the processes."""
+    result = work(argument)
+    launcher = multiprocessing.parent_process()
+    assert launcher is not None
+
+    def end_with_launcher() -> None:
+        launcher.join()
+        os._exit(1)
+
+    # Torch keeps this process until the launcher has received the result, which a lost launcher never does.
+    threading.Thread(target=end_with_launcher, daemon=True).start()
+    return result
+
+
+def _work(given: tuple[Callable[[Sequence[str]], int], list[str], float, bool, Path]) -> int:
+    """One process of a run."""
+    command, arguments, minutes, cuda, folder = given
+    try:
+        if os.environ["RANK"] != "0":
+            return take_part(minutes, cuda, folder)
+        from .cli import run_guarded
+
+        return run_guarded(command, arguments)
+    except Exception:
+        # The launcher knows of the exit code alone.
+        traceback.print_exc()
+        raise
+
+
+def _stop_without_launcher() -> None:
+    """Stop this run after its step if the process that started it has ended."""
+    parent, launcher = multiprocessing.parent_process(), os.getppid()
+    if parent is not None and parent.pid == launcher:
+        return  # torch has asked the system for that signal
+
+    def watch() -> None:
+        if parent is not None:  # this process is a fork of one that ends with the last of its forks
+            parent.join()
+        while parent is None and os.getppid() == launcher:
+            time.sleep(1.0)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=watch, name="launcher", daemon=True).start()
+
+
+def _say(sentence: str) -> None:
+    print(f"palaestra: {sentence}", file=sys.stderr, flush=True)
+
+
+def _remedy(folder: Path, processes: int = 0) -> str:
+    """What to type to go on."""
+    if not (folder / "config.json").is_file():
+        return "nothing was complete yet: type the same command again."
+    return f"what was complete is kept; continue with: {resume_command(folder, processes)}"

@@ -1,0 +1,27 @@
+"""A process that hangs, seen by the one that waits for it."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+from palaestra.agents.grpo.ranks.channel import LostRank, RankChannel
+
+from .test_leader import follow  # isort: skip
+
+
+def test_a_process_that_hangs_is_lost_after_the_time_limit():
+    with follow() as other:
+        channel = RankChannel(minutes=2.0 / 60)
+        try:
+            channel.order(("weights_changed", []))
+            other.send_signal(signal.SIGSTOP)
+            begun = time.monotonic()
+            with pytest.raises(LostRank, match="did not answer in time"):
+                channel.order(("weights_changed", []))
+            assert 1 < time.monotonic() - begun < 30
+        finally:
+            other.kill()
+            other.wait()
+            channel.leave()
