@@ -6,12 +6,12 @@ last worker has ended, both are looked for. Containers end with the engine of th
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Generator
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 import pytest
@@ -32,8 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A short name: below it lie sockets, whose paths are bounded.
     folder = tempfile.mkdtemp(prefix="pt-")
     os.environ[_NAME] = os.environ["TMPDIR"] = tempfile.tempdir = folder
-    # What is registered first is done last.
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    # After the folder that multiprocessing itself may have made there, whose priority is -100.
+    Finalize(None, shutil.rmtree, args=(folder,), kwargs={"ignore_errors": True}, exitpriority=-200)
     config.stash[_FOLDER] = folder
 
 

@@ -11,8 +11,8 @@ import gymnasium as gym
 from ....checks import check_count
 from ....errors import InputError
 from ....rewards import Step, StepReward
+from .action_channel import empowerment
 from .bonus import BONUSES
-from .channel import empowerment
 from .slot_bonus import LEAVES, PLAIN, StateBonus
 
 MOST_SEQUENCES = 5_000

@@ -10,7 +10,7 @@ import palaestra  # noqa: F401 registers the environments
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palaestra.agents.students.bonuses.channel import channel_capacity, empowerment, successors
+from palaestra.agents.students.bonuses.action_channel import channel_capacity, empowerment, successors
 from palaestra.errors import InputError
 
 
