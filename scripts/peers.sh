@@ -29,4 +29,6 @@ make_environment() {
 }
 
 make_environment .venv-verifiers "$(grep '^verifiers==' constraints.txt)"
-make_environment .venv-peers -c constraints.txt openenv inspect_ai lm_eval
+# RLlib is a part of ray, which .venv has; the rest of ray[rllib] but for its version of Gymnasium.
+rllib=(dm-tree lz4 ormsgpack tensorboardX)
+make_environment .venv-peers -c constraints.txt openenv inspect_ai lm_eval textarena gem-llm "${rllib[@]}"
