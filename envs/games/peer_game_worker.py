@@ -66,9 +66,13 @@ class TextArenaGame:
         roles = self.game.state.role_mapping
         lines = []
         for sender, text, kind in messages:
+            if not isinstance(sender, int):
+                continue  # some games hand over a player's action with its parts in the wrong order
             if sender == player and kind is self.kinds.PLAYER_ACTION:
                 continue  # what a player did it knows
-            lines.append(f"[{roles.get(sender, f'Player {sender}')}] {text}" if sender >= 0 else text)
+            lines.append(
+                f"[{roles.get(sender, f'Player {sender}')}] {text}" if sender in roles and sender != -1 else text
+            )
         return "\n".join(lines).strip()
 
 

@@ -11,8 +11,8 @@ class TextArena(PeerGame):
     """Play a game of TextArena, alone or against a given opponent.
 
     Description:
-        A game, made by TextArena from a seed drawn at random; in a game of two, ``opponent`` plays the other side. Where no
-        game is named, those for one player are drawn that need neither a network nor a word list. Countdown,
+        A game, made by TextArena from a seed drawn at random; in a game of two, ``opponent`` plays the other side.
+        Where no game is named, those for one player are drawn that need neither a network nor a word list. Countdown,
         Cryptarithm and PegJump are the same puzzle whatever the seed.
 
     Parameters:

@@ -16,7 +16,7 @@ LAVA = "palaestra/LavaGap-v0"
 ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 teacher = make("alp-gmm", gym.make(LAVA).unwrapped.param_space, seed=0)
 with serve(teacher, record=True) as served:
-    name = environment(LAVA, served)
+    name = environment(LAVA, served, max_steps=20)
     assert teacher_of(name) is served
     config = (
         PPOConfig()

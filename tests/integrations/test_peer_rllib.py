@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import palaestra
@@ -16,15 +17,18 @@ EXAMPLE = Path(palaestra.__file__).parent / "examples" / "curriculum_for_rllib.p
 
 
 @pytest.fixture
-def run(peer_home: Callable[[str], Path], tmp_path: Path) -> Callable[[Path], str]:
+def run(peer_home: Callable[[str], Path], tmp_path: Path) -> Iterator[Callable[[Path], str]]:
     def run(script: Path) -> str:
-        environment = {**os.environ, "PYTHONWARNINGS": "ignore", "RAY_TMPDIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, "PYTHONWARNINGS": "ignore", "RAY_TMPDIR": folder, "OMP_NUM_THREADS": "1"}
+        environment["RAY_worker_niceness"] = "0"  # or its processes starve beside other tests
         command = [str(peer_home(".venv-peers") / "bin" / "python"), str(script)]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
         return done.stdout
 
-    return run
+    # A folder of a short name, as the paths of Ray's sockets are bounded.
+    with tempfile.TemporaryDirectory(prefix="r-") as folder:
+        yield run
 
 
 def test_env_runners_in_two_processes_teach_one_teacher_and_evaluation_none(run):
