@@ -25,7 +25,7 @@ from ...checks import check_count, check_number
 from ...errors import InputError, shorten, unknown_name
 from ...rewards.answers.thoughts import without_thoughts
 from ..param_space import ChoiceAxis, ParamSpace
-from ..peer_process import PeerFailure, PeerLost, PeerProcess
+from ..peer_worker import PeerFailure, PeerLost, PeerWorker
 from ..task_env import TaskEnv
 from ..unicode import Unicode
 
@@ -232,7 +232,7 @@ class PeerGame(TaskEnv):
         return shorten(self._seen["text"], _MOST)
 
 
-class _GameWorker(PeerProcess):
+class _GameWorker(PeerWorker):
     """The worker of one package and interpreter, shared by all environments of this process, as long as there are any.
 
     Attributes:

@@ -120,7 +120,7 @@ def forbid_downloads() -> None:
     importlib.import_module("nltk").download = lambda *_, **__: False
 
 
-class Session:
+class SeededGame:
     """A game with random generators of its own."""
 
     def __init__(self, kind: Any, name: str, seed: int, players: int):
@@ -149,7 +149,7 @@ class Games:
     def __init__(self, package: str):
         kinds = {"textarena": (TextArenaGame, import_textarena), "gem": (GemGame, import_gem)}
         self.kind, self.load = kinds[package]
-        self.running: dict[int, Session] = {}
+        self.running: dict[int, SeededGame] = {}
 
     def respond(self, request: dict[str, Any]) -> dict[str, Any]:
         """Do what a request asks: "names" of all games, "reset" a game of a number to a seed, or "step" it."""
@@ -159,7 +159,7 @@ class Games:
             return {"names": sorted(self.load()[1])}
         if request["do"] == "reset":
             self.running.pop(request["number"], None)
-            made = Session(self.kind, request["game"], request["seed"], request["players"])
+            made = SeededGame(self.kind, request["game"], request["seed"], request["players"])
             self.running[request["number"]] = made
             answer = made.game.begin()
             made.keep()

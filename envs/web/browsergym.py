@@ -19,7 +19,7 @@ import numpy as np
 from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra, shorten
 from ..param_space import ChoiceAxis, ParamSpace
-from ..peer_process import PeerFailure, PeerProcess
+from ..peer_worker import PeerFailure, PeerWorker
 from ..task_env import TaskEnv
 from ..unicode import Unicode
 
@@ -87,7 +87,7 @@ class BrowserGym(TaskEnv):
         self.success_at = check_number("success_at", success_at, high=1.0, above=0.0)
         self.turns = check_count("turns", turns, 1)
         self._chromium = find_chromium()
-        self._worker: PeerProcess | None = None
+        self._worker: PeerWorker | None = None
         try:
             tasks = self._ask(do="tasks", benchmark=benchmark)["tasks"]
         except (PeerFailure, OSError) as failure:
@@ -106,7 +106,7 @@ class BrowserGym(TaskEnv):
 
     def _ask(self, **request: Any) -> dict[str, Any]:
         if self._worker is None:
-            self._worker = PeerProcess(self.python, _WORKER)
+            self._worker = PeerWorker(self.python, _WORKER)
             self._closing = weakref.finalize(self, self._worker.close)
         try:
             return self._worker.ask(**request)

@@ -17,11 +17,11 @@ EXAMPLE = Path(palaestra.__file__).parent / "examples" / "curriculum_for_rllib.p
 
 
 @pytest.fixture
-def run(peer_home: Callable[[str], Path], tmp_path: Path) -> Iterator[Callable[[Path], str]]:
-    def run(script: Path) -> str:
+def run(peer_home: Callable[[str], Path], tmp_path: Path) -> Iterator[Callable[..., str]]:
+    def run(script: Path, *arguments: str) -> str:
         environment = {**os.environ, "PYTHONWARNINGS": "ignore", "RAY_TMPDIR": folder, "OMP_NUM_THREADS": "1"}
         environment["RAY_worker_niceness"] = "0"  # or its processes starve beside other tests
-        command = [str(peer_home(".venv-peers") / "bin" / "python"), str(script)]
+        command = [str(peer_home(".venv-peers") / "bin" / "python"), str(script), *arguments]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
         return done.stdout
@@ -42,7 +42,7 @@ def test_env_runners_in_two_processes_teach_one_teacher_and_evaluation_none(run)
 
 
 def test_the_example_trains(run):
-    before, after, episodes = run(EXAMPLE).splitlines()[-3:]
+    before, after, episodes = run(EXAMPLE, "--iterations", "2").splitlines()[-3:]
     assert before.startswith("before: ")
     assert after.startswith("after: ")
-    assert int(episodes.rpartition(" ")[2]) > 10
+    assert int(episodes.rpartition(" ")[2]) > 5

@@ -30,7 +30,7 @@ class PeerLost(PeerFailure):
     """The process has ended, did not answer in time, or could not be started."""
 
 
-class PeerProcess:
+class PeerWorker:
     """A running process; for several threads, whose requests it answers one after another.
 
     Args:
