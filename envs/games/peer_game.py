@@ -273,7 +273,7 @@ def _load(opponent: Callable[[str], str] | str | None) -> Callable[[str], str] |
         return opponent
     module, colon, name = opponent.partition(":")
     try:
-        found = getattr(importlib.import_module(module), name) if colon else None
+        found: Any = getattr(importlib.import_module(module), name) if colon else None
     except (ImportError, AttributeError):
         found = None
     if not callable(found):

@@ -117,7 +117,8 @@ def import_gem() -> tuple[Any, dict[str, Any]]:
 
 def forbid_downloads() -> None:
     """Let NLTK use what is there: games ask it for word lists over the network whenever one is made."""
-    importlib.import_module("nltk").download = lambda *_, **__: False
+    nltk: Any = importlib.import_module("nltk")
+    nltk.download = lambda *_, **__: False
 
 
 class SeededGame:
