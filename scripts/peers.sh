@@ -2,7 +2,7 @@
 # Makes .venv-peers and .venv-verifiers, with the projects that palaestra.integrations is tried against and whose
 # requirements would bind everything else: bash scripts/peers.sh. Verifiers needs versions that the others refuse.
 # Both lie on top of .venv, so that palaestra is this checkout, and only what .venv lacks or has in another version is
-# installed: one or two minutes and 490 MB, once.
+# installed: one or two minutes and 520 MB, once.
 set -euo pipefail
 source "$(dirname "$0")/setup.sh"
 
