@@ -16,7 +16,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import gymnasium as gym
 import numpy as np
@@ -269,13 +269,13 @@ _NUMBERS = itertools.count()
 
 
 def _load(opponent: Callable[[str], str] | str | None) -> Callable[[str], str] | None:
-    if opponent is None or callable(opponent):
-        return opponent
-    module, colon, name = opponent.partition(":")
-    try:
-        found: Any = getattr(importlib.import_module(module), name) if colon else None
-    except (ImportError, AttributeError):
-        found = None
-    if not callable(found):
-        raise InputError(f"opponent must be a function from text to text, or its 'module:function', not {opponent!r}.")
-    return found
+    found: Any = opponent
+    if isinstance(opponent, str):
+        module, colon, name = opponent.partition(":")
+        try:
+            found = getattr(importlib.import_module(module), name) if colon else opponent
+        except (ImportError, AttributeError):
+            found = opponent
+    if found is None or callable(found):
+        return cast("Callable[[str], str] | None", found)
+    raise InputError(f"opponent must be a function from text to text, or its 'module:function', not {opponent!r}.")
