@@ -271,6 +271,24 @@ def make_text_env(env_id: str, kwargs: Mapping[str, Any] | None = None) -> gym.E
     return env
 
 
+def make_array_env(env_id: str, kwargs: Mapping[str, Any] | None = None) -> gym.Env[Any, Any]:
+    """Make an environment for learners of arrays: one that is not played in text.
+
+    Raises:
+        InputError: there is no such id, or it is played in text.
+    """
+    try:
+        env = gym.make(env_id, disable_env_checker=True, **(kwargs or {}))
+    except gym.error.UnregisteredEnv:
+        raise unknown_environment(env_id) from None
+    if is_text(env.observation_space) or is_text(env.action_space):
+        env.close()
+        twin = env_id.replace("Text-v", "-v")
+        remedy = f"take {twin}" if twin != env_id and twin in gym.registry else "take a gridworld, or palaestra train"
+        raise InputError(f"{env_id} is played in text, which policies over arrays cannot read; {remedy}.")
+    return env
+
+
 def has_one_answer(env: gym.Env[Any, Any]) -> bool:
     """Whether one answer ends every episode of the environment."""
     return isinstance(env.unwrapped, Question)

@@ -20,11 +20,9 @@ from typing import Any
 import gymnasium as gym
 
 from ..checks import check_count
-from ..envs.registration import unknown_environment
-from ..errors import InputError
 from ..teachers import ServedTeacher, Teacher, TeacherHandle, TeacherWrapper
 from ..teachers.students.ppo import Numbers
-from .core import is_text
+from .core import make_array_env
 
 
 def curriculum_env(
@@ -44,7 +42,7 @@ def curriculum_env(
     Raises:
         InputError: there is no such environment or teacher, or it is played in text.
     """
-    env = _make(env_id, kwargs)
+    env = make_array_env(env_id, kwargs)
     return Numbers(
         TeacherWrapper(env, teacher, seed=seed) if isinstance(teacher, str) else TeacherWrapper(env, teacher)
     )
@@ -65,7 +63,7 @@ def success_rate(
         InputError: as for `curriculum_env`.
     """
     check_count("episodes", episodes, 1)
-    env = Numbers(_make(env_id, {**kwargs, "split": split}))
+    env = Numbers(make_array_env(env_id, {**kwargs, "split": split}))
     solved = 0
     for episode in range(seed, seed + episodes):
         observation, _ = env.reset(seed=episode)
@@ -77,16 +75,3 @@ def success_rate(
         solved += bool(info["is_success"])
     env.close()
     return solved / episodes
-
-
-def _make(env_id: str, kwargs: dict[str, Any]) -> gym.Env[Any, Any]:
-    try:
-        env = gym.make(env_id, disable_env_checker=True, **kwargs)
-    except gym.error.UnregisteredEnv:
-        raise unknown_environment(env_id) from None
-    if is_text(env.observation_space) or is_text(env.action_space):
-        env.close()
-        twin = env_id.replace("Text-v", "-v")
-        remedy = f"take {twin}" if twin != env_id and twin in gym.registry else "take a gridworld, or palaestra train"
-        raise InputError(f"{env_id} is played in text, which policies over arrays cannot read; {remedy}.")
-    return env

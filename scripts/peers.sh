@@ -2,7 +2,7 @@
 # Makes .venv-peers and .venv-verifiers, with the projects that palaestra.integrations is tried against and whose
 # requirements would bind everything else: bash scripts/peers.sh. Verifiers needs versions that the others refuse.
 # Both lie on top of .venv, so that palaestra is this checkout, and only what .venv lacks or has in another version is
-# installed: one or two minutes and 490 MB, once.
+# installed: one or two minutes and 520 MB, once.
 set -euo pipefail
 source "$(dirname "$0")/setup.sh"
 
@@ -29,4 +29,6 @@ make_environment() {
 }
 
 make_environment .venv-verifiers "$(grep '^verifiers==' constraints.txt)"
-make_environment .venv-peers -c constraints.txt openenv inspect_ai lm_eval
+# RLlib is a part of ray, which .venv has; the rest of ray[rllib] but for its version of Gymnasium.
+rllib=(dm-tree lz4 ormsgpack tensorboardX)
+make_environment .venv-peers -c constraints.txt openenv inspect_ai lm_eval textarena gem-llm "${rllib[@]}"

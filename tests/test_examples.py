@@ -12,6 +12,8 @@ import pytest
 
 FOLDER = Path(palaestra.__file__).parent / "examples"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
+ELSEWHERE = ("curriculum_for_rllib",)
+"""In the environment of scripts/peers.sh, by tests/integrations/test_peer_rllib.py."""
 SMALL = {
     "train_a_tiny_model": ["--steps", "2", "--warmup", "4"],
     "trl_under_a_teacher": ["--steps", "1", "--tokens", "8", "--model", "model"],
@@ -36,7 +38,7 @@ def make_model(folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", [path for path in SCRIPTS if path.stem not in ELSEWHERE], ids=lambda path: path.stem)
 def test_an_example_runs(script: Path, tmp_path: Path):
     for module in NEEDS.get(script.stem, []):
         pytest.importorskip(module)

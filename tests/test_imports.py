@@ -52,8 +52,9 @@ OUTSIDE = {
         *("tokenizers", "torch", "transformers", "tyro", "vllm"),
     },
     "integrations": {
-        *("anyio", "datasets", "gymnasium", "huggingface_hub", "inspect_ai", "numpy", "openai", "pydantic"),
-        *("palaestra", "transformers", "verifiers", "websockets"),  # palaestra: of palaestra_vf, a package of its own
+        *("anyio", "datasets", "gem", "gymnasium", "huggingface_hub", "inspect_ai", "numpy", "openai", "pydantic"),
+        *("palaestra", "ray", "textarena", "transformers", "verifiers"),  # palaestra: of palaestra_vf, another package
+        "websockets",
     },
 }
 

@@ -30,7 +30,7 @@ import importlib, json, pkgutil, sys
 import gymnasium, palaestra
 names = [module.name for module in pkgutil.walk_packages(palaestra.__path__, "palaestra.")]
 peers = {"scripts.bench.learner.trl_side", "integrations.inspect_tasks", "integrations.verifiers_taskset"}
-peers |= {"integrations.verifiers_harness"}
+peers |= {"integrations.verifiers_harness", "integrations.gem_env", "integrations.textarena_env"}
 for name in names:
     if name.removeprefix("palaestra.") not in peers:
         importlib.import_module(name)

@@ -8,13 +8,7 @@ id is no family of ours (there is no solver and no snapshot), so that it is not 
 
 from __future__ import annotations
 
-import json
-import os
-import select
-import shutil
-import subprocess
 import sys
-import tempfile
 import weakref
 from pathlib import Path
 from typing import Any
@@ -25,75 +19,13 @@ import numpy as np
 from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra, shorten
 from ..param_space import ChoiceAxis, ParamSpace
+from ..peer_worker import PeerFailure, PeerWorker
 from ..task_env import TaskEnv
 from ..unicode import Unicode
 
 _SEEDS = 1 << 20
-_SECONDS, _MOST = 180.0, 60_000
-
-
-class WorkerEnded(RuntimeError):
-    """The worker process ended, did not answer in time, or BrowserGym raised."""
-
-
-class BrowserGymWorker:
-    """A running `browsergym_worker`.
-
-    Args:
-        python: the interpreter that has BrowserGym.
-
-    Raises:
-        WorkerEnded: there is no such program.
-    """
-
-    def __init__(self, python: str):
-        self._folder = tempfile.TemporaryDirectory(prefix="palaestra-browsergym-")
-        if shutil.which(python) is None:
-            self._folder.cleanup()
-            raise WorkerEnded("there is no such program")
-        file = Path(__file__).with_name("browsergym_worker.py")
-        self._process = subprocess.Popen(
-            [python, "-P", str(file)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=self._folder.name,
-            # The packages of this interpreter are not those of the other one.
-            env={name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")},
-        )
-        self._rest = b""
-
-    def ask(self, **request: Any) -> dict[str, Any]:
-        """The answer to a request. Raises `WorkerEnded`."""
-        pipe, answers = self._process.stdin, self._process.stdout
-        assert pipe is not None
-        assert answers is not None
-        try:
-            pipe.write(json.dumps(request).encode() + b"\n")
-            pipe.flush()
-        except (OSError, ValueError):
-            raise WorkerEnded("its process has ended") from None
-        while b"\n" not in self._rest:
-            if not select.select([answers], [], [], _SECONDS)[0]:
-                raise WorkerEnded(f"it did not answer in {_SECONDS:g} seconds")
-            part = os.read(answers.fileno(), 1 << 16)
-            if not part:
-                raise WorkerEnded("its process has ended")
-            self._rest += part
-        line, _, self._rest = self._rest.partition(b"\n")
-        answer = json.loads(line)
-        if "failure" in answer:
-            raise WorkerEnded(answer["failure"])
-        return answer
-
-    def close(self) -> None:
-        """End the process and its browser."""
-        try:
-            self._process.communicate(timeout=20)
-        except (subprocess.TimeoutExpired, ValueError, OSError):
-            self._process.kill()
-            self._process.communicate()
-        self._folder.cleanup()
+_MOST = 60_000
+_WORKER = Path(__file__).with_name("browsergym_worker.py")
 
 
 class BrowserGym(TaskEnv):
@@ -155,10 +87,10 @@ class BrowserGym(TaskEnv):
         self.success_at = check_number("success_at", success_at, high=1.0, above=0.0)
         self.turns = check_count("turns", turns, 1)
         self._chromium = find_chromium()
-        self._worker: BrowserGymWorker | None = None
+        self._worker: PeerWorker | None = None
         try:
             tasks = self._ask(do="tasks", benchmark=benchmark)["tasks"]
-        except (WorkerEnded, OSError) as failure:
+        except (PeerFailure, OSError) as failure:
             raise InputError(
                 f"{self.python!r} has no tasks of BrowserGym's benchmark {benchmark!r} ({failure}); make an "
                 "environment for it, as it needs another Playwright than this package (python -m venv gym; "
@@ -174,11 +106,11 @@ class BrowserGym(TaskEnv):
 
     def _ask(self, **request: Any) -> dict[str, Any]:
         if self._worker is None:
-            self._worker = BrowserGymWorker(self.python)
+            self._worker = PeerWorker(self.python, _WORKER)
             self._closing = weakref.finalize(self, self._worker.close)
         try:
             return self._worker.ask(**request)
-        except WorkerEnded:
+        except PeerFailure:
             self._drop()
             raise
 
@@ -214,7 +146,7 @@ class BrowserGym(TaskEnv):
                 reward = self._reward()
                 # Pages that were left end the episode with a word of what went wrong, which is the agent's doing.
                 error = error or (self._seen["info"] or {}).get("error")
-            except WorkerEnded as failure:
+            except PeerFailure as failure:
                 valid, error = False, f"BrowserGym failed: {failure}."
         success = valid and done and reward >= self.success_at
         truncated = not done and (not valid or self._turn >= self.turns or bool(self._seen.get("truncated")))

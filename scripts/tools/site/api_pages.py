@@ -27,6 +27,7 @@ MODULES = (
     "palaestra.integrations.core",
     "palaestra.integrations.datasets",
     "palaestra.integrations.openenv",
+    "palaestra.integrations.rllib",
     "palaestra.integrations.sb3",
     "palaestra.integrations.trl",
     "palaestra.errors",

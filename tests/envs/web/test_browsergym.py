@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 
 import gymnasium as gym
 import palaestra
 import pytest
-from palaestra.envs.web.browsergym import BrowserGymWorker, WorkerEnded
 from palaestra.errors import InputError
 
 BROWSERGYM = "palaestra/BrowserGym-v0"
@@ -28,15 +26,6 @@ def test_an_interpreter_without_the_package_is_one_sentence_with_the_remedy():
     assert "gym/bin/pip install browsergym-none" in str(raised.value)
     with pytest.raises(InputError, match="has no tasks of BrowserGym's benchmark 'miniwob'"):
         gym.make(BROWSERGYM, disable_env_checker=True, python="/nowhere/python")
-
-
-def test_what_fails_in_the_worker_is_raised_here_and_its_end_too():
-    worker = BrowserGymWorker(sys.executable)
-    with pytest.raises(WorkerEnded, match="KeyError"):
-        worker.ask(do="reset")
-    worker.close()
-    with pytest.raises(WorkerEnded, match="has ended"):
-        worker.ask(do="reset")
 
 
 if PYTHON:

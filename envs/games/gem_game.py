@@ -1,0 +1,48 @@
+"""palaestra/GEM-v0: games of GEM, played by its own package, with the contract of our environments."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+
+from .peer_game import PeerGame
+
+
+class GEM(PeerGame):
+    """Play a game of GEM, or answer one of its questions.
+
+    Description:
+        A game, made by GEM from a seed drawn at random. Where none is named, the games are drawn that need neither a
+        network nor a word list.
+
+    Parameters:
+        game: GEM's name of the game, such as "game:Mastermind-v0-easy" or "rg:leg_counting"; ``axes={"game": [...]}``
+            takes some of them.
+
+    Observation:
+        What GEM shows, with the suffix that its info has; at first the rules.
+
+    Actions:
+        Text with the answer in ``\\boxed{}``, as the game asks for.
+
+    Reward:
+        GEM's own at each turn: 1 for a solution, -0.1 for an answer that it cannot read, often 0 else.
+
+    Termination:
+        When the game ends; truncated at the game's own limit, or after ``turns`` turns.
+
+    Source:
+        GEM (arXiv 2510.01051), package gem-llm.
+    """
+
+    package, title = "gem", "GEM"
+    remedy = "pip install gem-llm, in an environment of its own, as it binds versions of others"
+    offline = (
+        *("game:Crosswords-v0-easy", "game:Crosswords-v0-hard", "game:FifteenPuzzle-v0-easy"),
+        *("game:FifteenPuzzle-v0-hard", "game:Game2048-v0-easy", "game:Game2048-v0-hard"),
+        *("game:GuessTheNumber-v0-easy", "game:GuessTheNumber-v0-hard", "game:Mastermind-v0-easy"),
+        *("game:Mastermind-v0-hard", "game:Minesweeper-v0-easy", "game:Minesweeper-v0-hard", "game:Sokoban-v0-easy"),
+        *("game:Sudoku-v0-easy", "game:Sudoku-v0-hard", "game:TowerofHanoi-v0-easy", "game:TowerofHanoi-v0-hard"),
+    )
+
+
+gym.register("palaestra/GEM-v0", f"{__name__}:GEM")

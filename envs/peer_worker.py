@@ -1,0 +1,123 @@
+"""A process under another interpreter that answers requests as lines of JSON, for environments of other projects.
+
+Their packages may need other versions than this one's, draw from the global random generators, hang, or end their
+process; none of it reaches the process that plays. The file that the other interpreter runs reads a request from its
+input and writes a line with the answer, ``{"failure": SENTENCE}`` where it raised.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_SECONDS = 180.0
+
+
+class PeerFailure(RuntimeError):
+    """The other project raised an error while it answered."""
+
+
+class PeerLost(PeerFailure):
+    """The process has ended, did not answer in time, or could not be started."""
+
+
+class PeerWorker:
+    """A running process; for several threads, whose requests it answers one after another.
+
+    Args:
+        python: the interpreter that has the packages.
+        file: what it runs.
+        arguments: of the file.
+        variables: of its environment, beside those of this process.
+
+    Raises:
+        PeerLost: there is no such program.
+    """
+
+    def __init__(
+        self, python: str, file: Path, arguments: Sequence[str] = (), variables: Mapping[str, str] | None = None
+    ):
+        if shutil.which(python) is None:
+            raise PeerLost("there is no such program")
+        self._folder = tempfile.TemporaryDirectory(prefix="palaestra-peer-")
+        # The packages of this interpreter are not those of the other one.
+        kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        self._process = subprocess.Popen(
+            [python, "-P", str(file), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=self._folder.name,
+            env={**kept, **(variables or {})},
+        )
+        self._owner = os.getpid()
+        self._closing = weakref.finalize(self, _end, self._process, self._folder, self._owner)
+        self._turn = threading.Lock()
+        self._rest = b""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether requests may still be answered; never in a forked copy, as the pipes are its owner's."""
+        return os.getpid() == self._owner and self._process.poll() is None
+
+    def ask(self, *, seconds: float = _SECONDS, **request: Any) -> dict[str, Any]:
+        """The answer to a request, within so many seconds.
+
+        Raises:
+            PeerFailure: the other project raised; later requests are answered.
+            PeerLost: the process is lost; none is.
+        """
+        if os.getpid() != self._owner:
+            raise PeerLost("it is another process's")
+        with self._turn:
+            answer = json.loads(self._exchange(json.dumps(request).encode() + b"\n", seconds))
+        if "failure" in answer:
+            raise PeerFailure(answer["failure"])
+        return answer
+
+    def _exchange(self, line: bytes, seconds: float) -> bytes:
+        pipe, answers = self._process.stdin, self._process.stdout
+        assert pipe is not None
+        assert answers is not None
+        try:
+            pipe.write(line)
+            pipe.flush()
+        except (OSError, ValueError):
+            raise PeerLost("its process has ended") from None
+        try:
+            while b"\n" not in self._rest:
+                if not select.select([answers], [], [], seconds)[0]:
+                    raise PeerLost(f"it did not answer in {seconds:g} seconds")
+                part = os.read(answers.fileno(), 1 << 16)
+                if not part:
+                    raise PeerLost("its process has ended")
+                self._rest += part
+        except BaseException:
+            self._process.kill()  # a late answer must not be taken for that to another request
+            raise
+        found, _, self._rest = self._rest.partition(b"\n")
+        return found
+
+    def close(self) -> None:
+        """End the process; it also ends when nothing refers to this object any more."""
+        self._closing()
+
+
+def _end(process: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str], owner: int) -> None:
+    if os.getpid() != owner:
+        return
+    try:
+        process.communicate(timeout=20)
+    except (subprocess.TimeoutExpired, ValueError, OSError):
+        process.kill()
+        process.communicate()
+    folder.cleanup()
