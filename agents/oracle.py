@@ -10,6 +10,7 @@ import gymnasium as gym
 
 from ..envs.mixture import Mixture
 from ..envs.question import Question
+from ..envs.task_env import TaskEnv
 from ..errors import InputError
 from .agent import Agent, register
 
@@ -30,7 +31,7 @@ class OracleAgent(Agent):
             InputError: one of them has no ``oracle()``.
         """
         for env in envs:
-            if not callable(getattr(env.unwrapped, "oracle", None)):
+            if not has_solver(env):
                 name = env.spec.id if env.spec else type(env.unwrapped).__name__
                 raise InputError(f"{name!r} has no oracle() for the oracle agent to follow; choose another agent.")
         self._envs = list(envs)
@@ -42,6 +43,12 @@ class OracleAgent(Agent):
                 "call bind(envs) first."
             )
         return [None if info.get("idle") else env.get_wrapper_attr("oracle")() for env, info in zip(self._envs, infos)]
+
+
+def has_solver(env: gym.Env[Any, Any]) -> bool:
+    """Whether an environment has a scripted solver."""
+    oracle = getattr(type(env.unwrapped), "oracle", None)
+    return callable(oracle) and oracle is not TaskEnv.oracle
 
 
 def oracle_action(env: gym.Env[Any, Any]) -> str:

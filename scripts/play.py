@@ -22,6 +22,7 @@ import tyro
 
 from ..agents.evaluation import environment_spec
 from ..agents.human import HumanAgent, show_text
+from ..agents.oracle import has_solver
 from ..envs import Question
 from ..envs.tools.tool_question import ToolQuestion
 from ..errors import InputError
@@ -66,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.print(Text(f"{config.env}: {summary(type(env.unwrapped))}", style="bold"))
     player = HumanAgent()
     player.bind([env])
-    if isinstance(env.unwrapped, Question) or callable(getattr(env.unwrapped, "oracle", None)):
+    if isinstance(env.unwrapped, Question) or has_solver(env):
         console.print(Text(f"{HINT} shows the next step of a solution, Ctrl-C ends.", style="dim"))
     if sys.stdin.isatty() and (keys := player.arrow_keys()):
         at_once = all(text.endswith("\n") for text in keys.values())

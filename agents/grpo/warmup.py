@@ -19,6 +19,7 @@ import torch
 
 from ...errors import InputError
 from ..language.model import LanguageModel
+from ..oracle import has_solver
 from .batch.batch import collate
 from .batch.forward import Forward
 from .batch.tally import Tally
@@ -48,20 +49,25 @@ class Syllabus:
         settings: of the warm-up; ``axes`` and ``explore`` are read.
 
     Raises:
-        InputError: an axis or range that does not exist, or guesses where no task is left for them or the environment
-            has none.
+        InputError: the environment has no solver, an axis or range does not exist, or guesses are asked for where no
+            task is left for them or the environment has none.
     """
 
     def __init__(self, environments: Environments, settings: WarmUp):
         self.whole = environments.param_space
         self.shown = self.whole.restrict(**settings.axes) if settings.axes else self.whole
         self.explore = settings.explore
+        env = environments.take()
+        if not has_solver(env):
+            raise InputError(
+                f"{type(env.unwrapped).__name__} has no solver whose solutions a warm-up could show; take --warmup.steps "
+                "0, with a --model that can play already."
+            )
         if self.explore:
             rng = np.random.default_rng(0)
-            env = environments.take()
             env.reset(seed=0, options={"params": self._draw_other(rng)})
             self.guess(env, rng)
-            environments.give_back(env)
+        environments.give_back(env)
 
     def draw(self, rng: np.random.Generator) -> tuple[dict[str, Any], bool]:
         """Draw the parameters of a task, and whether a guess is to be shown instead of the solution."""

@@ -14,6 +14,8 @@ from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.warmup import Syllabus, Variance, demonstrate, supervised_step
 from palaestra.agents.language.language_agent import LanguageAgent
+from palaestra.agents.oracle import has_solver
+from palaestra.envs.task_env import TaskEnv
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
 from palaestra.scripts.train import read_config
@@ -57,6 +59,15 @@ def test_guesses_within_a_mixture_are_those_of_its_environments():
     own = {"SecretCode.symbols": 8, "SecretCode.length": 4, "SecretCode.newest": 0.5}
     env.reset(seed=0, options={"params": {"env": "SecretCode", **own}})
     assert {syllabus.guess(env, rng) for _ in range(5)} == {env.unwrapped.oracle()}
+
+
+def test_without_a_solver_there_is_nothing_to_show(monkeypatch: pytest.MonkeyPatch):
+    environments = code()
+    family = type(environments.take().unwrapped)
+    assert has_solver(environments.take())
+    monkeypatch.setattr(family, "oracle", TaskEnv.oracle)
+    with pytest.raises(InputError, match=r"no solver .* --warmup\.steps 0"):
+        Syllabus(environments, WarmUp())
 
 
 @pytest.mark.parametrize(
