@@ -139,7 +139,8 @@ class GridEnv(MiniGridSurface, RulesEnv):
         terminated = flags[-1] or failed
         # MiniGrid reports both when the mission is accomplished on the last step.
         truncated = self.step_count >= self.max_steps and not terminated
-        self._ended = terminated or truncated
+        # After a failure a step goes on from there, as in MiniGrid, for wrappers in which the agent does not die.
+        self._ended = flags[-1] or truncated
         self._passed.append(self._world)  # type: ignore[arg-type]
         info = self.step_info(
             (self._measures, len(self._passed)),
