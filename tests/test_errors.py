@@ -55,7 +55,11 @@ def test_every_package_of_an_extra_leads_to_an_extra_that_has_it():
         for extra, requirements in project["optional-dependencies"].items()
         if extra not in ("all", "dev")
     }
-    modules = {name: {"pillow": "PIL"}.get(name, name.replace("-", "_")) for names in extras.values() for name in names}
+    modules = {
+        name: {"box2d": "Box2D", "pillow": "PIL", "pygame-ce": "pygame"}.get(name, name.replace("-", "_"))
+        for names in extras.values()
+        for name in names
+    }
     for name, module in modules.items():
         assert name in extras.get(find_extra(module), ()), name
     assert find_extra("numpy") is None
