@@ -1,5 +1,5 @@
-"""The claims of MiniGrid's own tests of its environments and wrappers, on our ids: on levels of our own, and side by side
-with its ids of the same size."""
+"""The claims of MiniGrid's own tests of its environments and wrappers, on our ids: on levels of our own, and beside
+its ids of the same size."""
 
 from __future__ import annotations
 
