@@ -243,6 +243,16 @@ def load_student(folder: str | Path, checkpoint: str = "newest", temperature: fl
     Raises:
         InputError: there is no run of a student, no such checkpoint, or one that cannot be read.
     """
+    student, config = open_student(folder, checkpoint)
+    return StudentAgent(student, config.learner, temperature)
+
+
+def open_student(folder: str | Path, checkpoint: str = "newest") -> tuple[Any, StudentConfig]:
+    """Return the student of a run's folder, to play or to examine, and the run's configuration.
+
+    Raises:
+        InputError: as `load_student`.
+    """
     path = Path(folder)
     _, config = RunFolder.reopen(path, LEARNERS[read_learner(path)].config)
     place = find_checkpoint(path, checkpoint)
@@ -250,7 +260,7 @@ def load_student(folder: str | Path, checkpoint: str = "newest", temperature: fl
     student = StudentRun(alone).student
     with checkpoint_errors(place):
         student.load_policy(place)
-    return StudentAgent(student, config.learner, temperature)
+    return student, config
 
 
 def _make_student(config: StudentConfig, practice: Practice) -> Any:
