@@ -60,8 +60,8 @@ def rank_fronts(scores: np.ndarray) -> np.ndarray:
     ranks, left, front = np.full(len(scores), -1), np.arange(len(scores)), 0
     while len(left):
         rows = scores[left]
-        least = (rows[None] >= rows[:, None]).all(-1) & (rows[None] > rows[:, None]).any(-1)
-        best = ~least.any(1)
+        exceeds = (rows[None] >= rows[:, None]).all(-1) & (rows[None] > rows[:, None]).any(-1)
+        best = exceeds.sum(1) == 0
         ranks[left[best]], left, front = front, left[~best], front + 1
     return ranks
 

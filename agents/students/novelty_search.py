@@ -55,7 +55,8 @@ class Policies:
 
 
 def _no_policies() -> Policies:
-    return Policies(*(np.zeros((0, 0), dtype=np.float32) for _ in range(3)), np.zeros(0), np.zeros(0))
+    empty, none = np.zeros((0, 0), dtype=np.float32), np.zeros(0)
+    return Policies(empty, empty, empty, none, none)
 
 
 class NoveltySearch:
@@ -223,14 +224,14 @@ class NoveltySearch:
 
     def save_policy(self, folder: Path) -> None:
         """Write what plays."""
-        np.savez(folder / FILE, **_named("best", self.best))
+        np.savez(folder / FILE, **_named("best", self.best))  # pyright: ignore[reportArgumentType]
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Write everything to go on from; returns the part that is JSON-able, which the caller keeps."""
         arrays = self.code.arrays() if self.code is not None else {}
         for name in _SAVED:
             arrays |= _named(name, getattr(self, name))
-        np.savez(folder / FILE, **arrays)
+        np.savez(folder / FILE, **arrays)  # pyright: ignore[reportArgumentType]
         return {
             "rngs": {str(key): rng.bit_generator.state for key, rng in self._rngs.items()},
             "evaluations": self.evaluations,

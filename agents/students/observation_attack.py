@@ -26,7 +26,7 @@ from .student_agent import StudentAgent
 
 VIEW = "image"
 PREFERENCES = ("away", "idle")
-_SEGMENT, _PAIRS, _EPOCHS, _BATCH, _RATE = 8, 2_048, 5, 64, 3e-3
+_SEGMENT, _EPOCHS, _BATCH, _RATE = 8, 5, 64, 3e-3
 _SHARPNESS = 4.0
 """Standard deviation of the logarithms of the intended policy."""
 _WANDER = 0.5
@@ -112,24 +112,25 @@ class Intention:
         victim: lends the shape of its network.
         play: where the segments come from. Of two segments the one of the larger value is preferred.
         seed: of the weights and the pairs.
+        pairs: pairs of segments that are compared.
 
     Attributes:
         agreement: the share of pairs, not learned from, that the rewards order as the preferences do.
     """
 
-    def __init__(self, victim: PPO, play: Play, seed: int):
+    def __init__(self, victim: PPO, play: Play, seed: int, pairs: int = 2_048):
         rng = np.random.default_rng([seed, _ATTACK, 1])
         self.net = ActorCritic(victim.code.shapes, victim.actions, hidden=32)
         self.net.initialise(torch.Generator().manual_seed(int(rng.integers(2**31))))
         starts = np.arange(len(play.actions) - _SEGMENT + 1)
         inside = np.array([not play.begins[start + 1 : start + _SEGMENT].any() for start in starts], dtype=bool)
         starts, totals = starts[inside], np.convolve(play.value, np.ones(_SEGMENT), "valid")[inside]
-        pairs = rng.integers(len(starts), size=(_PAIRS, 2)) if len(starts) else np.zeros((0, 2), dtype=int)
-        pairs = pairs[np.abs(totals[pairs[:, 0]] - totals[pairs[:, 1]]) > 1e-9]
-        if len(pairs) < 10:
+        drawn = rng.integers(len(starts), size=(pairs, 2)) if len(starts) else np.zeros((0, 2), dtype=int)
+        drawn = drawn[np.abs(totals[drawn[:, 0]] - totals[drawn[:, 1]]) > 1e-9]
+        if len(drawn) < 10:
             raise InputError("no two segments of the victim's play differ in what is preferred; play longer episodes.")
-        better = totals[pairs[:, 0]] > totals[pairs[:, 1]]
-        rows = starts[np.where(better[:, None], pairs, pairs[:, ::-1])]
+        better = totals[drawn[:, 0]] > totals[drawn[:, 1]]
+        rows = starts[np.where(better[:, None], drawn, drawn[:, ::-1])]
         held, rows = np.split(rows, [len(rows) // 5])
         self._learn(play, rows, rng)
         with torch.no_grad():

@@ -106,8 +106,9 @@ class StumpTracks(TaskEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        self._track, self._taken, self._return = self.begin(seed, options), [], 0.0
-        self._walker, seen = build_walker(self._track, self.render_mode)
+        self._track = track = self.begin(seed, options)
+        self._taken, self._return = [], 0.0
+        self._walker, seen = build_walker(track, self.render_mode)
         return np.clip(seen, _LOW, _HIGH), self.task_info()
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:

@@ -45,7 +45,7 @@ def make_victim() -> PPO:
 def attack() -> tuple[PPO, Play, Intention]:
     victim = make_victim()
     play = collect_play(victim, make_environment(CONFIG, "train"), "away", seed=0, steps=512)
-    return victim, play, Intention(victim, play, seed=0)
+    return victim, play, Intention(victim, play, seed=0, pairs=800)
 
 
 def observations(count: int) -> list[dict[str, Any]]:
@@ -139,7 +139,7 @@ def test_an_intention_is_learned_from_preferences_alone(attack):
     victim, play, _ = attack
     # Segments are the better the more often the third action is taken, whatever is seen.
     likes = Play(play.seen, play.actions, (play.actions == 2).astype(float), play.begins, play.tiles)
-    intention = Intention(victim, likes, seed=1)
+    intention = Intention(victim, likes, seed=1, pairs=1_000)
     assert intention.agreement > 0.9
     odds = intention.log_probabilities(victim._tensors(play.seen)).exp()
     assert float((odds.argmax(-1) == 2).double().mean()) > 0.9
