@@ -29,6 +29,7 @@ class MissingExtra(ImportError):
 
 
 _EXTRAS = {
+    "box2d": ("Box2D", "pygame"),
     "code": ("docker",),
     "datasets": ("datasets",),
     "gem": ("gem",),

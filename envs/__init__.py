@@ -17,6 +17,7 @@ from . import (
     puzzles,
     sql,
     transforms,
+    walkers,
     web,
 )
 from .datasets.own_questions import from_dataset
@@ -55,6 +56,7 @@ __all__ = [
     "register",
     "sql",
     "transforms",
+    "walkers",
     "web",
 ]
 

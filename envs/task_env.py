@@ -60,6 +60,7 @@ class TaskEnv(gym.Env[Any, Any]):
         arrow_keys: for a person at a terminal, what the keys "up", "down", "left" and "right" type where actions are
             directions; a text that ends in a line break is sent at once.
         is_ascii: whether observations and actions of the solver are ASCII.
+        return_range: the least and the most that an episode can earn, which teachers are told.
         supplies: the names in ``info["extras"]``, whose values are None until they are known. A subclass lists the
             names that it adds to those of its bases.
 
@@ -93,6 +94,7 @@ class TaskEnv(gym.Env[Any, Any]):
     longest_text: ClassVar[int] = 2_000
     arrow_keys: ClassVar[Mapping[str, str]] = {}
     is_ascii: ClassVar[bool] = True
+    return_range: tuple[float, float] = (0.0, 1.0)
     supplies: frozenset[str] = frozenset({"feedback"})
 
     @classmethod

@@ -1,29 +1,39 @@
-"""``palaestra audit``: what practice on one task takes from the others, measured at a run's newest checkpoint.
+"""``palaestra audit``: what practice on one task takes from the others, measured at a run's newest checkpoint; and of a
+student, how far its success falls when what it sees is changed.
 
-The policy is updated on each of some tasks alone, as the run's recipe updates it, and the log-probability of the
+A language model is updated on each of some tasks alone, as the run's recipe updates it, and the log-probability of the
 scripted solver's answer to every task is measured before and after. The run itself is left as it is. A task whose
 attempts are all alike gives no update, and a row of zeros.
+
+A student of a gridworld (ppo, go-explore) is attacked: at every step an adversary changes a few cells of its view to
+make it do what the adversary wants, which is learned from preferences between segments of its play. Beside it stands
+the success when as many cells are changed at random.
 
 examples:
   palaestra audit runs/first
   palaestra audit runs/first --tasks 16 --samples 32 --json runs/first/interference.json
+  palaestra audit runs/keys --cells 1 2 4 --episodes 50     # a student, under attack
+  palaestra audit runs/keys --prefer idle --json runs/keys/attack.json
 """
 
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import tyro
 
 from ..agents.atomic import write_atomically
+from ..agents.grpo.run.folder import DEFAULT_LEARNER, read_learner
 from ..errors import InputError
 from ..teachers.interference import Interference, measure_interference
+from .audit_attack import attack_student, check_cells, print_attack
 
 
 @dataclass(frozen=True)
@@ -31,13 +41,23 @@ class AuditOptions:
     run: tyro.conf.Positional[Path]
     """The run's folder."""
     tasks: int = 8
-    """Tasks, spread evenly over the run's range of difficulty."""
+    """Language models: tasks, spread evenly over the run's range of difficulty."""
     samples: int | None = None
-    """Attempts at a task for its update; by default as in the run."""
+    """Language models: attempts at a task for its update; by default as in the run."""
+    cells: tuple[int, ...] = (1, 2)
+    """Students: cells of the view that are changed at a step; each number has its own row."""
+    episodes: int = 20
+    """Students: episodes on held-out tasks for each entry of the table."""
+    tries: int = 64
+    """Students: changes that the adversary tries for each cell, drawn at random."""
+    play: int = 4_096
+    """Students: steps of play from which the adversary learns what it wants."""
+    prefer: Literal["away", "idle"] = "away"
+    """Students: what the adversary wants: to lead the agent away from the end of its mission, or to stay in place."""
     seed: int = 0
-    """Of the tasks and the attempts."""
+    """Of the tasks, the attempts and the attack."""
     json: Path | None = None
-    """Write the matrix to this file as well."""
+    """Write the figures to this file as well."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,6 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, value in (("tasks", config.tasks), ("samples", config.samples)):
         if value is not None and value < 2:
             raise InputError(f"--{name} must be at least 2, not {value}.")
+    if read_learner(config.run) != DEFAULT_LEARNER:
+        return _attack(config)
     student = LearnerStudent(config.run, config.tasks, config.samples, config.seed)
     found = measure_interference(student)
     _print(student.difficulties, found)
@@ -53,6 +75,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         figures = {name: getattr(found, name) for name in ("own", "others", "negative", "lost")}
         rows = {"difficulty": student.difficulties, "before": found.before.tolist(), "changes": found.changes.tolist()}
         write_atomically(config.json, json.dumps({**figures, **rows}, allow_nan=False) + "\n")
+    return 0
+
+
+def _attack(config: AuditOptions) -> int:
+    """Audit a student."""
+    from rich.console import Console
+
+    check_cells(config.cells, config.episodes, config.tries)
+    # What takes minutes says what it does, beside the table on standard output.
+    console, errors = Console(), Console(stderr=True)
+    with errors.status("") as status:
+        agreement, rows = attack_student(
+            *(config.run, config.cells, config.episodes, config.tries, config.prefer, config.seed, config.play),
+            status.update,
+        )
+    print_attack(agreement, rows, config.prefer, console)
+    if config.json is not None:
+        figures = {"prefer": config.prefer, "agreement": agreement, "rows": [dataclasses.asdict(row) for row in rows]}
+        write_atomically(config.json, json.dumps(figures, allow_nan=False) + "\n")
     return 0
 
 

@@ -61,9 +61,19 @@ STUDENT_GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "exploration": ("levels", "explore_actions", "repeat", "power", "explore_share", "move", "start_success"),
         **_PPO,
     },
+    "novelty-search": {
+        "behaviours": ("levels", "behaviour", "surprise", "code_size", "relearn", "neighbours", "rewarded_above"),
+        "search": (
+            *("population", "offspring", "added", "mutation", "hidden"),
+            *("emitters", "chunk", "emitter_population", "emitter_mutation", "patience"),
+        ),
+    },
 }
 """The same of the configurations of students, by learner."""
-_STUDENT_REST = {"q": ("log_every",), "ppo": ("threads", "device"), "go-explore": ("threads", "device")}
+_STUDENT_REST = {
+    **{"q": ("log_every",), "ppo": ("threads", "device"), "go-explore": ("threads", "device")},
+    "novelty-search": ("log_every",),
+}
 
 
 def groups_of(config: Any) -> dict[str, tuple[str, ...]]:

@@ -15,6 +15,7 @@ examples:
   palaestra train palaestra/DoorKey-v0 --learner ppo --axis size=5 obstacles=0 --steps 200000
   palaestra train palaestra/DoorKey-v0 --learner ppo --teacher alp-gmm --bonus subgoals --memory 64
   palaestra train palaestra/DeceptiveMaze-v0 --learner go-explore --axis pockets=3 depth=7 --levels 8
+  palaestra train palaestra/DeceptiveMaze-v0 --learner novelty-search --axis pockets=1 depth=3 --steps 200000
   palaestra train palaestra/DoorKey-v0 --learner ppo --help    # its own options, as with every --learner
 """
 

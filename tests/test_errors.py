@@ -55,7 +55,7 @@ def test_every_package_of_an_extra_leads_to_an_extra_that_has_it():
         for extra, requirements in project["optional-dependencies"].items()
         if extra not in ("all", "dev")
     }
-    other = {"pillow": "PIL", "gem-llm": "gem"}
+    other = {"box2d": "Box2D", "gem-llm": "gem", "pillow": "PIL", "pygame-ce": "pygame"}
     modules = {name: other.get(name, name.replace("-", "_")) for names in extras.values() for name in names}
     for name, module in modules.items():
         assert name in extras.get(find_extra(module), ()), name

@@ -60,8 +60,8 @@ class Syllabus:
         env = environments.take()
         if not has_solver(env):
             raise InputError(
-                f"{type(env.unwrapped).__name__} has no solver whose solutions a warm-up could show; take --warmup.steps "
-                "0, with a --model that can play already."
+                f"{type(env.unwrapped).__name__} has no solver whose solutions a warm-up could show; take "
+                "--warmup.steps 0, with a --model that can play already."
             )
         if self.explore:
             rng = np.random.default_rng(0)

@@ -1,21 +1,25 @@
-"""Students of gridworlds and other environments with array observations: tabular Q-learning, PPO, Go-Explore.
+"""Students of gridworlds and other environments with array observations: tabular Q-learning, PPO, Go-Explore, and
+novelty search.
 
-`student_config` has their settings, `practice` the environments and the teacher, `observations` turns what is seen into
-arrays, `tabular_q`, `ppo` and `go_explore` learn, `student_run` is the run on disk and `student_agent` plays what was
-learned. Only tabular Q-learning does without torch; importing this package loads none.
+`student_config` and `novelty_config` have their settings, `practice` the environments and the teacher, `observations`
+turns what is seen into arrays, `tabular_q`, `ppo`, `go_explore` and `novelty_search` learn, `student_run` is the run on
+disk and `student_agent` plays what was learned. Tabular Q-learning and novelty search do without torch; importing this
+package loads none.
 """
 
 from __future__ import annotations
 
 from ..learners import LEARNERS, LearnerKind
+from .novelty_config import NoveltyConfig
 from .student_config import GoExploreConfig, PPOConfig, QConfig, StudentConfig
 
-__all__ = ["GoExploreConfig", "PPOConfig", "QConfig", "StudentConfig"]
+__all__ = ["GoExploreConfig", "NoveltyConfig", "PPOConfig", "QConfig", "StudentConfig"]
 
 for _config, _summary in (
     (QConfig, "tabular Q-learning"),
     (PPOConfig, "proximal policy optimisation"),
     (GoExploreConfig, "Go-Explore: returns to states, explores from them, and learns the ways backwards, by PPO,"),
+    (NoveltyConfig, "novelty search over policies, with emitters where one was rewarded,"),
 ):
     LEARNERS.add(
         _config.learner,

@@ -87,7 +87,8 @@ class StudentRun:
                 f"{config.env!r} has no parameters for the teacher {config.teacher!r} to choose; leave --teacher out."
             )
         space = teachers.choose_space(config.teacher, env)
-        return teachers.make(config.teacher, space, seed=config.seed, **config.teacher_options)
+        options = {"return_range": getattr(env.unwrapped, "return_range", (0.0, 1.0)), **config.teacher_options}
+        return teachers.make(config.teacher, space, seed=config.seed, **options)
 
     @classmethod
     def start(cls, out: str | Path, config: StudentConfig) -> StudentRun:
@@ -242,6 +243,16 @@ def load_student(folder: str | Path, checkpoint: str = "newest", temperature: fl
     Raises:
         InputError: there is no run of a student, no such checkpoint, or one that cannot be read.
     """
+    student, config = open_student(folder, checkpoint)
+    return StudentAgent(student, config.learner, temperature)
+
+
+def open_student(folder: str | Path, checkpoint: str = "newest") -> tuple[Any, StudentConfig]:
+    """Return the student of a run's folder, to play or to examine, and the run's configuration.
+
+    Raises:
+        InputError: as `load_student`.
+    """
     path = Path(folder)
     _, config = RunFolder.reopen(path, LEARNERS[read_learner(path)].config)
     place = find_checkpoint(path, checkpoint)
@@ -249,7 +260,7 @@ def load_student(folder: str | Path, checkpoint: str = "newest", temperature: fl
     student = StudentRun(alone).student
     with checkpoint_errors(place):
         student.load_policy(place)
-    return StudentAgent(student, config.learner, temperature)
+    return student, config
 
 
 def _make_student(config: StudentConfig, practice: Practice) -> Any:

@@ -52,6 +52,7 @@ class BabyAIRules(GridRules):
     )
     subgoals = ("first", "second", "third", "all")
     redraws = True
+    room_side = "room_size"
 
     def lay_out(self, rng: np.random.Generator, params: Mapping[str, Any]) -> World:
         while True:

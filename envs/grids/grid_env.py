@@ -44,6 +44,7 @@ class RulesEnv(LevelReset):
         own = {name: kwargs.pop(name) for name in self.rules_class.arguments if name in kwargs}
         super().__init__(**kwargs)
         self.rules = self.rules_class(**own)
+        self.return_range = (min(self.rules.penalty, 0.0), 1.0)
         self.action_space = gym.spaces.Discrete(self.rules.actions)
         self._horizon = check_horizon(max_steps)
         self._world: World | None = None
@@ -139,7 +140,8 @@ class GridEnv(MiniGridSurface, RulesEnv):
         terminated = flags[-1] or failed
         # MiniGrid reports both when the mission is accomplished on the last step.
         truncated = self.step_count >= self.max_steps and not terminated
-        self._ended = terminated or truncated
+        # After a failure a step goes on from there, as in MiniGrid, for wrappers in which the agent does not die.
+        self._ended = flags[-1] or truncated
         self._passed.append(self._world)  # type: ignore[arg-type]
         info = self.step_info(
             (self._measures, len(self._passed)),

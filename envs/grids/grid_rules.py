@@ -57,6 +57,7 @@ class GridRules:
             rather than the whole map.
         arguments: names of the constructor's further arguments.
         redraws: whether `lay_out` may draw a level that cannot be solved, which is then drawn again.
+        room_side: cells along the side of a room, or the parameter that says so, where a level is made of equal rooms.
     """
 
     param_space: ClassVar[ParamSpace]
@@ -67,6 +68,7 @@ class GridRules:
     hidden: ClassVar[bool] = False
     arguments: ClassVar[tuple[str, ...]] = ()
     redraws: ClassVar[bool] = False
+    room_side: ClassVar[int | str | None] = None
 
     # Implemented by families.
 
@@ -113,7 +115,7 @@ class GridRules:
 
     def fails(self, before: World, action: int, after: World) -> bool:
         """Return whether a step that achieved nothing ends the episode."""
-        return after.cells[after.agent] == LAVA
+        return before.agent != after.agent and after.cells[after.agent] == LAVA
 
     def progress(self, flags: Sequence[bool]) -> float:
         """Return the share of the subgoals up to the last one achieved."""

@@ -36,6 +36,7 @@ class KeyCorridorRules(GridRules):
 
     param_space = ParamSpace([IntAxis("rows", 1, 3, limits=(1, 5)), IntAxis("room_size", 3, 5, limits=(3, 8))])
     redraws = True
+    room_side = "room_size"
     subgoals = ("key", "door", "ball")
 
     def lay_out(self, rng: np.random.Generator, params: Mapping[str, Any]) -> World:

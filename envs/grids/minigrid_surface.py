@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .cells import EMPTY, STATES, code_of
+from ...errors import InputError
+from .cells import EMPTY, GOAL, STATES, code_of
 from .grid_rules import GridRules
 from .grid_world import STEPS, World
 from .partial_view import VIEW, Viewer
@@ -34,7 +35,8 @@ BORROWED = frozenset(
 
 
 class MiniGridSurface:
-    """Mixin of `GridEnv`. All values follow from the current world, and before a reset from one of the hardest."""
+    """Mixin of `GridEnv`. All values follow from the current world. Before a reset the size is that of one of the
+    hardest, the grid is empty, and the agent is nowhere, as in MiniGrid."""
 
     agent_view_size = VIEW
     tile_size = 32
@@ -42,10 +44,14 @@ class MiniGridSurface:
     reward_range = (0, 1)
     viewer: Viewer
     rules: GridRules
+    _hardest: World | None = None
 
     if TYPE_CHECKING:
         _world: World | None
+        _params: dict[str, Any]
         param_space: Any
+        step_count: int
+        max_steps: int
 
         def here(self) -> World: ...
 
@@ -63,18 +69,33 @@ class MiniGridSurface:
         return self._sample().height
 
     def _sample(self) -> World:
-        if self._world is None:
+        if self._world is not None:
+            return self._world
+        if self._hardest is None:
             rng = np.random.default_rng(0)
-            return self.rules.lay_out(rng, self.param_space.complete({}, rng, 1.0))
-        return self._world
+            self._hardest = self.rules.lay_out(rng, self.param_space.complete({}, rng, 1.0))
+        return self._hardest
 
     @property
-    def agent_pos(self) -> tuple[int, int]:
-        return self.here().place
+    def steps_remaining(self) -> int:
+        return self.max_steps - self.step_count
 
     @property
-    def agent_dir(self) -> int:
-        return self.here().facing
+    def agent_pos(self) -> tuple[int, int] | None:
+        return None if self._world is None else self._world.place
+
+    @property
+    def agent_dir(self) -> int | None:
+        return None if self._world is None else self._world.facing
+
+    @property
+    def goal_pos(self) -> tuple[int, int] | None:
+        """Column and row of the goal; None before a reset, and where a level has none."""
+        if self._world is None or (index := self._world.cells.find(GOAL)) < 0:
+            return None
+        return index % self._world.width, index // self._world.width
+
+    goal_position = goal_pos
 
     @property
     def dir_vec(self) -> np.ndarray:
@@ -87,7 +108,7 @@ class MiniGridSurface:
 
     @property
     def front_pos(self) -> np.ndarray:
-        return np.array(self.agent_pos) + self.dir_vec
+        return np.array(self.here().place) + self.dir_vec
 
     @property
     def see_through_walls(self) -> bool:
@@ -101,18 +122,43 @@ class MiniGridSurface:
     @property
     def carrying(self) -> Any:
         """A MiniGrid object, None where the agent carries nothing."""
-        return make_object(self.here().carried)
+        return None if self._world is None else make_object(self._world.carried)
 
     @property
     def grid(self) -> Any:
         """A copy of the cells as a MiniGrid grid."""
-        world = self.here()
-        grid = import_minigrid().core.grid.Grid(world.width, world.height)
-        for index, code in enumerate(world.cells):
+        grid = import_minigrid().core.grid.Grid(self.width, self.height)
+        for index, code in enumerate(self._world.cells if self._world else b""):
             if code != EMPTY:
-                x, y = index % world.width, index // world.width
+                x, y = index % grid.width, index // grid.width
                 grid.set(x, y, make_object(code, (x, y)))
         return grid
+
+    def room_from_pos(self, x: int, y: int) -> Any:
+        """Return the room of a cell as MiniGrid's `Room`, with its doors: east, south, west, north.
+
+        Raises:
+            InputError: the family is not made of equal rooms, or the cell lies outside the grid.
+        """
+        world, side = self.here(), self.rules.room_side
+        side = self._params[side] if isinstance(side, str) else side
+        if side is None or not (0 <= x < world.width - 1 and 0 <= y < world.height - 1):
+            where = f"a cell of the grid of {world.width} x {world.height}, not ({x}, {y})" if side else "equal rooms"
+            raise InputError(f"room_from_pos of {type(self).__name__} needs {where}.")
+        left, top = (place // (side - 1) * (side - 1) for place in (x, y))
+        room = import_minigrid().core.roomgrid.Room((left, top), (side, side))
+        inner, grid = range(1, side - 1), self.grid
+        walls = (
+            [(left + side - 1, top + k) for k in inner],
+            [(left + k, top + side - 1) for k in inner],
+            [(left, top + k) for k in inner],
+            [(left + k, top) for k in inner],
+        )
+        for number, wall in enumerate(walls):
+            for place in wall:
+                if (thing := grid.get(*place)) is not None and thing.type == "door":
+                    room.doors[number], room.door_pos[number] = thing, place
+        return room
 
     def get_frame(self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False) -> np.ndarray:
         """Draw the grid, or what the agent sees of it: uint8[height, width, 3]."""

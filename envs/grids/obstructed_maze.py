@@ -54,6 +54,7 @@ class ObstructedMazeRules(GridRules):
     )
     subgoals = ("door", "ball")
     redraws = True
+    room_side = SIDE
 
     def lay_out(self, rng: np.random.Generator, params: Mapping[str, Any]) -> World:
         maze, boxed, blocked = params["maze"], params["keys"] == "boxed", params["doors"] == "blocked"

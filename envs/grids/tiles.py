@@ -23,6 +23,7 @@ def import_minigrid(feature: str = "MiniGrid's objects") -> Any:
     try:
         import minigrid.core.actions
         import minigrid.core.grid
+        import minigrid.core.roomgrid
         import minigrid.core.world_object
         import minigrid.minigrid_env
     except ImportError:

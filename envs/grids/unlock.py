@@ -46,6 +46,7 @@ class UnlockRules(GridRules):
         ]
     )
     redraws = True
+    room_side = "room_size"
     subgoals = ("key", "door", "end")
 
     def lay_out(self, rng: np.random.Generator, params: Mapping[str, Any]) -> World:

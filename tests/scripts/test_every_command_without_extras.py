@@ -34,7 +34,7 @@ _PROGRAM = """if True:
 ALL = [
     *("torch", "transformers", "safetensors", "scipy", "matplotlib", "tensorboard", "filelock", "jinja2", "minigrid"),
     *("sympy", "lxml", "playwright", "werkzeug", "bm25s", "duckdb", "sqlglot", "psycopg", "openai", "datasets", "PIL"),
-    *("peft", "docker", "jsonschema", "miniwob", "reasoning_gym", "stable_baselines3"),
+    *("peft", "docker", "jsonschema", "miniwob", "reasoning_gym", "stable_baselines3", "Box2D", "pygame"),
 ]
 ARITHMETIC = "palaestra/Arithmetic-v0"
 # Arguments -> the extra that is named.
@@ -50,6 +50,7 @@ LACKING = {
     ("eval", "palaestra/MATH-v0", "--episodes", "1"): "math",
     ("eval", "palaestra/Shop-v0", "--episodes", "1"): "web",
     ("eval", "palaestra/MiniWoB-v0", "--episodes", "1"): "miniwob",
+    ("eval", "palaestra/StumpTracks-v0", "--episodes", "1"): "box2d",
     ("eval", "palaestra/WikiSearch-v0", "--episodes", "1", "--agent", "oracle"): "web",
     ("eval", "palaestra/ReasoningGym-v0", "--episodes", "1"): "reasoning-gym",
     ("eval", "palaestra/TextToSQL-v0", "--episodes", "1", "--env-option", "engine=duckdb"): "sql",

@@ -7,8 +7,10 @@ import json
 import gymnasium as gym
 import pytest
 from palaestra import teachers
+from palaestra.agents.students import QConfig
 from palaestra.agents.students.bonuses import make_bonuses
 from palaestra.agents.students.practice import Practice
+from palaestra.agents.students.student_run import StudentRun
 from palaestra.errors import InputError
 from palaestra.teachers import Outcome, Proposal
 
@@ -147,3 +149,14 @@ def test_a_saved_state_goes_on_as_if_nothing_had_happened(bonuses):
         assert first.rewards.tolist() == second.rewards.tolist()
     assert one.take_finished() == two.take_finished()
     assert json.dumps(one.state_dict()) == json.dumps(two.state_dict())
+
+
+def test_a_teacher_is_told_what_an_episode_can_earn(tmp_path):
+    config = QConfig(
+        **{"env": "palaestra/MovingObstacles-v0", "teacher": "alp-gmm", "steps": 256, "log_every": 256},
+        **{"environments": 4, "eval_every": 0, "final_episodes": 1},
+    )
+    run = StudentRun.start(tmp_path / "run", config)
+    run.run(notify=lambda sentence: None)  # walking into a ball earns -1
+    assert run.practice.teacher.return_range == (-1.0, 1.0)
+    assert run.practice.teacher.metrics()["observed"] > 0

@@ -1,0 +1,85 @@
+"""`PolicyNetwork`: small recurrent policies whose weights are one vector, a genome, for learners that mutate them.
+
+Only numpy is needed. A policy is deterministic: what it does follows from its genome and what it has seen.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ...errors import InputError
+from .observations import CODES, ObservationCode
+
+_EMBEDDING = 4
+_EMBEDDING_SEED = 2022
+
+
+class PolicyNetwork:
+    """The network that genomes are weights of: one recurrent layer of tanh, and an output for each action.
+
+    Cells of whole numbers go through an embedding that is drawn once and the same everywhere, other inputs as they are.
+
+    Args:
+        observations, actions: the spaces of the environment.
+        hidden: units of the layer.
+
+    Attributes:
+        size: numbers of a genome.
+
+    Raises:
+        InputError: actions are neither Discrete nor a Box of one dimension, or an observation cannot be encoded.
+    """
+
+    def __init__(self, observations: gym.Space[Any], actions: gym.Space[Any], hidden: int):
+        self.code, self.actions, self.hidden = ObservationCode(observations), actions, hidden
+        if isinstance(actions, gym.spaces.Discrete):
+            outputs = int(actions.n)
+        elif isinstance(actions, gym.spaces.Box) and len(actions.shape) == 1:
+            outputs = int(actions.shape[0])
+        else:
+            raise InputError(f"novelty-search needs Discrete actions or a Box of one dimension, not {actions}.")
+        # MiniGrid's images have up to three channels, other small images may have more.
+        self._embedding = np.random.default_rng(_EMBEDDING_SEED).standard_normal((16, CODES, _EMBEDDING))
+        self.inputs = len(self.encode([self.code.space.sample()])[0])
+        self._shapes = ((hidden, self.inputs), (hidden, hidden), (hidden,), (outputs, hidden), (outputs,))
+        self.size = sum(int(np.prod(shape)) for shape in self._shapes)
+
+    def encode(self, observations: list[Any]) -> np.ndarray:
+        """float64[n, inputs]: observations as inputs."""
+        parts = []
+        for name, array in self.code.encode(observations).items():
+            if name.startswith("cells"):
+                known, channels = np.minimum(array, CODES - 1), np.arange(array.shape[-1]) % len(self._embedding)
+                embedded = self._embedding[channels, known].sum(-2) / array.shape[-1] ** 0.5
+                parts.append(embedded.reshape(len(array), -1))
+            else:
+                scale = 255.0 if name.startswith("pixels") else 1.0
+                parts.append(array.reshape(len(array), -1) / scale)
+        return np.concatenate(parts, axis=1)
+
+    def begin(self) -> np.ndarray:
+        """float64[hidden]: the memory at the start of an episode."""
+        return np.zeros(self.hidden)
+
+    def unpack(self, genome: np.ndarray) -> list[np.ndarray]:
+        """Return the weights of a genome, those of a layer scaled by the root of its inputs."""
+        found, place = [], 0
+        for shape in self._shapes:
+            count = int(np.prod(shape))
+            array = genome[place : place + count].astype(np.float64).reshape(shape)
+            found.append(array / shape[1] ** 0.5 if len(shape) == 2 else array)
+            place += count
+        return found
+
+    def act(self, weights: list[np.ndarray], observation: Any, memory: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Return the action of a policy, and its memory after it."""
+        seen, again, bias, out, out_bias = weights
+        memory = np.tanh(seen @ self.encode([observation])[0] + again @ memory + bias)
+        values, space = out @ memory + out_bias, self.actions
+        if isinstance(space, gym.spaces.Discrete):
+            return int(space.start) + int(values.argmax()), memory
+        low, high = np.maximum(space.low, -1e6), np.minimum(space.high, 1e6)  # type: ignore[attr-defined]
+        return (low + (np.tanh(values) + 1) / 2 * (high - low)).astype(space.dtype), memory

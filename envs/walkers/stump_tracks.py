@@ -1,0 +1,185 @@
+"""palaestra/StumpTracks-v0: a two-legged walker on a track of stumps, the task on which ALP-GMM was published.
+
+It is an adapter of Gymnasium's walker: no scripted solver is known that gets to the end of every track.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from ...checks import check_count, check_number
+from ..param_space import FloatAxis, ParamSpace
+from ..task_env import TaskEnv
+from .track_walker import END, STEP, Track, build_walker, draw_track
+
+START = 10 * STEP
+MOTORS = 4
+_FALL = -100.0
+# Bounds of what is seen: angle and speeds of the hull, then for each leg angles and speeds of hip and knee and its
+# contact with the ground, then ten distances of a lidar as shares of its range.
+_LEG = [math.pi, 5.0, math.pi, 5.0, 5.0]
+_HIGH = np.array([math.pi, 5.0, 5.0, 5.0, *_LEG, *_LEG, *[1.0] * 10], dtype=np.float32)
+_LOW = -_HIGH
+_LOW[[8, 13]] = 0.0
+
+
+class StumpTracks(TaskEnv):
+    """Walk on two legs to the end of a track, over the stumps on it.
+
+    Description:
+        Flat ground of 89 metres with stumps 0.47 metres wide after the first nine; the walker has a hip and a knee for
+        each leg, and a lidar. High stumps close to each other cannot be passed by any walker of this size.
+
+    Parameters:
+        stump_height (0 to 3): mean height of the stumps in units of 0.47 metres; each is drawn from a normal
+            distribution around it with deviation 0.1, and is at least 0.05.
+        spacing (0 to 6): metres of flat ground between two stumps; the less, the harder.
+
+    Observation:
+        Gymnasium's BipedalWalker: float32[24], angle and speeds of the hull, angles and speeds of the joints, contacts
+        with the ground, and ten distances of the lidar, clipped to their bounds.
+
+    Actions:
+        float32[4] from -1 to 1: torques of hip and knee, left and right; larger ones are clipped.
+
+    Reward:
+        Gymnasium's: 4.33 for a metre forward, -5 for a radian by which the hull leans more, -0.028 for a full torque of
+        a motor, in all about 300 for a track; -100 for the step of a fall.
+
+    Termination:
+        At the end of the track, and when the hull touches the ground or the walker is back behind the start, a failure.
+        Truncated after 2,000 steps, or ``max_steps``. A success is a return of more than ``mastered_at`` at the end of
+        the track, by the paper's threshold of 230. An action that cannot be read lets the motors rest for a step.
+        ``info["progress"]`` is the share of the way.
+
+    Source:
+        Portelas, Colas, Hofmann and Oudeyer, "Teacher algorithms for curriculum learning of deep RL in continuously
+        parameterized environments" (arXiv 1910.07224), Stump Tracks; Gymnasium's BipedalWalker. Needs the extra
+        [box2d].
+
+    Args:
+        max_steps: steps after which an episode is truncated.
+        mastered_at: return above which a track walked to its end is a success.
+        **kwargs: as for every environment.
+
+    Raises:
+        MissingExtra: Box2D is not installed.
+        InputError: an argument is out of range.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 50}  # type: ignore[misc]
+    param_space = ParamSpace([FloatAxis("stump_height", 0.0, 3.0), FloatAxis("spacing", 0.0, 6.0, harder="down")])
+
+    def __init__(self, *, max_steps: int = 2_000, mastered_at: float = 230.0, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.max_steps = check_count("max_steps", max_steps, 1)
+        self.mastered_at = check_number("mastered_at", mastered_at)
+        self.observation_space = gym.spaces.Box(_LOW, _HIGH)
+        self.action_space = gym.spaces.Box(-1.0, 1.0, (MOTORS,), np.float32)
+        # Of a fall after full torques at every step, backwards and overturned; and of all the way without any.
+        self.return_range = (_FALL - 40.0 - 0.112 * max_steps, 400.0)
+        self._track: Track | None = None
+        self._walker: Any = None
+        self._taken: list[np.ndarray] = []
+        self._return = 0.0
+
+    def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Track:
+        return draw_track(rng, params["stump_height"], params["spacing"])
+
+    def content_of(self, episode: Track) -> str:
+        return repr(episode)
+
+    def solver_cost(self, episode: Track) -> float:
+        """Return the metres to climb on the way."""
+        return STEP * math.fsum(episode.heights)
+
+    def here(self) -> Track:
+        if self._track is None:
+            raise gym.error.ResetNeeded("StumpTracks has no track yet; call reset() first.")
+        return self._track
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        self._track = track = self.begin(seed, options)
+        self._taken, self._return = [], 0.0
+        self._walker, seen = build_walker(track, self.render_mode)
+        return np.clip(seen, _LOW, _HIGH), self.task_info()
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self.require_running()
+        torques, error = _read_action(action)
+        seen, terms, fell = self._move(torques)
+        reward = sum(terms.values())
+        self._return += reward
+        place = float(self._walker.hull.position.x)
+        arrived = not fell and place > END
+        truncated = not fell and not arrived and len(self._taken) >= self.max_steps
+        self._ended = fell or arrived or truncated
+        info = self.step_info(
+            None,
+            terms,
+            success=arrived and self._return > self.mastered_at,
+            progress=1.0 if arrived else min(max((place - START) / (END - START), 0.0), 1.0),
+            error=error,
+            feedback=error or "",
+        )
+        return np.clip(seen, _LOW, _HIGH), reward, fell or arrived, truncated, info
+
+    def _move(self, torques: np.ndarray) -> tuple[np.ndarray, dict[str, float], bool]:
+        """Take a step of the simulation; return what is seen, the terms of the reward, and whether the walker fell."""
+        walker = self._running_walker()
+        self._taken.append(torques)
+        place, lean = walker.hull.position.x, abs(walker.hull.angle)
+        seen = walker.step(torques)[0]
+        if walker.game_over or walker.hull.position.x < 0:
+            return seen, {"forward": 0.0, "posture": 0.0, "effort": 0.0, "fall": _FALL}, True
+        terms = {
+            "forward": 130 / 30 * (walker.hull.position.x - place),
+            "posture": -5.0 * (abs(walker.hull.angle) - lean),
+            "effort": -0.028 * float(np.abs(torques).sum()),
+            "fall": 0.0,
+        }
+        return seen, terms, False
+
+    # Snapshots: the simulation cannot be copied, so that its actions are taken again.
+
+    def _running_walker(self) -> Any:
+        if self._walker is None:
+            self._walker, _ = build_walker(self.here(), self.render_mode)
+            for torques in self._taken:
+                self._walker.step(torques)
+        return self._walker
+
+    def get_state(self) -> dict[str, Any]:
+        return {**super().get_state(), "track": self.here(), "taken": [*self._taken], "return": self._return}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        super().set_state(state)
+        self._track, self._taken, self._return = state["track"], [*state["taken"]], state["return"]
+        self._walker = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_walker": None}
+
+    def render(self) -> np.ndarray | None:  # type: ignore[override]
+        return self._running_walker().render() if self.render_mode == "rgb_array" else None
+
+
+def _read_action(action: Any) -> tuple[np.ndarray, str | None]:
+    """Return float32[4] from -1 to 1 and no error; zeros and an error where the action is something else."""
+    try:
+        torques = np.asarray(action, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError):
+        torques = np.zeros(0, dtype=np.float32)
+    if torques.shape == (MOTORS,) and np.isfinite(torques).all():
+        return np.clip(torques, -1.0, 1.0), None
+    return np.zeros(MOTORS, dtype=np.float32), f"The action must be {MOTORS} numbers from -1 to 1, one for each motor."
+
+
+gym.register("palaestra/StumpTracks-v0", f"{__name__}:StumpTracks")

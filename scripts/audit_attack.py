@@ -1,0 +1,115 @@
+"""The part of ``palaestra audit`` for students: success while cells of their view are changed, by aim and at random."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+
+
+@dataclasses.dataclass(frozen=True)
+class AttackRow:
+    """Success of a student under changes of so many cells.
+
+    Attributes:
+        cells: the most cells of a view that are changed.
+        kind: "none", "random" or "targeted".
+        success: of the episodes.
+        low, high: its 95 % interval.
+        closer: nats of KL by which the changes bring the student closer to what the adversary wants, mean of the steps.
+    """
+
+    cells: int
+    kind: str
+    success: float
+    low: float
+    high: float
+    closer: float
+
+
+def attack_student(
+    run: Path, cells: Sequence[int], episodes: int, tries: int, prefer: str, seed: int, play: int, watch: Any = None
+) -> tuple[float, list[AttackRow]]:
+    """Attack the newest policy of a run on held-out tasks; the run is left as it is.
+
+    Args:
+        run: folder of a run of ppo or go-explore on a gridworld.
+        cells: the numbers of cells to change.
+        episodes: of each evaluation.
+        tries: changes tried for each cell.
+        prefer: what the adversary wants, of `observation_attack.PREFERENCES`.
+        seed: of the attack and the tasks.
+        play: steps of play from which the adversary learns what it wants.
+        watch: receives a sentence before each part.
+
+    Returns:
+        the share of preferences that the learned intention agrees with, and the rows.
+
+    Raises:
+        InputError: no such run, or one whose student cannot be attacked.
+    """
+    from ..agents.evaluation import evaluate
+    from ..agents.students.observation_attack import (
+        AttackedAgent,
+        CellAdversary,
+        Intention,
+        check_victim,
+        collect_play,
+    )
+    from ..agents.students.places import environment_of_run, make_environment
+    from ..agents.students.student_run import open_student
+
+    tell = watch or (lambda sentence: None)
+    student, config = open_student(run)
+    victim = check_victim(student)
+    tell("learning what the adversary wants")
+    found = collect_play(victim, make_environment(config, "train"), prefer, seed, play)
+    intention = Intention(victim, found, seed)
+    env_id, options = environment_of_run(config)
+    axes = options.pop("axes", None)
+    rows = []
+    for count, kind in [(0, "none"), *((count, kind) for count in cells for kind in ("random", "targeted"))]:
+        tell(f"{kind} changes of {count} cells" if count else "without an attack")
+        adversary = CellAdversary(victim, intention, found.tiles, count, tries, aim=kind != "random")
+        agent = AttackedAgent(adversary, seed)
+        report = evaluate(
+            *(agent, env_id, episodes, seed, "test"), axes=axes, num_envs=min(16, episodes), env_kwargs=options
+        )
+        success = report.success
+        rows.append(AttackRow(count, kind, success.mean, success.low, success.high, agent.closer / max(agent.steps, 1)))
+    return intention.agreement, rows
+
+
+def print_attack(agreement: float, rows: Sequence[AttackRow], prefer: str, console: Any) -> None:
+    """Print a table with a line for each row, and what it says in a sentence."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, title="success on held-out tasks", title_justify="left")
+    for heading in ("cells", "changed", "success", "closer to what is wanted"):
+        table.add_column(heading, justify="left" if heading == "changed" else "right", no_wrap=True)
+    for row in rows:
+        success = f"{100 * row.success:.0f} % [{100 * row.low:.0f}, {100 * row.high:.0f}]"
+        table.add_row(str(row.cells), _WAYS[row.kind], success, f"{row.closer:.2f} nats")
+    console.print(table)
+    wish = "go away from the end" if prefer == "away" else "stay in place"
+    cost = max(random.success - aimed.success for random, aimed in zip(rows[1::2], rows[2::2], strict=True))
+    console.print(
+        f"The adversary wants the agent to {wish}, and has learned {100 * agreement:.0f} % of its preferences. "
+        f"Changes by aim cost up to {100 * cost:.0f} points of success more than as many at random."
+    )
+
+
+_WAYS = {"none": "", "random": "at random", "targeted": "by aim"}
+
+
+def check_cells(cells: Sequence[int], episodes: int, tries: int) -> None:
+    """Raise InputError unless all are at least 1."""
+    for name, value in (*(("cells", count) for count in cells), ("episodes", episodes), ("tries", tries)):
+        if value < 1:
+            raise InputError(f"--{name} must be at least 1, not {value}.")
+    if not cells:
+        raise InputError("--cells needs a number of cells, such as --cells 1 2 4.")
