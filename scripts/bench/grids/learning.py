@@ -62,7 +62,7 @@ LEARNING_TABLES: dict[str, LearningTable] = {
             "subgoals",
             "palaestra/DoorKey-v0",
             {"size": 8, "obstacles": 0},
-            2_500_000,
+            1_000_000,
             {
                 "none": GridPlayer(),
                 "subgoals": _with_bonus("subgoals"),
