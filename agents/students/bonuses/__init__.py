@@ -1,14 +1,15 @@
 """The rewards that ``palaestra train --bonus`` adds for students.
 
 `bonus` has the registry. Without networks are those in `shaped` (potential, subgoals, count), `landmarks`,
-`demonstration_stages`, `empowerment`, `waypoint_bonus` and `goal_text`. The networks of `distillation` (rnd, rdd),
-`curiosity` (prediction, hindsight) and `graph_subgoals` learn while the student does; these need torch, which is loaded
-when one is made.
+`demonstration_stages`, `empowerment`, `waypoint_bonus`, `goal_text` and `designed` (rewards designed on tables).
+The networks of `distillation` (rnd, rdd), `curiosity` (prediction, hindsight), `graph_subgoals`, `latent_bonus` (lare)
+and `caption_bonus` (oni) learn while the student does; these need torch, which is loaded when one is made.
 """
 
 from __future__ import annotations
 
 from . import (
+    caption_bonus,
     curiosity,
     demonstration_stages,
     distillation,
@@ -16,6 +17,7 @@ from . import (
     goal_text,
     graph_subgoals,
     landmarks,
+    latent_bonus,
     shaped,
     waypoint_bonus,
 )
@@ -24,6 +26,7 @@ from .bonus import BONUSES, Bonus, describe_bonus, make_bonuses
 __all__ = [
     "BONUSES",
     "Bonus",
+    "caption_bonus",
     "curiosity",
     "demonstration_stages",
     "describe_bonus",
@@ -32,6 +35,7 @@ __all__ = [
     "goal_text",
     "graph_subgoals",
     "landmarks",
+    "latent_bonus",
     "make_bonuses",
     "shaped",
     "waypoint_bonus",
