@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..checks import check_count
 from ..rewards.judges import Judge, Judgement
 from ..rewards.judges.prompts import JudgeQuestion, grading_question, scoring_question
-from .agent import EndEpisode
+from .agent import AgentError, EndEpisode
 from .lookup import as_agent
 
 _SCALE = (1.0, 5.0)
@@ -40,13 +40,13 @@ class AgentJudge(Judge):
             return Judgement(())
         return self._ask(grading_question(criteria, prompt, response, reference, _SCALE, self.max_characters))
 
-    def gather(self, calls: Sequence[Callable[[], Judgement]]) -> list[Judgement]:
-        return [call() for call in calls]
-
     def _ask(self, question: JudgeQuestion) -> Judgement:
         self.agent.reset([0])
         text = "\n\n".join(message["content"] for message in question.messages)
-        (reply,) = self.agent.act([text], [{}])
+        try:
+            (reply,) = self.agent.act([text], [{}])
+        except AgentError as error:
+            return Judgement.failed(f"the agent {self.agent.name!r} failed: {error}")
         self.agent.reset([0])
         if reply is None or isinstance(reply, EndEpisode):
             return Judgement.failed(f"the agent {self.agent.name!r} gave no reply.")

@@ -46,7 +46,7 @@ class AdaptiveDesign(Designer):
 
     name = "expadard"
     paper = "ExpAdaRD, Devidze et al., AAMAS 2024"
-    effect = "leaves one optimal policy of each level optimal and makes no other so"
+    effect = "leaves one of the optimal policies of each level as it is and adds none"
     adaptive = True
 
     def __init__(self, bound: float | None = None):

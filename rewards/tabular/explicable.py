@@ -85,7 +85,7 @@ class ExplicableDesign(Designer):
 
     name = "exprd"
     paper = "ExpRD, Devidze et al., NeurIPS 2021"
-    effect = "leaves one optimal policy of each level optimal and makes no other so"
+    effect = "leaves one of the optimal policies of each level as it is and adds none"
 
     def __init__(
         self,
@@ -109,10 +109,7 @@ class ExplicableDesign(Designer):
             if not candidates:
                 break
             tried = [(*self._solve(problem, [*chosen, state]), state) for state in candidates]
-            loss, reward, state = min(tried, key=lambda one: one[0])
-            if -loss <= informativeness(problem, best, self.horizons) + 1e-9:
-                break
-            best = reward
+            _, best, state = min(tried, key=lambda one: one[0])
             chosen.append(state)
         return best
 
@@ -126,6 +123,8 @@ class ExplicableDesign(Designer):
     def _solve(self, problem: RewardProblem, states: Sequence[int]) -> tuple[float, np.ndarray]:
         """Minimise the mean shortfall with rewards in ``states`` alone; the mean, and the reward [S, A]."""
         linprog, (count, actions), rows = solver(), problem.primary.shape, np.arange(problem.mdp.states)
+        from scipy import sparse
+
         unit = np.zeros((count, actions, len(states) * actions))
         for number, state in enumerate(states):
             unit[state, range(actions), range(number * actions, (number + 1) * actions)] = 1.0
@@ -135,20 +134,19 @@ class ExplicableDesign(Designer):
         left, right = [], []
         for number, horizon in enumerate((None, *self.horizons)):
             values = horizon_values(problem, unit, horizon)
-            lead = values[rows, problem.policy][:, None] - values
             where = others if horizon is None else wrong
-            block = np.zeros((int(where.sum()), unit.shape[2] + hinges))
-            block[:, : unit.shape[2]] = -lead[where]
+            lead = (values[rows, problem.policy][:, None] - values)[where]
+            lead = sparse.csr_matrix(np.where(np.abs(lead) > 1e-12, -lead, 0.0))
+            hinge = np.zeros(0, dtype=int)
             if horizon is not None:
-                block[range(len(block)), unit.shape[2] + (number - 1) * count + np.nonzero(where)[0]] = -1.0
-            left.append(block)
+                hinge = (number - 1) * count + np.nonzero(where)[0]
+            short = (-np.ones(len(hinge)), (np.arange(len(hinge)), hinge))
+            left.append(sparse.hstack([lead, sparse.csr_matrix(short, (lead.shape[0], hinges))]))
             right.append(-problem.demands[where])
-        from scipy.sparse import csr_matrix
-
         bound = float(np.abs(problem.primary).max()) if self.bound is None else self.bound
         cost = np.concatenate([np.zeros(unit.shape[2]), np.full(hinges, 1.0 / hinges)])
         limits = [(-bound, bound)] * unit.shape[2] + [(0.0, None)] * hinges
-        matrix = csr_matrix(np.concatenate([np.where(np.abs(part) > 1e-12, part, 0.0) for part in left]))
+        matrix = sparse.vstack(left).tocsr()
         found = linprog(cost, A_ub=matrix, b_ub=np.concatenate(right), bounds=limits, method="highs")
         if not found.success:
             raise InputError(
