@@ -19,7 +19,7 @@ from .loading import load_with_torch
 
 Annotator = Callable[[Sequence[str]], Mapping[str, float]]
 """Captions -> labels of those that it could judge; the others stay queued. It may have ``compare``, as
-`palaestra.rewards.judges.captions.CaptionJudge` has."""
+`palaestra.rewards.judges.caption_judge.CaptionJudge` has."""
 
 RETRIEVAL, CLASSIFICATION, RANKING = "retrieval", "classification", "ranking"
 _DIM, _BUCKETS, _BATCH = 16, 2048, 32

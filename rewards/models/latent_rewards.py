@@ -123,17 +123,19 @@ class LatentRewards:
         """Rewards [T] of steps with these factors: 0 for a step without, and for all before there are ``settle``
         episodes."""
         rewards = np.zeros(len(rows))
-        known = [t for t, row in enumerate(rows) if row is not None]
+        known = [(t, row) for t, row in enumerate(rows) if row is not None]
         if known and self.ready and self._model is not None:
-            rewards[known] = self._model.predict(np.stack([rows[t] for t in known]))
+            rewards[[t for t, _ in known]] = self._model.predict(np.stack([row for _, row in known]))
         return rewards
 
     def learn(self, episodes: Sequence[tuple[Sequence[np.ndarray | None], float]]) -> None:
         """Learn from finished episodes, their factors and returns; those with a step without factors, or without any
         step, are left out."""
-        whole = [
-            (np.stack(rows), float(total)) for rows, total in episodes if len(rows) and all(r is not None for r in rows)
-        ]
+        whole: list[Decomposable] = []
+        for rows, total in episodes:
+            known = [row for row in rows if row is not None]
+            if rows and len(known) == len(rows):
+                whole.append((np.stack(known), float(total)))
         if not whole:
             return
         if self._model is None:

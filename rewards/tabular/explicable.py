@@ -136,12 +136,10 @@ class ExplicableDesign(Designer):
             values = horizon_values(problem, unit, horizon)
             where = others if horizon is None else wrong
             lead = (values[rows, problem.policy][:, None] - values)[where]
-            lead = sparse.csr_matrix(np.where(np.abs(lead) > 1e-12, -lead, 0.0))
-            hinge = np.zeros(0, dtype=int)
-            if horizon is not None:
-                hinge = (number - 1) * count + np.nonzero(where)[0]
+            hinge = (number - 1) * count + np.nonzero(where)[0] if horizon is not None else np.zeros(0, dtype=int)
             short = (-np.ones(len(hinge)), (np.arange(len(hinge)), hinge))
-            left.append(sparse.hstack([lead, sparse.csr_matrix(short, (lead.shape[0], hinges))]))
+            parts = [np.where(np.abs(lead) > 1e-12, -lead, 0.0), sparse.csr_matrix(short, (len(lead), hinges))]
+            left.append(sparse.hstack([sparse.csr_matrix(parts[0]), parts[1]]))
             right.append(-problem.demands[where])
         bound = float(np.abs(problem.primary).max()) if self.bound is None else self.bound
         cost = np.concatenate([np.zeros(unit.shape[2]), np.full(hinges, 1.0 / hinges)])

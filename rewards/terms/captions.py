@@ -8,7 +8,7 @@ from typing import Any
 
 from ...checks import check_count, check_number
 from ..episode import Episode, Step
-from ..judges.captions import PRINCIPLE, CaptionJudge
+from ..judges.caption_judge import PRINCIPLE, CaptionJudge
 from ..judges.judge import Judge
 from ..models.caption_scores import Annotator, make_scores
 from ..reward import StepReward, register

@@ -151,6 +151,7 @@ def _train(options: RewardBench, name: str, seed: int) -> list[tuple[int, float]
         seed=seed,
         steps=options.steps,
         discount=options.discount,
+        log_every=min(2048, every),
         eval_every=every,
         eval_episodes=options.episodes,
         final_episodes=options.episodes,

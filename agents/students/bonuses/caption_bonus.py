@@ -14,7 +14,7 @@ from ....envs.grids.grid_env import GridEnv
 from ....envs.grids.vocabulary import make_vocabulary
 from ....errors import InputError
 from ....rewards import Step, StepReward
-from ....rewards.judges.captions import CaptionJudge
+from ....rewards.judges.caption_judge import CaptionJudge
 from ....rewards.models.caption_scores import CaptionScores, make_scores
 from .bonus import BONUSES
 from .slot_bonus import SlotBonus

@@ -11,7 +11,7 @@ from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
 from palaestra.rewards.judges import Judge, Judgement
-from palaestra.rewards.judges.captions import CaptionJudge
+from palaestra.rewards.judges.caption_judge import CaptionJudge
 from palaestra.rewards.models.caption_scores import MODES, make_scores
 
 KEYS = [f"you find the {colour} key" for colour in ("red", "blue", "green", "grey", "purple")]
