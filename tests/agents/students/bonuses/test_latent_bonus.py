@@ -63,6 +63,10 @@ def test_without_exact_the_sum_is_what_the_function_says():
     rows = [np.array(row) for row in bonus.memory[0]["rows"]]
     assert sum(after) == pytest.approx(bonus.latent.predict(rows).sum())
     assert abs(sum(after) - (1 - 0.9 * len(after) / 250)) > 1e-4
+    _, env = wrapped("hidden=0, settle=2")
+    for seed in (1, 2, 3):
+        after = solve(env, seed)
+    assert sum(after) == pytest.approx(1 - 0.9 * len(after) / 250)
 
 
 def test_a_weight_of_a_half_is_half_way():
