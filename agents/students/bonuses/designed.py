@@ -85,10 +85,11 @@ class DesignedLevel:
 
 
 class DesignedBonus(SlotBonus):
-    """``weight * (designed(s, a) - primary(s, a))``: with weight 1 the student sees the designed reward of its level.
+    """``weight * (designed(s, a) - reward)``: with weight 1 the student sees the designed reward of its level alone.
 
-    A level is enumerated when it is first met. Levels that lead to one another are one. A reward that follows the
-    learner is designed anew every ``every`` iterations.
+    The reward is that of the environment and of the bonuses named before this one; the design takes 1 for accomplishing
+    the mission as the primary one. A level is enumerated when it is first met. Levels that lead to one another are one.
+    A reward that follows the learner is designed anew every ``every`` iterations, when its level is played next.
 
     Args:
         designer: a name in `palaestra.rewards.tabular.DESIGNERS`.
@@ -176,7 +177,8 @@ class DesignedBonus(SlotBonus):
             return 0.0
         after = len(level.index) if terminated else level.index[identify(self._world(slot))]
         primary = float(level.problem.primary[state, action])
-        bonus = self.weight * (float(level.table[state, action]) - primary + level.designer.visit(after))
+        # In place of what was paid, which may depend on the number of steps and is then no function of the state.
+        bonus = self.weight * (float(level.table[state, action]) + level.designer.visit(after) - step.reward)
         if self.adaptive:
             level.fresh = True
             level.counts[state, action] += 1.0
