@@ -17,6 +17,8 @@ from .problem import RewardProblem
 
 HORIZONS = (1, 4, 8, 16, 32)
 """Of the released code."""
+_NEAR = 1e-3
+"""Weight of the distance from the primary reward beside the shortfall of one state (the released code's C_2)."""
 
 
 def solver() -> Any:
@@ -69,9 +71,10 @@ class ExplicableDesign(Designer):
     """The most informative reward that is 0 outside the states with a primary reward and ``budget`` more.
 
     For given states it is a linear programme: maximise `informativeness` so that the teacher's action is better than
-    every other by at least as much as `RewardProblem.demands`. States are added greedily. The released code solves the
-    programme for every candidate; here for those ``screen`` states whose rewards would change the informativeness
-    fastest. One optimal policy is the teacher's; the code averages over several.
+    every other by at least as much as `RewardProblem.demands`. Among equally informative rewards it takes the one
+    nearest to the primary reward. States are added greedily. The released code solves the programme for every
+    candidate; here for those ``screen`` states whose rewards would change the informativeness fastest. One optimal
+    policy is the teacher's; the code averages over several.
 
     Args:
         budget: states beside those with a primary reward.
@@ -141,19 +144,28 @@ class ExplicableDesign(Designer):
             parts = [np.where(np.abs(lead) > 1e-12, -lead, 0.0), sparse.csr_matrix(short, (len(lead), hinges))]
             left.append(sparse.hstack([sparse.csr_matrix(parts[0]), parts[1]]))
             right.append(-problem.demands[where])
+        # Among equally informative rewards the one nearest to the primary reward: its distances are variables too.
+        size, primary = unit.shape[2], problem.primary[list(states)].ravel()
+        eye, none = sparse.eye(size), sparse.csr_matrix((size, hinges))
+        informs = sparse.vstack(left)
+        near = sparse.vstack([sparse.hstack([eye, none, -eye]), sparse.hstack([-eye, none, -eye])])
+        matrix = sparse.vstack([sparse.hstack([informs, sparse.csr_matrix((informs.shape[0], size))]), near])
         bound = float(np.abs(problem.primary).max()) if self.bound is None else self.bound
-        cost = np.concatenate([np.zeros(unit.shape[2]), np.full(hinges, 1.0 / hinges)])
-        limits = [(-bound, bound)] * unit.shape[2] + [(0.0, None)] * hinges
-        matrix = sparse.vstack(left).tocsr()
-        found = linprog(cost, A_ub=matrix, b_ub=np.concatenate(right), bounds=limits, method="highs")
+        found = linprog(
+            np.concatenate([np.zeros(size), np.full(hinges, 1.0 / hinges), np.full(size, _NEAR / hinges)]),
+            A_ub=matrix.tocsr(),
+            b_ub=np.concatenate([*right, primary, -primary]),
+            bounds=[(-bound, bound)] * size + [(0.0, None)] * (hinges + size),
+            method="highs",
+        )
         if not found.success:
             raise InputError(
                 f"no reward within {bound:g} keeps the optimal policy better by its gap ({found.message.strip()}); "
                 "raise the bound."
             )
         reward = np.zeros((count, actions))
-        reward[list(states)] = np.round(found.x[: unit.shape[2]], 9).reshape(len(states), actions)
-        return float(found.fun), reward
+        reward[list(states)] = np.round(found.x[:size], 9).reshape(len(states), actions) + 0.0
+        return -informativeness(problem, reward, self.horizons), reward
 
 
 def _slopes(problem: RewardProblem, reward: np.ndarray, horizons: Sequence[int]) -> np.ndarray:

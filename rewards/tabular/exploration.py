@@ -40,7 +40,8 @@ class ExplorationGuided(Designer):
     Args:
         rate: of the learned reward; 0.01 in the released code.
         critic: rate of the critic, a value for each state.
-        explore: lambda of the bonus. The released code has 1, beside a reward of 10 for the goal.
+        explore: lambda of the bonus. The released code has 1, beside a reward of 10 for the goal and short episodes; a
+            bonus that could be had for ever at a discount of 0.97 has to be below 0.03 for a goal worth 1.
         most: the bonus of a first visit.
 
     Raises:
@@ -52,7 +53,7 @@ class ExplorationGuided(Designer):
     effect = "changes the optimal policies: its bonus fades with the visits, its learned reward stays"
     adaptive = True
 
-    def __init__(self, rate: float = 0.01, critic: float = 0.01, explore: float = 0.1, most: float = 0.1):
+    def __init__(self, rate: float = 0.01, critic: float = 0.01, explore: float = 0.01, most: float = 0.01):
         self.rate = check_number("rate", rate, low=0.0)
         self.critic = check_number("critic", critic, low=0.0)
         self.explore = check_number("explore", explore, low=0.0)

@@ -51,7 +51,7 @@ def test_a_student_sees_the_designed_reward_of_its_level_and_the_effect_is_as_st
         assert reward == pytest.approx(level.table[state, action])
         assert last["reward_terms"]["success"] == pytest.approx(reward - last["reward_terms"]["designed"])
         assert over == (bonus.memory[0]["state"] == len(level.index))
-    explored = 0.0 if name != "explors" else 0.1
+    explored = 0.0 if name != "explors" else 0.01
     assert info["reward_terms"]["designed"] == pytest.approx(
         level.table[first, 2] - level.problem.primary[first, 2] + explored
     )
