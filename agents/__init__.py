@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ..rewards.judges.judge import JUDGES
 from . import human, oracle, random_agent  # noqa: F401  (each registers its agent)
 from .agent import AGENTS, Agent, AgentError, EndEpisode, SlotAgent, make, register
 from .callable_agent import CallableAgent
@@ -49,8 +48,6 @@ __all__ = [
     "make",
     "register",
 ]
-
-JUDGES.add("agent", f"{__name__}.agent_judge:AgentJudge")
 
 
 def __getattr__(name: str) -> Any:

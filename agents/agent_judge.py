@@ -1,4 +1,4 @@
-"""Any agent as a judge: registered as the judge "agent", wherever a judge is named."""
+"""Any agent as a judge: the judge "agent", wherever a learner names a judge, or once this module is imported."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..checks import check_count
-from ..rewards.judges import Judge, Judgement
+from ..rewards.judges import JUDGES, Judge, Judgement
 from ..rewards.judges.prompts import JudgeQuestion, grading_question, scoring_question
 from .agent import AgentError, EndEpisode
 from .lookup import as_agent
@@ -14,6 +14,7 @@ from .lookup import as_agent
 _SCALE = (1.0, 5.0)
 
 
+@JUDGES.register("agent")
 class AgentJudge(Judge):
     """Asks an agent for scores from 1 to 5, in one prompt, and reads its reply as that of an endpoint.
 

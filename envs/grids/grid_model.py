@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import InputError
-from ...rewards.audit.mdp import TabularMDP
 from .grid_rules import GridRules
 from .grid_world import World
+
+if TYPE_CHECKING:
+    from ...rewards.audit.mdp import TabularMDP
 
 MOST = 2000
 """Worlds of a level that is modelled; the table of transitions has the square of it times the actions."""
@@ -44,6 +47,9 @@ def model_level(rules: GridRules, world: World, discount: float, most: int = MOS
     Raises:
         InputError: more than ``most`` worlds.
     """
+    # Here, as whoever imports the gridworlds loads no audit of rewards.
+    from ...rewards.audit.mdp import TabularMDP
+
     worlds: dict[Hashable, World] = {identify(world): world}
     ways: dict[Hashable, list[tuple[Hashable | None, float, float]]] = {}
     waiting = [identify(world)]

@@ -16,7 +16,7 @@ class CaptionJudge:
     """Annotates captions by a judge's scores; what the judge failed on is left out, and asked again later.
 
     Args:
-        judge: see `as_judge`; "agent" is any agent, once `palaestra.agents` is imported.
+        judge: see `as_judge`; "agent" is any agent, once `palaestra.agents.agent_judge` is imported.
         principle: what a caption is scored by, in words.
         task: the task that the captions are about.
     """

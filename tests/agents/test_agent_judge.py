@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import palaestra.agents.agent_judge  # noqa: F401  registers the judge
 import pytest
 from palaestra.agents import EndEpisode
 from palaestra.errors import InputError

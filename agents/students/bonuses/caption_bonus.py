@@ -16,6 +16,7 @@ from ....errors import InputError
 from ....rewards import Step, StepReward
 from ....rewards.judges.caption_judge import CaptionJudge
 from ....rewards.models.caption_scores import CaptionScores, make_scores
+from ... import agent_judge  # noqa: F401  (registers the judge "agent")
 from .bonus import BONUSES
 from .slot_bonus import SlotBonus
 
