@@ -149,7 +149,7 @@ class ExplicableDesign(Designer):
         eye, none = sparse.eye(size), sparse.csr_matrix((size, hinges))
         informs = sparse.vstack(left)
         near = sparse.vstack([sparse.hstack([eye, none, -eye]), sparse.hstack([-eye, none, -eye])])
-        matrix = sparse.vstack([sparse.hstack([informs, sparse.csr_matrix((informs.shape[0], size))]), near])
+        matrix = sparse.vstack([sparse.hstack([informs, sparse.csr_matrix((sum(map(len, right)), size))]), near])
         bound = float(np.abs(problem.primary).max()) if self.bound is None else self.bound
         found = linprog(
             np.concatenate([np.zeros(size), np.full(hinges, 1.0 / hinges), np.full(size, _NEAR / hinges)]),
