@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..rewards.design.factors import FACTOR_RUNNERS
 from ..rewards.design.program_values import RUNNERS
 from . import (
     code,
@@ -61,4 +62,5 @@ __all__ = [
 ]
 
 RUNNERS.add("sandbox", f"{__name__}.sandbox.reward_programs:judge_in_sandbox")
+FACTOR_RUNNERS.add("sandbox", f"{__name__}.sandbox.factor_programs:compute_in_sandbox")
 register_installed()

@@ -4,7 +4,8 @@ The author is shown the task and the quantities that the environment supplies, a
 what is no program, fails on recorded episodes or contradicts success, with a text that goes back to the author. With
 words for ``palaestra train`` after ``--``, every accepted program trains a policy, and what an analyser finds in that
 run goes into the next round's prompt (Auto MC-Reward, arXiv 2312.09238). With --candidates several programs are trained
-in each round and the one with the highest success is carried on (Eureka, arXiv 2310.12931).
+in each round and the one with the highest success is carried on (Eureka, arXiv 2310.12931). With --what factors the
+author writes what a network sees of each step when it spreads returns over steps (LaRe, arXiv 2412.11120).
 
 examples:
   palaestra design palaestra/DoorKeyText-v0 --author "chat(model='m', base_url='http://localhost:8000/v1')"
@@ -13,6 +14,8 @@ examples:
   palaestra design palaestra/DoorKeyText-v0 --author my_module:write --rounds 5 --candidates 4 -- --steps 50
   palaestra design palaestra/DoorKeyText-v0 --author my_module:write --run runs/first
   palaestra train palaestra/DoorKeyText-v0 --shaping "program(file='designs/DoorKeyText-v0/reward.py')"
+  palaestra design palaestra/DoorKey-v0 --what factors --author openai:MODEL --axis size=5
+  palaestra train palaestra/DoorKey-v0 --learner ppo --bonus "lare(factors='designs/DoorKey-v0/factors.py')"
 """
 
 from __future__ import annotations
@@ -23,14 +26,24 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tyro
 
 from ..agents import AGENTS, Agent, LanguageAgent
 from ..agents.atomic import write_atomically
 from ..agents.lookup import find_agent
-from ..agents.reward_design import Attempt, DesignTask, ScriptedAuthor, analyse, design_program, read_rows, rows_of
+from ..agents.reward_design import (
+    Attempt,
+    DesignTask,
+    FactorAttempt,
+    ScriptedAuthor,
+    analyse,
+    design_factors,
+    design_program,
+    read_rows,
+    rows_of,
+)
 from ..errors import InputError
 from ..rewards import Episode
 from ..rewards.design import RewardProgram
@@ -48,6 +61,9 @@ class DesignOptions:
     """Who writes the programs: a registered agent such as "chat(model='m')", the address of a chat endpoint
     (http://localhost:8000/v1, its model in PALAESTRA_JUDGE_MODEL), the folder of a run or of a model, a hub id, any
     callable prompt -> reply as module:attribute, or scripted:FILE,FILE for replies that are written already."""
+    what: Literal["reward", "factors"] = "reward"
+    """A reward of whole episodes, or factors of single steps for the reward and the bonus "lare"; factors are verified
+    on the recorded episodes alone, in one round."""
     critic: str | None = None
     """Who reviews a program that has passed all checks, as for --author; "none" for nobody. By default the author, and
     nobody where that is scripted."""
@@ -120,6 +136,8 @@ class Design:
                 raise InputError(f"--{name} must be at least 1, not {getattr(config, name)}.")
         if config.candidates > 1 and words is None:
             raise InputError(f"--candidates {config.candidates} are chosen among by training; add -- --steps 50.")
+        if config.what == "factors" and (words is not None or config.rounds > 1 or config.run is not None):
+            raise InputError("factors are designed in one round without training; leave --rounds, --run and -- out.")
         self.words = None if words is None else [config.env, *self._environment_words(), *words]
         own = {"--shaping", "--out", "--resume", "--axis", "--env-option"}
         if taken := sorted(own & {word.partition("=")[0] for word in words or ()}):
@@ -142,6 +160,8 @@ class Design:
 
     def run(self) -> int:
         """Design round by round; the best program so far is always in ``reward.py`` of the folder."""
+        if self.config.what == "factors":
+            return self._design_factors()
         best: Candidate | None = None
         for number in range(1, self.config.rounds + 1):
             tried: list[Candidate] = []
@@ -167,6 +187,26 @@ class Design:
         shaping = f"program(file='{self.out / 'reward.py'}')"
         words = shlex.join(["palaestra", "train", self.config.env, *self._environment_words()])
         self._say(f'train with: {words} --shaping "{shaping}"')
+        return 0
+
+    def _design_factors(self) -> int:
+        """Let the author write a factor program; it is in ``factors.py`` of the folder."""
+        made = design_factors(self.author, self.task, self.recorded, self.config.attempts)
+        for number, attempt in enumerate(made, 1):
+            critique = attempt.critique
+            said = f"accepted, with {', '.join(critique.names)}" if critique.program else f"rejected: {critique.text}"
+            self._say(f"attempt {number}: {said}")
+            self._note("factors", attempt)
+        program = made[-1].critique.program
+        if program is None:
+            self._say(f"no program was accepted; prompts, replies and reasons are in {self.out / 'design.jsonl'}")
+            return 1
+        file = self.out / "factors.py"
+        write_atomically(file, program + "\n")
+        words = shlex.join(["palaestra", "train", self.config.env, *self._environment_words()])
+        text = isinstance(self.recorded[0].steps[0].observation, str)
+        option = "--shaping" if text else "--learner ppo --bonus"
+        self._say(f"train with: {words} {option} \"lare(factors='{file}')\"")
         return 0
 
     def _try(self, folder: Path) -> Candidate | int | None:
@@ -250,7 +290,7 @@ class Design:
             return LanguageAgent.load(text, max_new_tokens=self.config.max_new_tokens, context=self.config.context)
         return find_agent(text)
 
-    def _note(self, name: str, attempt: Attempt) -> None:
+    def _note(self, name: str, attempt: Attempt | FactorAttempt) -> None:
         self._log.append(
             {
                 "round": name,

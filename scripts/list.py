@@ -7,6 +7,7 @@ examples:
   palaestra list recipes dapo gspo          every stage of the named recipes
   palaestra list components                 what recipes are made of, stage by stage
   palaestra list components surrogate kl_k3 one stage, and one component in full
+  palaestra list designers                  what designs a reward for a table of states, for the bonus "designed"
   palaestra list engines                    what samples from a model
   palaestra list bonuses                    what --bonus adds for students, and whether the optimal policies stay
   palaestra list measures                   what rewards, teachers and components read, and what supplies it
@@ -56,8 +57,8 @@ BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
     """Which tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of
-    these by default; or bonuses, components, engines or measures. Then words, each of which the name or the summary of
-    what is listed must hold; the whole names of recipes, components, stages or measures show these in full."""
+    these by default; or bonuses, components, designers, engines or measures. Then words, each of which the name or the
+    summary of what is listed must hold; whole names of recipes, components, stages or measures show these in full."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -277,6 +278,16 @@ def bonuses() -> list[Row]:
     return rows
 
 
+def designers() -> list[Row]:
+    """Every designer of rewards on tables: name, what it is, what it does to the optimal policies, paper."""
+    from ..rewards.tabular import DESIGNERS
+
+    return [
+        {"name": name, "summary": text, "optimal policies": value.effect, "paper": paper(value)}
+        for name, value, text in _entries(DESIGNERS)
+    ]
+
+
 def suites() -> list[Row]:
     """Every suite of evaluation: name, version, environments, episodes, what it is, and the hash of its tasks."""
     found = [find_suite(name) for name in suite_names()]
@@ -310,6 +321,7 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
 ON_REQUEST: dict[str, Callable[[], list[Row]]] = {
     "bonuses": bonuses,
     "components": components,
+    "designers": designers,
     "engines": engines,
     "measures": measures,
 }

@@ -26,8 +26,9 @@ class StudentConfig:
         teacher: registered teacher that chooses the parameters of every episode; None: the environment draws them.
         teacher_options: further arguments of the teacher.
         bonus: rewards that are added to the environment's own while it trains: potential, waypoints, stages, goal-text,
-            graph-subgoals, progress-head, subgoals, count, landmarks, empowerment, rnd, rdd, prediction, hindsight; see
-            `palaestra list bonuses`. With their arguments if any, as in "count(weight=0.02)". Evaluations are without.
+            graph-subgoals, progress-head, designed, subgoals, lare, oni, count, landmarks, empowerment, rnd, rdd,
+            prediction, hindsight; see `palaestra list bonuses`. With their arguments if any, as in
+            "count(weight=0.02)". Evaluations are without.
         seed: root of all randomness, at least 0.
         steps: environment steps in all, rounded up to whole iterations.
         environments: environments that are stepped side by side.

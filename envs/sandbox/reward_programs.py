@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .protocol import Call, Limits
@@ -60,32 +60,45 @@ def _to_float(number):
 
 
 def judge_in_sandbox(program: str, episodes: Sequence[Mapping[str, Any]]) -> list[Any] | None:
-    """Run a program on each episode, all in one call; see `palaestra.rewards.design.program_values.Runner`.
+    """Run a program on each episode, all in one call; see `palaestra.rewards.design.program_values.Runner`."""
+    return run_on_each(_HARNESS, program, episodes, lambda error: [0, {}, error])
 
-    Where that call is not answered (a loop without end, too much memory), each episode has a call of its own; after
+
+def run_on_each(
+    harness: str, program: str, items: Sequence[Any], failed: Callable[[str], list[Any]]
+) -> list[Any] | None:
+    """Run a program on each item, all in one call of the function ``judge`` of a harness.
+
+    Where that call is not answered (a loop without end, too much memory), each item has a call of its own; after
     three that took too long the rest are not run.
+
+    Args:
+        failed: makes the answer of an item from the reason why there is none; the reason is its last entry.
+
+    Returns:
+        an answer for each item; None where the machinery failed.
     """
-    seconds = SECONDS + _SHARE * (len(episodes) - 1)
+    seconds = SECONDS + _SHARE * (len(items) - 1)
     # The harness alone is run before the call.
     limits = Limits(seconds=seconds + 1.0)
-    result = run(_HARNESS, limits=limits, calls=[Call("judge", (program, list(episodes)), seconds)])
+    result = run(harness, limits=limits, calls=[Call("judge", (program, list(items)), seconds)])
     if not result.valid:
         return None
     answer = result.values[0]
     if not answer.error:
-        whole = isinstance(answer.value, list) and len(answer.value) == len(episodes)
-        return answer.value if whole else [None] * len(episodes)
-    if len(episodes) == 1:
-        return [[0, {}, "MemoryError: too much memory" if result.reason == "memory" else answer.error]]
+        whole = isinstance(answer.value, list) and len(answer.value) == len(items)
+        return answer.value if whole else [None] * len(items)
+    if len(items) == 1:
+        return [failed("MemoryError: too much memory" if result.reason == "memory" else answer.error)]
     answers: list[Any] = []
     late = 0
-    for episode in episodes:
+    for item in items:
         if late == _PATIENCE:
-            answers.append([0, {}, f"{_LATE}not run, as {_PATIENCE} episodes of this call took too long"])
+            answers.append(failed(f"{_LATE}not run, as {_PATIENCE} episodes of this call took too long"))
             continue
-        alone = judge_in_sandbox(program, [episode])
+        alone = run_on_each(harness, program, [item], failed)
         if alone is None:
             return None
-        late += alone[0][2].startswith(_LATE)
+        late += str(alone[0][-1]).startswith(_LATE)
         answers += alone
     return answers

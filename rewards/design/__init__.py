@@ -1,18 +1,25 @@
-"""Reward programs: rewards that a language model, or anyone else, writes as a Python function of an episode."""
+"""Programs that a language model, or anyone else, writes: rewards of an episode, and factors of a step."""
 
 from __future__ import annotations
 
 from .critique import Critique, criticise
+from .factors import FACTOR_RUNNERS, GIVEN, FactorCritique, StepFactors, compute_factors, verify_factors
 from .program import RewardProgram, read_program
 from .program_values import RUNNERS, ProgramValue, describe_episode, run_program
 
 __all__ = [
+    "FACTOR_RUNNERS",
+    "GIVEN",
     "RUNNERS",
     "Critique",
+    "FactorCritique",
     "ProgramValue",
     "RewardProgram",
+    "StepFactors",
+    "compute_factors",
     "criticise",
     "describe_episode",
     "read_program",
     "run_program",
+    "verify_factors",
 ]

@@ -71,21 +71,31 @@ def read_program(text: str) -> RewardProgram:
     Raises:
         InputError: the first fault, with its line.
     """
+    tree = parse_program(text, "reward", "the episode")
+    return RewardProgram(text, frozenset(_keys_read(tree)) & set(MEASURES) - _TURN_KEYS)
+
+
+def parse_program(text: str, function: str, argument: str) -> ast.Module:
+    """Parse a program that defines ``function`` of one argument, and check it by the grammar.
+
+    Raises:
+        InputError: the first fault, with its line.
+    """
     if len(text) > MOST_CHARACTERS:
-        raise InputError(f"a reward program has at most {MOST_CHARACTERS} characters, not {len(text)}; shorten it.")
+        raise InputError(f"a {function} program has at most {MOST_CHARACTERS} characters, not {len(text)}; shorten it.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
-            compile(tree, "reward.py", "exec")
+            compile(tree, f"{function}.py", "exec")
     except SyntaxError as error:
         raise InputError(f"line {error.lineno or 0} is no Python: {error.msg}.") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"the program cannot be read: {error or 'it is nested too deeply'}.") from None
     for line, fault in sorted(_faults(tree)):
         raise InputError(f"line {line}: {fault}.")
-    _check_signature(tree)
-    return RewardProgram(text, frozenset(_keys_read(tree)) & set(MEASURES) - _TURN_KEYS)
+    _check_signature(tree, function, argument)
+    return tree
 
 
 def _faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -116,15 +126,16 @@ def _faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield line, f"the builtin {node.id!r} is refused; programs read the episode and return numbers"
 
 
-def _check_signature(tree: ast.Module) -> None:
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "reward"]
+def _check_signature(tree: ast.Module, function: str, argument: str) -> None:
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
     if not found:
-        raise InputError("the program defines no function reward(episode) at its top level.")
+        shown = argument.removeprefix("the ")
+        raise InputError(f"the program defines no function {function}({shown}) at its top level.")
     arguments = found[-1].args
     plain = [*arguments.posonlyargs, *arguments.args]
     required = len(plain) - len(arguments.defaults) + sum(default is None for default in arguments.kw_defaults)
     if not plain or required > 1:
-        raise InputError(f"line {found[-1].lineno}: reward must take one argument, the episode.")
+        raise InputError(f"line {found[-1].lineno}: {function} must take one argument, {argument}.")
 
 
 def _keys_read(tree: ast.Module) -> Iterator[str]:

@@ -50,7 +50,7 @@ def describe_episode(supplies: Collection[str], example: Episode | None = None) 
     for name in sorted(set(supplies) - {"feedback"}):
         measure = MEASURES[name]
         unit = f", in {measure.unit}" if measure.unit else ""
-        shown = repr(_to_plain(example.extras.get(name))) if example is not None else ""
+        shown = repr(to_plain(example.extras.get(name))) if example is not None else ""
         such = f", such as {shown[:80]}{' ...' if len(shown) > 80 else ''}" if shown else ""
         lines.append(f'episode["{name}"]: {measure.shape}{unit}; {measure.summary}{such}')
     return "\n".join([*lines, "K is the number of turns; every value that the environment supplies can be None."])
@@ -76,8 +76,8 @@ def run_program(
 def _episode_data(episode: Episode, needs: Collection[str]) -> dict[str, Any]:
     turns = [
         {
-            "observation": _to_plain(step.observation),
-            "action": _to_plain(step.action),
+            "observation": to_plain(step.observation),
+            "action": to_plain(step.action),
             "reward": step.reward,
             "error": step.action_error,
             "feedback": step.feedback,
@@ -85,25 +85,25 @@ def _episode_data(episode: Episode, needs: Collection[str]) -> dict[str, Any]:
         for step in episode.steps
     ]
     return {
-        **{name: _to_plain(episode.extra(name)) for name in sorted(needs)},
+        **{name: to_plain(episode.extra(name)) for name in sorted(needs)},
         "success": episode.success,
         "progress": episode.progress,
         "truncated": episode.truncated,
-        "params": _to_plain(episode.params),
+        "params": to_plain(episode.params),
         "turns": turns,
     }
 
 
-def _to_plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Convert arrays and sequences to lists, keys to text, and what is no plain data to text."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, np.ndarray | np.generic):
-        return _to_plain(value.tolist())
+        return to_plain(value.tolist())
     if isinstance(value, Mapping):
-        return {str(key): _to_plain(inner) for key, inner in value.items()}
+        return {str(key): to_plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_to_plain(inner) for inner in value]
+        return [to_plain(inner) for inner in value]
     return str(value)
 
 

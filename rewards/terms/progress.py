@@ -1,4 +1,4 @@
-"""Rewards on the way to the goal: subgoals, potentials, completion of a route, labelled captions.
+"""Rewards on the way to the goal: subgoals, potentials, completion of a route.
 
 Each gives one number a step. Only potential-based shaping leaves the optimal policies unchanged.
 """
@@ -6,13 +6,12 @@ Each gives one number a step. Only potential-based shaping leaves the optimal po
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import check_choice, check_number
 from ...errors import InputError
 from ..episode import Episode, Step
 from ..reward import StepReward, register
@@ -256,89 +255,3 @@ def _multiply_factors(by_step: Any) -> list[float] | None:
             products.append(factors)
         by_step = products
     return read_scores(by_step, "soft_factors", 0.0, 1.0)
-
-
-Annotator = Callable[[Sequence[str]], Mapping[str, float]]
-"""Captions -> labels of those that it could judge; the others stay queued."""
-
-
-@register("oni")
-class CaptionRewards(StepReward):
-    """``extrinsic * reward + intrinsic * label(caption) / count ** exponent`` for each step.
-
-    The count is that of the caption within the episode, this step included. An episode never waits for the annotator:
-    a caption without a label counts 0 and is queued. This is ONI's retrieval mode; the modes that train a classifier
-    or a ranker on the labels belong to the reward models.
-
-    Args:
-        annotator: labels queued captions, usually in [0, 1]; it is called by `advance`, between two updates. None
-            leaves the queue to the caller: read `queue`, add answers with `add_labels`.
-        extrinsic: weight of the environment's reward; the paper takes 0.1 with a dense score and 10 with a sparse one.
-        intrinsic: weight of the labels.
-        exponent: 3 in the released code.
-        caption: maps a step to its caption ("" for none); by default the text of the observation.
-        capacity: largest number of captions that are queued or labelled; later ones count 0.
-    """
-
-    paper = "ONI, arXiv 2410.23022"
-    complete = True
-
-    def __init__(
-        self,
-        annotator: Annotator | None = None,
-        extrinsic: float = 0.1,
-        intrinsic: float = 0.4,
-        exponent: float = 3.0,
-        caption: Callable[[Step], str] = lambda step: str(step.observation),
-        capacity: int = 100_000,
-    ):
-        self.annotator = annotator
-        self.extrinsic = check_number("extrinsic", extrinsic)
-        self.intrinsic = check_number("intrinsic", intrinsic)
-        self.exponent = check_number("exponent", exponent, low=0.0)
-        self.caption = caption
-        self.capacity = check_count("capacity", capacity, low=1, unit="captions")
-        self._labels: dict[str, float] = {}
-        self._queue: dict[str, None] = {}
-
-    @property
-    def queue(self) -> tuple[str, ...]:
-        """Captions without a label, each once, in the order of their first occurrence."""
-        return tuple(self._queue)
-
-    def add_labels(self, labels: Mapping[str, float]) -> None:
-        """Store labels and remove their captions from the queue.
-
-        Raises:
-            InputError: a label that is not finite.
-        """
-        for caption, value in labels.items():
-            self._labels[caption] = check_number(f"the label of {caption[:80]!r}", value)
-            self._queue.pop(caption, None)
-
-    def values(self, episode: Episode) -> list[float]:
-        counts: Counter[str] = Counter()
-        rewards = []
-        for step in episode.steps:
-            caption = self.caption(step)
-            counts[caption] += 1
-            intrinsic = 0.0
-            if caption in self._labels:
-                intrinsic = self._labels[caption] / counts[caption] ** self.exponent
-            elif caption and len(self._labels) + len(self._queue) < self.capacity:
-                self._queue[caption] = None
-            rewards.append(self.extrinsic * step.reward + self.intrinsic * intrinsic)
-        return rewards
-
-    def advance(self, step: int, steps: int) -> None:
-        if self.annotator is not None and self._queue:
-            self.add_labels(self.annotator(self.queue))
-        super().advance(step, steps)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"labels": dict(self._labels), "queue": list(self._queue)}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        if set(state) != {"labels", "queue"}:
-            raise InputError(f"the saved state of {self.name!r} holds 'labels' and 'queue', not {sorted(state)}.")
-        self._labels, self._queue = dict(state["labels"]), dict.fromkeys(state["queue"])

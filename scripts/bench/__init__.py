@@ -10,6 +10,7 @@ examples:
   palaestra bench learner --setup
   palaestra bench learner --markdown table.md
   palaestra bench processes --rounds 20
+  palaestra bench rewards --designers none exprd barfi --seeds 3
   palaestra bench rollouts
   palaestra bench sandbox --peer-python /path/to/venv/bin/python
   palaestra bench serve --in-a-row 10000
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "ladders": ("ladders", "success one, two and three rungs above what a tiny model was shown, family by family"),
     "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),
     "processes": ("processes", "time of an update that several processes share, beside one process"),
+    "rewards": ("rewards", "how soon Q-learning solves a gridworld with designed rewards, designer by designer"),
     "rollouts": ("rollouts", "wall time of rollouts whose environments wait, beside decoding and waiting alone"),
     "sandbox": (
         "sandbox.command",

@@ -39,6 +39,7 @@ def options(name: str) -> dict[str, Any]:
         "gate": {"child": child},
         "goal-text": {"goal": "the cat 7", "baseline": "the dog"},
         "geometric-mean": {"a": Reward_("judge_score", 0.0), "b": Reward_("confidence", 0.0)},
+        "lare": {"hidden": 0},
         "normalize": {"correct": EnvironmentReward(), "brevity": child},
         "program": {"file": Path(__file__).parents[1] / "reward_program.py"},
         "saturate": {"child": child},

@@ -135,3 +135,29 @@ def test_no_accepted_program_is_exit_code_1(tmp_path, replies):
 def test_what_cannot_be_done_is_one_sentence(words, sentence, replies, capsys):
     assert main(["design", *DOORS, *replies(BROKEN), *words]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_factors_are_designed_and_train_a_student(tmp_path, capsys):
+    (tmp_path / "bad.py").write_text("def factors(step):\n    return {'a': step['colour']}\n")
+    good = Path(__file__).parents[1] / "factor_program.py"
+    grid = ["palaestra/DoorKey-v0", "--axis", "size=5", "obstacles=0"]
+    author = f"scripted:{tmp_path / 'bad.py'},{good}"
+    out = ["--out", str(tmp_path / "design")]
+    assert main(["design", *grid, "--what", "factors", "--author", author, "--episodes", "1", *out]) == 0
+    printed = capsys.readouterr().out
+    assert "attempt 1: rejected: the program failed on" in printed
+    assert "attempt 2: accepted, with door, goal, key, step" in printed
+    rows = [json.loads(row) for row in (tmp_path / "design" / "design.jsonl").read_text().splitlines()]
+    assert [row["accepted"] for row in rows] == [False, True]
+    assert "KeyError" in rows[1]["prompt"]
+    bonus = ["--bonus", f"lare(factors='{tmp_path / 'design' / 'factors.py'}', hidden=0, settle=1)"]
+    small = ["--learner", "q", "--environments", "2", "--steps", "200", "--log-every", "200", "--eval-every", "0"]
+    assert main(["train", *grid, *small, *bonus, "--final-episodes", "1", "--out", str(tmp_path / "run")]) == 0
+    (row,) = [json.loads(row) for row in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert row["invalid_episodes"] == 0
+
+
+def test_factors_are_designed_without_training(capsys):
+    words = ["design", "palaestra/DoorKey-v0", "--what", "factors", "--author", "random", "--rounds", "2"]
+    assert main(words) == 2
+    assert "leave --rounds, --run and -- out" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from .... import rewards
 from ....errors import InputError, unknown_name
+from ... import agent_judge  # noqa: F401  (registers the judge "agent")
 from ..batch.batch import Batch
 from ..batch.trajectory import Group, Origin, Trajectory, Turn
 from ..recipes import Component, Recipe

@@ -56,6 +56,11 @@ TABLE_PAGES = {
         'Rewards added at every step while a student of gridworlds trains: `--bonus "NAME(option=value)"`; see also '
         "[shaping that is safe](../explain/shaping.md).",
     ),
+    "designers": (
+        "Reward designers",
+        "What designs a reward for a table of states: `--bonus \"designed(designer='NAME')\"`, compared by "
+        "`palaestra bench rewards`.",
+    ),
     "benchmarks": ("Benchmarks", "`palaestra bench NAME` measures a part of the package."),
 }
 """Kinds with one table each -> title and lead."""

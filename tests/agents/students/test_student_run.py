@@ -40,6 +40,12 @@ MAPPED = PPOConfig(
     **{"bonus": ("landmarks", "graph-subgoals(share=0.2, steps=5)", *REMEMBERING)},
     **SMALL,
 )
+DESIGNED = QConfig(
+    **{"env": "palaestra/DoorKey-v0", "axes": {"size": 5, "obstacles": 0}, "env_options": {"max_steps": 40}},
+    **{"environments": 4, "log_every": 100, "steps": 400, "checkpoint_every": 200},
+    bonus=("lare(hidden=4, settle=2)", "oni(mode='ranking')", "designed(designer='explors', every=3)"),
+    **SMALL,
+)
 
 
 # Small mazes, which the teacher makes and edits.
@@ -82,6 +88,7 @@ KINDS = {
     "ppo": P,
     "levels": MAZES,
     "curious": CURIOUS,
+    "designed": DESIGNED,
     "returns": RETURNS,
     "explores": EXPLORES,
     "mapped": MAPPED,

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,61 +16,6 @@ def walk(*observations: Any, rewards_at: Mapping[int, float] | None = None) -> E
     rewards_at = rewards_at or {}
     steps = tuple(Step(seen, "", rewards_at.get(t, 0.0), {}, 1) for t, seen in enumerate(observations))
     return Episode("t", {}, steps, False, 0.0, True, False, None)
-
-
-# Captions (ONI).
-
-
-def test_the_second_occurrence_of_a_caption_counts_an_eighth():
-    made = rewards.make("oni", intrinsic=1.0)
-    made.add_labels({"door opens": 1.0})  # type: ignore[attr-defined]
-    assert made.values(walk("door opens", "", "door opens")) == [1.0, 0.0, 0.125]  # type: ignore[attr-defined]
-    assert made.values(walk("door opens")) == [1.0]  # type: ignore[attr-defined]
-
-
-def test_an_unlabelled_caption_counts_0_and_is_queued_once():
-    made = rewards.make("oni")
-    assert made(walk("new", "new", "other")).reward == 0
-    assert made.queue == ("new", "other")  # type: ignore[attr-defined]
-
-
-def test_without_an_annotator_only_the_environments_reward_counts():
-    made = rewards.make("oni", extrinsic=10.0)
-    for step in range(3):
-        assert made(walk("a", "b", rewards_at={1: 0.5})).reward == 5.0
-        made.advance(step, 3)
-
-
-def test_the_annotator_labels_the_queue_between_updates():
-    asked: list[Sequence[str]] = []
-
-    def annotator(captions: Sequence[str]) -> dict[str, float]:
-        asked.append(captions)
-        return {caption: 0.5 for caption in captions if caption != "unclear"}
-
-    made = rewards.make("oni", annotator=annotator, intrinsic=1.0)
-    made(walk("clear", "unclear"))
-    made.advance(1, 10)
-    assert made(walk("clear", "unclear")).reward == 0.5
-    made.advance(2, 10)
-    assert asked == [("clear", "unclear"), ("unclear",)]
-
-
-def test_captions_are_remembered_up_to_the_capacity():
-    made = rewards.make("oni", capacity=2)
-    made(walk("a", "b", "c"))
-    assert made.queue == ("a", "b")  # type: ignore[attr-defined]
-
-
-def test_saved_labels_and_queue_go_on_exactly():
-    first, second = rewards.make("oni"), rewards.make("oni")
-    first(walk("a", "b"))
-    first.add_labels({"a": 0.75})  # type: ignore[attr-defined]
-    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
-    assert second(walk("a", "c", "b")) == first(walk("a", "c", "b"))
-    assert second.state_dict() == first.state_dict()
-    with pytest.raises(InputError, match="labels"):
-        second.load_state_dict({})
 
 
 Maker = Callable[..., Episode]
@@ -294,7 +238,7 @@ def test_extras_of_another_length_are_refused_and_missing_numbers_invalid(episod
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("oni", {"capacity": 0}), ("potential", {"discount": 1.5}), ("potential", {"cutoff": "never"})],
+    [("potential", {"discount": 1.5}), ("potential", {"cutoff": "never"})],
 )
 def test_wrong_arguments_are_refused(name: str, options: dict[str, Any]):
     with pytest.raises(InputError):

@@ -14,6 +14,7 @@ from palaestra.agents.learners import LEARNERS
 from palaestra.agents.students.bonuses import BONUSES
 from palaestra.registry import Registry
 from palaestra.rewards import REWARDS, VERIFIERS
+from palaestra.rewards.tabular import DESIGNERS
 from palaestra.scripts.bench import BENCHMARKS
 from palaestra.scripts.cli import COMMANDS, _help
 from palaestra.scripts.list import ON_REQUEST, TABLES
@@ -28,6 +29,7 @@ ROOT = Path(palaestra.__file__).parent
 KINDS: dict[str, Registry] = {
     "agents": AGENTS,
     "bonuses": BONUSES,
+    "designers": DESIGNERS,
     "engines": ENGINES,
     "histories": HISTORIES,
     "learners": LEARNERS,

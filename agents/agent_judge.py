@@ -1,0 +1,57 @@
+"""Any agent as a judge: the judge "agent", wherever a learner names a judge, or once this module is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..checks import check_count
+from ..rewards.judges import JUDGES, Judge, Judgement
+from ..rewards.judges.prompts import JudgeQuestion, grading_question, scoring_question
+from .agent import AgentError, EndEpisode
+from .lookup import as_agent
+
+_SCALE = (1.0, 5.0)
+
+
+@JUDGES.register("agent")
+class AgentJudge(Judge):
+    """Asks an agent for scores from 1 to 5, in one prompt, and reads its reply as that of an endpoint.
+
+    Args:
+        agent: an agent, a function of the prompt, or the text by which a command line names one: "openai:MODEL", the
+            folder of a run or of a model, module:attribute.
+        max_characters: of each response that is shown.
+    """
+
+    name = "agent"
+
+    def __init__(self, agent: Any, max_characters: int = 32_000):
+        self.agent = as_agent(agent)
+        self.max_characters = check_count("max_characters", max_characters, 1, "characters")
+
+    def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
+        if not responses:
+            return Judgement(())
+        return self._ask(scoring_question(principle, prompt, responses, reference, _SCALE, self.max_characters))
+
+    def grade(self, criteria: Sequence[str], prompt: str, response: str, reference: str | None = None) -> Judgement:
+        """Grade all criteria in one prompt."""
+        if not criteria:
+            return Judgement(())
+        return self._ask(grading_question(criteria, prompt, response, reference, _SCALE, self.max_characters))
+
+    def _ask(self, question: JudgeQuestion) -> Judgement:
+        self.agent.reset([0])
+        text = "\n\n".join(message["content"] for message in question.messages)
+        try:
+            (reply,) = self.agent.act([text], [{}])
+        except AgentError as error:
+            return Judgement.failed(f"the agent {self.agent.name!r} failed: {error}")
+        self.agent.reset([0])
+        if reply is None or isinstance(reply, EndEpisode):
+            return Judgement.failed(f"the agent {self.agent.name!r} gave no reply.")
+        return question.read(str(reply).rpartition("</think>")[2].strip())
+
+    def __repr__(self) -> str:
+        return f"agent {self.agent.name}"

@@ -1,0 +1,43 @@
+"""A judge as the annotator of captions: labels of single ones, and preferences between two (ONI)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from .judge import Judge, as_judge
+
+Pair = tuple[str, str]
+PRINCIPLE = "The text shows that the agent has made progress in its task, or has found something that helps in it."
+
+
+class CaptionJudge:
+    """Annotates captions by a judge's scores; what the judge failed on is left out, and asked again later.
+
+    Args:
+        judge: see `as_judge`; "agent" is any agent, once `palaestra.agents.agent_judge` is imported.
+        principle: what a caption is scored by, in words.
+        task: the task that the captions are about.
+    """
+
+    def __init__(self, judge: Judge | str | Mapping[str, Any], principle: str = PRINCIPLE, task: str = ""):
+        self.judge, self.principle, self.task = as_judge(judge), principle, task
+
+    def __call__(self, captions: Sequence[str]) -> dict[str, float]:
+        """Label captions: scores in [0, 1]."""
+        calls = [partial(self.judge.score, self.principle, self.task, [caption]) for caption in captions]
+        answers = self.judge.gather(calls)
+        return {caption: one.scores[0] for caption, one in zip(captions, answers, strict=True) if one.valid}
+
+    def compare(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
+        """Compare the captions of pairs: 1 where the first is the better one, 0 where the second is, 0.5 for a tie."""
+        answers = self.judge.gather([partial(self.judge.score, self.principle, self.task, pair) for pair in pairs])
+        return {
+            pair: 0.5 + 0.5 * ((one.scores[0] > one.scores[1]) - (one.scores[0] < one.scores[1]))
+            for pair, one in zip(pairs, answers, strict=True)
+            if one.valid
+        }
+
+    def __repr__(self) -> str:
+        return f"{self.judge!r}: {self.principle}"

@@ -1,0 +1,182 @@
+"""`LatentRewards`: factors of steps, and the decomposition of returns that learns from finished episodes (LaRe).
+
+The reward "lare" and the bonus "lare" of students share it. Everything is saved, so that a run goes on exactly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...checks import check_count, check_number
+from ...errors import InputError
+from ..design.factors import GIVEN, compute_factors, load_factor_program, read_factor_program, step_data
+from .return_decomposition import (
+    Decomposable,
+    LinearDecomposition,
+    NetworkDecomposition,
+    pack_episodes,
+    unpack_episodes,
+)
+
+_log = logging.getLogger(__name__)
+_KEPT = 20_000
+"""Steps whose factors are kept, as observations come again."""
+
+
+class LatentRewards:
+    """Rewards of steps, as a function of their factors whose sums over episodes approach the returns.
+
+    Args:
+        factors: the file of a factor program, or a name in `palaestra.rewards.design.GIVEN`.
+        runner: a name in `palaestra.rewards.design.FACTOR_RUNNERS`, for programs.
+        hidden: units of the network's two layers; 0: a linear function by least squares, without torch.
+        rate, updates, batch: of `NetworkDecomposition`.
+        memory: latest episodes that it learns from.
+        settle: episodes before its rewards are used.
+        seed: of weights and batches.
+
+    Raises:
+        InputError: an argument out of range, or a file that holds no factor program.
+    """
+
+    def __init__(
+        self,
+        factors: str = "given",
+        runner: str = "sandbox",
+        hidden: int = 64,
+        rate: float = 1e-3,
+        updates: int = 4,
+        batch: int = 16,
+        memory: int = 256,
+        settle: int = 4,
+        seed: int = 0,
+    ):
+        self.source, self.runner = str(factors), runner
+        given = self.source in GIVEN
+        self.function = GIVEN[self.source] if given else None
+        self.program = "" if given else load_factor_program(factors)
+        self.hidden, self.settle = check_count("hidden", hidden), check_count("settle", settle)
+        self.memory, self.seed = check_count("memory", memory, 1, "episodes"), check_count("seed", seed)
+        self.rate = check_number("rate", rate, above=0.0)
+        self.options = {"rate": self.rate, "updates": check_count("updates", updates, 1)}
+        self.options["batch"] = check_count("batch", batch, 1, "episodes")
+        self.names: list[str] = []
+        self.seen = 0
+        self._model: LinearDecomposition | NetworkDecomposition | None = None
+        if self.hidden:
+            self._make_model(1)  # torch is missing now or never
+        self._model = None
+        self._episodes: list[Decomposable] = []
+        self._rng = np.random.default_rng(self.seed)
+        self._known: dict[bytes, np.ndarray | None] = {}
+        self._logged: set[str] = set()
+
+    @property
+    def ready(self) -> bool:
+        """True once there were ``settle`` episodes."""
+        return self._model is not None and self.seen >= self.settle
+
+    def factors_of(
+        self, steps: Sequence[tuple[Any, Any]], beside: Sequence[tuple[Any, Any]] = ()
+    ) -> list[np.ndarray | None] | None:
+        """Factors [d] of steps (observation, action); None for one on which the program failed, and None for all where
+        the machinery failed. Where it has to run for one of them, it computes those of ``beside`` in the same call, as
+        they are wanted soon."""
+        keys = [_digest(*step) for step in steps]
+        new = {key: step for key, step in zip(keys, steps, strict=True) if key not in self._known}
+        if new and self.function is None:
+            further = {_digest(*step): step for step in beside}
+            new |= {key: step for key, step in further.items() if key not in self._known}
+        if new and not self._compute(new):
+            return None
+        found = [self._known[key] for key in keys]
+        if len(self._known) > _KEPT:
+            self._known = {}
+        return found
+
+    def _compute(self, new: Mapping[bytes, tuple[Any, Any]]) -> bool:
+        if self.function is not None:
+            computed = [(self.function(*step), "") for step in new.values()]
+        else:
+            answers = compute_factors(self.program, list(new.values()), self.runner, self.names)
+            if answers is None:
+                return False
+            computed = [(one.factors, one.error) for one in answers]
+        for key, (factors, error) in zip(new, computed, strict=True):
+            if not error:
+                self.names = self.names or sorted(factors)
+                if sorted(factors) != self.names:
+                    error = f"the factors are {sorted(factors)}, but those of the first step were {self.names}."
+            if error and error not in self._logged and len(self._logged) < 20:
+                self._logged.add(error)
+                _log.warning("the factor program %s gives a step no reward: %s", self.source, error)
+            self._known[key] = None if error else np.array([factors[name] for name in self.names])
+        return True
+
+    def predict(self, rows: Sequence[np.ndarray | None]) -> np.ndarray:
+        """Rewards [T] of steps with these factors: 0 for a step without, and for all before there are ``settle``
+        episodes."""
+        rewards = np.zeros(len(rows))
+        known = [(t, row) for t, row in enumerate(rows) if row is not None]
+        if known and self.ready and self._model is not None:
+            rewards[[t for t, _ in known]] = self._model.predict(np.stack([row for _, row in known]))
+        return rewards
+
+    def learn(self, episodes: Sequence[tuple[Sequence[np.ndarray | None], float]]) -> None:
+        """Learn from finished episodes, their factors and returns; those with a step without factors, or without any
+        step, are left out."""
+        whole: list[Decomposable] = []
+        for rows, total in episodes:
+            known = [row for row in rows if row is not None]
+            if rows and len(known) == len(rows):
+                whole.append((np.stack(known), float(total)))
+        if not whole:
+            return
+        if self._model is None:
+            self._model = self._make_model(whole[0][0].shape[1])
+        self.seen += len(whole)
+        self._episodes = [*self._episodes, *((rows.astype(np.float32), total) for rows, total in whole)][-self.memory :]
+        self._model.learn(self._episodes, self._rng)
+
+    def _make_model(self, width: int) -> LinearDecomposition | NetworkDecomposition:
+        if not self.hidden:
+            return LinearDecomposition(width)
+        return NetworkDecomposition(width, self.hidden, seed=self.seed, **self.options)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "program": self.program,
+            "names": list(self.names),
+            "seen": self.seen,
+            "model": None if self._model is None else self._model.state_dict(),
+            "episodes": pack_episodes(self._episodes),
+            "rng": self._rng.bit_generator.state,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on with the saved program and network, also where the file has changed since."""
+        wanted = {"program", "names", "seen", "model", "episodes", "rng"}
+        if set(state) != wanted:
+            raise InputError(f"the saved state of 'lare' holds {sorted(wanted)}, not {sorted(state)}.")
+        if state["program"] != self.program:
+            _log.warning("the factor program %s has changed; the run goes on with the one it began with", self.source)
+            self.program, self.function = read_factor_program(state["program"]), None
+        self.names, self.seen, self._known = list(state["names"]), int(state["seen"]), {}
+        self._model = None
+        if state["model"] is not None:
+            self._model = self._make_model(len(self.names))
+            self._model.load_state_dict(state["model"])
+        self._episodes = unpack_episodes(state["episodes"])
+        self._rng = np.random.default_rng(self.seed)
+        self._rng.bit_generator.state = state["rng"]
+
+
+def _digest(observation: Any, action: Any) -> bytes:
+    text = json.dumps(step_data(observation, action), sort_keys=True)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,145 @@
+"""Decomposition of returns: a function of the factors of a step whose sum over an episode is to be its return.
+
+``L = mean over episodes of ((R - sum_t f(phi_t)) / T)^2``: LaRe (arXiv 2412.11120), whose released code divides by the
+episode's length T. Two functions: a linear one by least squares, in numpy, and a network, which needs torch.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...checks import check_count, check_number
+from ...errors import MissingExtra
+
+Decomposable = tuple[np.ndarray, float]
+"""Factors [T, d] of an episode's steps, and its return."""
+
+
+def fit_linear(episodes: Sequence[Decomposable]) -> np.ndarray:
+    """Weights [d] that minimise the loss of ``f(phi) = w . phi``; of several, those of the smallest norm."""
+    sums = np.stack([rows.sum(0) / len(rows) for rows, _ in episodes])
+    returns = np.array([total / len(rows) for rows, total in episodes])
+    return np.linalg.lstsq(sums, returns, rcond=1e-8)[0]
+
+
+class LinearDecomposition:
+    """``f(phi) = w . phi``, fitted to all remembered episodes at each update.
+
+    Args:
+        width: d, the number of factors.
+    """
+
+    def __init__(self, width: int):
+        self.weights = np.zeros(width)
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        """Rewards [T] of steps with factors [T, d]."""
+        return rows @ self.weights
+
+    def learn(self, episodes: Sequence[Decomposable], rng: np.random.Generator) -> None:
+        """Fit the weights."""
+        self.weights = fit_linear(episodes)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"weights": self.weights.tolist()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.weights = np.array(state["weights"], dtype=np.float64)
+
+
+class NetworkDecomposition:
+    """A network with two hidden layers of ReLU units, by Adam on batches of remembered episodes.
+
+    Args:
+        width: d, the number of factors.
+        hidden: units of a layer.
+        rate: learning rate; 3e-4 in the released code, for runs of a million steps.
+        updates: gradient steps of an update.
+        batch: episodes of a gradient step.
+        seed: of the weights.
+
+    Raises:
+        InputError: an argument out of range.
+        MissingExtra: torch is absent.
+    """
+
+    def __init__(
+        self, width: int, hidden: int = 64, rate: float = 1e-3, updates: int = 4, batch: int = 16, seed: int = 0
+    ):
+        check_count("hidden", hidden, 1)
+        check_number("rate", rate, above=0.0)
+        self.updates, self.batch = check_count("updates", updates, 1), check_count("batch", batch, 1, "episodes")
+        try:
+            import torch
+        except ImportError:
+            raise MissingExtra("a network that decomposes returns (hidden=0 does without)", "train") from None
+        self.torch = torch
+        generator = torch.Generator().manual_seed(seed)
+        sizes, parts = (width, hidden, hidden, 1), []
+        for wide, narrow in itertools.pairwise(sizes):
+            layer = torch.nn.Linear(wide, narrow)
+            torch.nn.init.orthogonal_(layer.weight, 2**0.5, generator=generator)
+            torch.nn.init.zeros_(layer.bias)
+            parts += [layer, torch.nn.ReLU()]
+        # Every step is worth 0 at first.
+        torch.nn.init.zeros_(parts[-2].weight)
+        self.network = torch.nn.Sequential(*parts[:-1])
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=rate)
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        """Rewards [T] of steps with factors [T, d]."""
+        with self.torch.no_grad():
+            return self._forward(rows).numpy().astype(np.float64)
+
+    def learn(self, episodes: Sequence[Decomposable], rng: np.random.Generator) -> None:
+        """Take ``updates`` gradient steps."""
+        torch = self.torch
+        for _ in range(self.updates):
+            chosen = [episodes[i] for i in rng.choice(len(episodes), min(self.batch, len(episodes)), replace=False)]
+            lengths = [len(rows) for rows, _ in chosen]
+            parts = torch.split(self._forward(np.concatenate([rows for rows, _ in chosen])), lengths)
+            means = torch.stack([part.mean() for part in parts])
+            wanted = torch.tensor([total / length for (_, total), length in zip(chosen, lengths, strict=True)])
+            self.optimiser.zero_grad()
+            (means - wanted).square().mean().backward()
+            self.optimiser.step()
+
+    def _forward(self, rows: np.ndarray) -> Any:
+        return self.network(self.torch.from_numpy(np.asarray(rows, dtype=np.float32))).squeeze(-1)
+
+    def state_dict(self) -> dict[str, Any]:
+        file = io.BytesIO()
+        self.torch.save({"network": self.network.state_dict(), "optimiser": self.optimiser.state_dict()}, file)
+        return {"tensors": base64.b64encode(file.getvalue()).decode("ascii")}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        saved = self.torch.load(io.BytesIO(base64.b64decode(state["tensors"])), weights_only=True)
+        self.network.load_state_dict(saved["network"])
+        self.optimiser.load_state_dict(saved["optimiser"])
+
+
+def pack_episodes(episodes: Sequence[Decomposable]) -> str:
+    """Episodes as text, for a saved state."""
+    file = io.BytesIO()
+    np.savez_compressed(
+        file,
+        rows=np.concatenate([rows for rows, _ in episodes]).astype(np.float32) if episodes else np.zeros((0, 0)),
+        lengths=np.array([len(rows) for rows, _ in episodes], dtype=np.int64),
+        returns=np.array([total for _, total in episodes], dtype=np.float64),
+    )
+    return base64.b64encode(file.getvalue()).decode("ascii")
+
+
+def unpack_episodes(text: str) -> list[Decomposable]:
+    """The inverse of `pack_episodes`."""
+    with np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False) as saved:
+        lengths, returns, rows = saved["lengths"], saved["returns"].tolist(), saved["rows"]
+    if not len(lengths):
+        return []
+    return list(zip(np.split(rows, np.cumsum(lengths)[:-1]), returns, strict=True))

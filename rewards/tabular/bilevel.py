@@ -1,0 +1,219 @@
+"""BARFI: how much of a heuristic reward to use, learned by the implicit gradient of a bilevel problem.
+
+Gupta, Chandak, Jordan, Thomas and da Silva, "Behavior Alignment via Reward Function Optimization", NeurIPS 2023
+(arXiv 2310.19007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...checks import check_choice, check_count, check_number
+from .designer import DESIGNERS, Designer
+from .problem import RewardProblem
+
+_STEP = 1e-4
+"""Of central differences, beside logits of about 1."""
+Linear = Callable[[np.ndarray], np.ndarray]
+
+
+def implicit_gradient(
+    slope: np.ndarray, curve: Linear, cross: Linear, method: str = "cg", terms: int = 50
+) -> np.ndarray:
+    """``dJ_out(theta*(phi)) / dphi = dJ_out/dtheta (-d2J_in/dtheta2)^-1 d2J_in/dtheta dphi`` at a maximum of J_in.
+
+    Args:
+        slope: dJ_out/dtheta.
+        curve: v -> ``-d2J_in/dtheta2 v``; positive definite at a strict maximum.
+        cross: v -> ``v d2J_in/dtheta dphi``.
+        method: of the inverse: "cg", conjugate gradients, or "neumann", a series of products with ``curve``.
+        terms: iterations of either.
+    """
+    check_choice("method", method, ("cg", "neumann"))
+    return cross((_solve_cg if method == "cg" else _sum_neumann)(curve, slope, terms))
+
+
+def _solve_cg(curve: Linear, right: np.ndarray, terms: int) -> np.ndarray:
+    found, rest, way = np.zeros_like(right), right.copy(), right.copy()
+    square = float(rest @ rest)
+    floor = 1e-24 * square
+    for _ in range(terms):
+        bent = curve(way)
+        curvature = float(way @ bent)
+        if square <= floor or curvature <= 0:
+            break
+        step = square / curvature
+        found, rest = found + step * way, rest - step * bent
+        before, square = square, float(rest @ rest)
+        way = rest + (square / before) * way
+    return found
+
+
+def _sum_neumann(curve: Linear, right: np.ndarray, terms: int) -> np.ndarray:
+    """``rate * sum over i of (1 - rate H)^i right``, where 1 / rate is an estimate of H's largest eigenvalue."""
+    way, largest = right / (np.linalg.norm(right) + 1e-300), 1e-12
+    for _ in range(10):
+        way = curve(way)
+        largest = float(np.linalg.norm(way))
+        way = way / (largest + 1e-300)
+    rate = 0.9 / max(largest, 1e-12)
+    term = rate * right
+    found = term.copy()
+    for _ in range(terms):
+        term = term - rate * curve(term)
+        found = found + term
+    return found
+
+
+class SoftmaxReturns:
+    """Returns of softmax policies of a problem, from all states alike.
+
+    Args:
+        problem: S states and A actions.
+    """
+
+    def __init__(self, problem: RewardProblem):
+        self.problem = problem
+        self.shape = problem.primary.shape
+        alive = ~problem.terminal
+        self.start = alive / max(int(alive.sum()), 1)
+
+    def policy(self, logits: np.ndarray) -> np.ndarray:
+        powers = np.exp(logits - logits.max(1, keepdims=True))
+        return powers / powers.sum(1, keepdims=True)
+
+    def occupancy(self, logits: np.ndarray) -> np.ndarray:
+        """[S, A]: discounted visits; the return under a reward is the sum of its product with these."""
+        policy = self.policy(logits)
+        own = np.eye(self.shape[0]) - self.problem.mdp.discount * self.problem.moves(policy)
+        return np.linalg.solve(own.T, self.start)[:, None] * policy
+
+    def value(self, logits: np.ndarray, reward: np.ndarray) -> float:
+        return float((self.occupancy(logits) * reward).sum())
+
+    def slope(self, logits: np.ndarray, reward: np.ndarray) -> np.ndarray:
+        """[S, A]: gradient of the return in the logits, visits times advantages (the policy gradient theorem)."""
+        policy, mdp = self.policy(logits), self.problem.mdp
+        own = np.eye(self.shape[0]) - mdp.discount * self.problem.moves(policy)
+        values = np.linalg.solve(own, (policy * reward).sum(1))
+        visits = np.linalg.solve(own.T, self.start)
+        return visits[:, None] * policy * (reward + mdp.discount * mdp.transitions @ values - values[:, None])
+
+
+@DESIGNERS.register("barfi")
+class BehaviorAlignment(Designer):
+    """``r(s, a) = phi_1(s, a) + phi_2(s) primary(s, a) + phi_3(s) auxiliary(s, a)``, with the phi under which the
+    policy that maximises r has the highest primary return.
+
+    The policy is a softmax of a table; its returns, from all states alike, are computed from the MDP. Inner: gradient
+    ascent (Adam) on the return under r, less ``penalty / 2`` times the squared logits, from where it was before. Outer:
+    ascent (Adam) along `implicit_gradient`. Begins with phi_1 = 0 and phi_2 = phi_3 = 1, the plain sum, and returns the
+    best phi met. The discount of the inner problem, which the paper can learn as well, is that of the MDP.
+
+    Args:
+        steps: of the outer problem.
+        rate: of the outer problem.
+        inner_steps: steps of the inner one in between.
+        inner_rate: of these.
+        penalty: of the squared logits; above 0, so that the inner maximum is a strict one.
+        method, terms: of `implicit_gradient`.
+
+    Raises:
+        InputError: an argument out of range.
+    """
+
+    name = "barfi"
+    paper = "BARFI, arXiv 2310.19007"
+    effect = "changes the optimal policies, so far as its own then has a higher primary return"
+
+    def __init__(
+        self,
+        steps: int = 20,
+        rate: float = 0.1,
+        inner_steps: int = 40,
+        inner_rate: float = 0.2,
+        penalty: float = 1e-3,
+        method: str = "neumann",
+        terms: int = 20,
+    ):
+        self.steps, self.inner_steps = check_count("steps", steps), check_count("inner_steps", inner_steps, 1)
+        self.rate = check_number("rate", rate, above=0.0)
+        self.inner_rate = check_number("inner_rate", inner_rate, above=0.0)
+        self.penalty = check_number("penalty", penalty, above=0.0)
+        self.method = check_choice("method", method, ("cg", "neumann"))
+        self.terms = check_count("terms", terms, 1)
+        self.weights: dict[str, np.ndarray] = {}
+        self.returns: list[float] = []
+
+    def design(self, problem: RewardProblem) -> np.ndarray:
+        auxiliary = np.asarray(problem.auxiliary)
+        policies, (count, actions) = SoftmaxReturns(problem), problem.primary.shape
+        sizes = np.cumsum([count * actions, count])
+
+        def split(phi: np.ndarray) -> tuple[np.ndarray, ...]:
+            own, two, three = np.split(phi, sizes)
+            return own.reshape(count, actions), two, three
+
+        def blend(phi: np.ndarray) -> np.ndarray:
+            own, two, three = split(phi)
+            return own + two[:, None] * problem.primary + three[:, None] * auxiliary
+
+        phi = np.concatenate([np.zeros(sizes[0]), np.ones(2 * count)])
+        ascent, logits = _Adam(phi.shape, self.rate), np.zeros((count, actions))
+        self.returns, best, kept = [], -np.inf, phi
+        for step in range(self.steps + 1):
+            reward = blend(phi)
+            inner = _Adam(logits.shape, self.inner_rate)
+            for _ in range(self.inner_steps):
+                logits = logits + inner.step(policies.slope(logits, reward) - self.penalty * logits)
+            self.returns.append(policies.value(logits, problem.primary))
+            if self.returns[-1] > best:
+                best, kept = self.returns[-1], phi
+            if step < self.steps:
+                phi = phi + ascent.step(self._outer_slope(policies, logits, reward, auxiliary))
+        own, two, three = split(kept)
+        self.weights = {"own": own, "primary": two, "auxiliary": three}
+        return np.where(problem.terminal[:, None], 0.0, blend(kept))
+
+    def _outer_slope(
+        self, policies: SoftmaxReturns, logits: np.ndarray, reward: np.ndarray, auxiliary: np.ndarray
+    ) -> np.ndarray:
+        """Gradient of the primary return in phi."""
+
+        def ends(vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+            width = _STEP / (float(np.abs(vector).max()) + 1e-300)
+            shift = width * vector.reshape(logits.shape)
+            return logits + shift, logits - shift, 2 * width
+
+        def curve(vector: np.ndarray) -> np.ndarray:
+            one, two, width = ends(vector)
+            bent = (policies.slope(one, reward) - policies.slope(two, reward)) / width
+            return self.penalty * vector - bent.ravel()
+
+        def cross(vector: np.ndarray) -> np.ndarray:
+            one, two, width = ends(vector)
+            # A return is linear in its reward, with the visits as slopes.
+            visits = (policies.occupancy(one) - policies.occupancy(two)) / width
+            heuristic = (visits * auxiliary).sum(1)
+            return np.concatenate([visits.ravel(), (visits * policies.problem.primary).sum(1), heuristic])
+
+        slope = policies.slope(logits, policies.problem.primary).ravel()
+        return implicit_gradient(slope, curve, cross, self.method, self.terms)
+
+
+class _Adam:
+    """Adam (arXiv 1412.6980) without weights of its own."""
+
+    def __init__(self, shape: tuple[int, ...], rate: float):
+        self.rate, self.count = rate, 0
+        self.mean, self.square = np.zeros(shape), np.zeros(shape)
+
+    def step(self, slope: np.ndarray) -> np.ndarray:
+        """What to add to the weights, uphill."""
+        self.count += 1
+        self.mean = 0.9 * self.mean + 0.1 * slope
+        self.square = 0.999 * self.square + 0.001 * slope**2
+        mean, square = self.mean / (1 - 0.9**self.count), self.square / (1 - 0.999**self.count)
+        return self.rate * mean / (np.sqrt(square) + 1e-8)

@@ -1,0 +1,72 @@
+"""The registry of reward designers, and what each has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...registry import Registry
+from .problem import RewardProblem
+
+Walk = tuple[Sequence[int], Sequence[int], Sequence[float]]
+"""States, actions and primary rewards of an episode's steps."""
+
+
+class Designer:
+    """Designs a reward [S, A], which takes the place of the primary one while a learner trains.
+
+    A subclass has `design`, and `redesign` if the reward follows the learner.
+
+    Attributes:
+        effect: what it does to the optimal policies, as the end of a sentence.
+        adaptive: the reward changes with the learner.
+    """
+
+    name: ClassVar[str] = "designer"
+    paper: ClassVar[str] = ""
+    effect: ClassVar[str] = ""
+    adaptive: ClassVar[bool] = False
+
+    def design(self, problem: RewardProblem) -> np.ndarray:
+        """Return the reward [S, A] that a learner begins with.
+
+        Raises:
+            InputError: the problem has no design of this kind.
+            MissingExtra: it needs scipy or torch, which is absent.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must implement design(problem) -> [S, A].")
+
+    def redesign(self, problem: RewardProblem, policy: np.ndarray, walks: Sequence[Walk]) -> np.ndarray | None:
+        """Return the reward for a learner with the policy [S, A] that has played ``walks`` since; None: as before."""
+        return None
+
+    def visit(self, state: int) -> float:
+        """Return what is added for reaching a state, and count the visit."""
+        return 0.0
+
+    def state_dict(self) -> dict[str, Any]:
+        """What changes during use, as plain JSON data."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """The inverse of `state_dict`."""
+
+
+_HOMES = ("adaptive", "bilevel", "explicable", "exploration", "potential")
+DESIGNERS: Registry[type[Designer]] = Registry(
+    "reward designer",
+    group="palaestra.designers",
+    modules=[f"{__package__}.{home}" for home in _HOMES],
+    table="designers",
+)
+
+
+def make_designer(name: str, /, **options: Any) -> Designer:
+    """Make the designer registered under ``name``.
+
+    Raises:
+        InputError: unknown name, or options that it does not take.
+    """
+    return DESIGNERS.make(name, **options)

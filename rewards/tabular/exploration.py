@@ -1,0 +1,106 @@
+"""ExploRS: a reward that the learner's own episodes teach, and a bonus for states that were rarely reached.
+
+Devidze, Kamalaruban and Singla, "Exploration-Guided Reward Shaping for Reinforcement Learning under Sparse Rewards",
+NeurIPS 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...checks import check_number
+from .designer import DESIGNERS, Designer, Walk
+from .problem import RewardProblem, check_policy
+
+
+def self_shaping_step(policy: np.ndarray, states: Any, actions: Any, advantages: Any) -> np.ndarray:
+    """[S, A]: sum over steps of ``pi(a|s) * advantage * (1[a] - pi(.|s))``, the direction in which the learned reward
+    moves (SelfRS): up for actions that led to more of the primary reward than the critic expected.
+
+    Args:
+        policy: [S, A] of the learner.
+        states, actions, advantages: [T].
+    """
+    move = np.zeros_like(policy)
+    for state, action, advantage in zip(states, actions, advantages, strict=True):
+        scale = policy[state, action] * advantage
+        move[state] -= scale * policy[state]
+        move[state, action] += scale
+    return move
+
+
+@DESIGNERS.register("explors")
+class ExplorationGuided(Designer):
+    """The primary reward, plus a learned one (SelfRS), plus ``explore / sqrt((explore / most)^2 + visits)`` for the
+    state that is reached (ExploB). It needs no teacher: it learns from the episodes alone.
+
+    Args:
+        rate: of the learned reward; 0.01 in the released code.
+        critic: rate of the critic, a value for each state.
+        explore: lambda of the bonus. The released code has 1, beside a reward of 10 for the goal and short episodes; a
+            bonus that could be had for ever at a discount of 0.97 has to be below 0.03 for a goal worth 1.
+        most: the bonus of a first visit.
+
+    Raises:
+        InputError: an argument out of range.
+    """
+
+    name = "explors"
+    paper = "ExploRS, Devidze et al., NeurIPS 2022"
+    effect = "changes the optimal policies: its bonus fades with the visits, its learned reward stays"
+    adaptive = True
+
+    def __init__(self, rate: float = 0.01, critic: float = 0.01, explore: float = 0.01, most: float = 0.01):
+        self.rate = check_number("rate", rate, low=0.0)
+        self.critic = check_number("critic", critic, low=0.0)
+        self.explore = check_number("explore", explore, low=0.0)
+        self.most = check_number("most", most, above=0.0)
+        self.learned: np.ndarray | None = None
+        self.values = np.zeros(0)
+        self.visits = np.zeros(0)
+        self.terminal = np.zeros(0, dtype=bool)
+
+    def design(self, problem: RewardProblem) -> np.ndarray:
+        self.terminal = problem.terminal
+        if self.learned is None:
+            self.learned = np.zeros_like(problem.primary)
+            self.values, self.visits = np.zeros(len(self.learned)), np.zeros(len(self.learned))
+        return problem.primary + self.learned
+
+    def visit(self, state: int) -> float:
+        if self.terminal[state]:
+            return 0.0
+        bonus = self.explore / ((self.explore / self.most) ** 2 + self.visits[state]) ** 0.5
+        self.visits[state] += 1
+        return bonus
+
+    def redesign(self, problem: RewardProblem, policy: np.ndarray, walks: Sequence[Walk]) -> np.ndarray | None:
+        policy = check_policy(problem, policy)
+        if self.learned is None or not walks:
+            return None
+        error, steps = np.zeros_like(self.values), 0
+        move = np.zeros_like(self.learned)
+        for states, actions, rewards in walks:
+            returns, total = np.zeros(len(rewards)), 0.0
+            for t in range(len(rewards) - 1, -1, -1):
+                total = returns[t] = rewards[t] + problem.mdp.discount * total
+            advantages = returns - self.values[np.asarray(states, dtype=int)]
+            move += self_shaping_step(policy, states, actions, advantages)
+            np.add.at(error, np.asarray(states, dtype=int), advantages)
+            steps += len(rewards)
+        self.learned = self.learned + self.rate * move
+        self.values = self.values + self.critic * error / max(steps, 1)
+        return problem.primary + self.learned
+
+    def state_dict(self) -> dict[str, Any]:
+        if self.learned is None:
+            return {}
+        tables = {"learned": self.learned, "values": self.values, "visits": self.visits}
+        return {name: table.tolist() for name, table in tables.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if state:
+            self.learned, self.values, self.visits = (np.array(state[name]) for name in ("learned", "values", "visits"))
