@@ -236,7 +236,7 @@ _EXTRAS = {
     "verifiers": "tasks in verifiers and prime-rl (vf-eval palaestra_vf), in an environment of its own",
     "lm-eval": "tasks in lm-evaluation-harness (palaestra dataset --lm-eval)",
     "vllm": "--engine vllm, in an environment of its own",
-    "ray": "workers on several machines",
+    "ray": "rollout workers on several machines (--ray)",
     "wandb": "a run's curves in Weights & Biases (--track wandb)",
 }
 

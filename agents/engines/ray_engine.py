@@ -34,7 +34,7 @@ class _Worker:
 
     Attributes:
         number: of the worker.
-        actor: its process; None if it has none.
+        actor: its process, and place: where that is; None if it has none.
         version: of the weights that the process has; None for none.
         sessions: those that are open; busy: those of them with a request in progress.
         orders: what the next round begins with; fresh: whether it begins with an empty engine.
@@ -45,6 +45,7 @@ class _Worker:
 
     number: int
     actor: Any = None
+    place: Any = None
     version: int | None = None
     sessions: set[int] = field(default_factory=set)
     busy: set[int] = field(default_factory=set)
@@ -261,9 +262,9 @@ class RayEngine(Engine):
         self._model = self._weights = self._version = None
         self._cluster.close()
 
-    def processes(self) -> list[int]:
-        """The numbers of the workers' processes, each on its own machine."""
-        return [self._ray.get(each.actor.describe.remote())[1] for each in self._workers if each.actor is not None]
+    def places(self) -> list[Any]:
+        """Where the processes of the workers are, as a `ray_worker.Place` each."""
+        return [worker.place for worker in self._workers if worker.place is not None]
 
     def _choose(self) -> _Worker:
         """The worker with the fewest open sessions."""
@@ -355,7 +356,7 @@ class RayEngine(Engine):
     def _end(self, worker: _Worker) -> None:
         if worker.actor is not None:
             self._ray.kill(worker.actor, no_restart=True)
-        worker.actor, worker.version, worker.done = None, None, 0
+        worker.actor, worker.place, worker.version, worker.done = None, None, None, 0
 
     def _start(self, workers: Sequence[_Worker]) -> None:
         """Start the processes of workers. Where no node has room in time, others take over the worker's sessions."""
@@ -377,11 +378,11 @@ class RayEngine(Engine):
                 self._end(worker)
                 continue
             try:
-                version, _ = self._ray.get(answer)
+                worker.place = self._ray.get(answer)
             except self._ray.exceptions.RayError as error:
                 self._lose(worker, error)
                 continue
-            if version != __version__:
+            if (version := worker.place.version) != __version__:
                 raise InputError(
                     f"a node of {self._cluster.describe()} has palaestra {version} and this machine {__version__}; "
                     "install the same on all."
@@ -394,7 +395,7 @@ class RayEngine(Engine):
         others = [each for each in self._workers if each is not worker and each.actor is not None]
         cpus, gpus = self._needs["num_cpus"], self._needs["num_gpus"]
         needs = f"{cpus:g} CPUs" + (f" and {gpus:g} GPUs" if gpus else "")
-        where = f"no node of {self._cluster.describe()} had room for a rollout worker ({needs}) for {self._patience:g} s"
+        where = f"{self._cluster.describe()} had no room for a rollout worker ({needs}) for {self._patience:g} seconds"
         if not others:
             raise InputError(
                 f"{where}; start nodes with: ray start --address=HOST:PORT, or take --ray local, and go on with "

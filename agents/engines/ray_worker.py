@@ -36,6 +36,15 @@ class WorkerSizes:
 
 
 @dataclass(frozen=True)
+class Place:
+    """The place of a worker: the version of the package there, Ray's name of the node, the number of the process."""
+
+    version: str
+    node: str
+    process: int
+
+
+@dataclass(frozen=True)
 class Round:
     """What a worker does at a time.
 
@@ -67,11 +76,13 @@ class RolloutWorker:
         self._model: Any = None
         self._engine: TorchEngine | None = None
 
-    def describe(self) -> tuple[str, int]:
-        """The version of the package here, and the number of the process."""
+    def describe(self) -> Place:
+        """Where this is."""
+        import ray
+
         from ... import __version__
 
-        return __version__, os.getpid()
+        return Place(__version__, ray.get_runtime_context().get_node_id(), os.getpid())
 
     def play(
         self, rounds: Sequence[Round], model: np.ndarray | None = None, weights: Mapping[str, Stored] | None = None

@@ -23,7 +23,7 @@ from .batch.batch import collate
 from .batch.forward import Forward
 from .batch.tally import Tally
 from .batch.trajectory import Group, Origin, Trajectory, Turn
-from .config import WarmUp
+from .settings import WarmUp
 from .optimizers import make_optimizer
 from .rollouts.environments import Environments
 from .rollouts.independent import Independent

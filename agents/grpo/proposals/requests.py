@@ -20,7 +20,7 @@ from ....registry import Registry
 from ....teachers import Proposal
 from ....teachers.requests import REQUESTS
 from ..batch.trajectory import Group, Trajectory
-from ..config import RequestSettings
+from ..settings import RequestSettings
 from ..rollouts.player import Player
 from ..rollouts.starts import RolloutTask
 from .rewriting import Rewriter

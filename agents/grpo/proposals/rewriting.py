@@ -19,7 +19,7 @@ import numpy as np
 from ....errors import InputError
 from ....rewards.answers import REQUESTS as FORMAT_REQUESTS
 from ...agent import Agent
-from ..config import RequestSettings
+from ..settings import RequestSettings
 from ..rollouts.environments import begin
 from ..rollouts.player import Player
 from ..rollouts.starts import RolloutTask
