@@ -8,6 +8,7 @@ examples:
   palaestra train palaestra/GSM8K-v0 --env-option source=questions.jsonl --lr-schedule cosine --lr-end 0.1
   palaestra train palaestra/GSM8K-v0 --model models/mine --engine vllm --engine-option cache_gb=4
   palaestra train palaestra/ProgramDebugging-v0 --env-workers 32 --env-seconds 60    # environments that wait
+  palaestra train palaestra/Sudoku-v0 --env-processes 4 --env-seconds 60    # environments that may crash or hang
   palaestra train palaestra/Arithmetic-v0 --ray local --workers 2                    # rollout workers, see docs
   palaestra train palaestra/GSM8K-v0 --model models/mine --ray HEAD:6379 --workers 8  # on a cluster's machines
   palaestra train --resume runs/first
@@ -90,7 +91,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         Path | None,
         None,
         "Continue the run in this folder from its newest checkpoint. Only --steps may be given with it, to go further, "
-        "--patience, --collapse, --engine, --ray and --workers.",
+        "--patience, --collapse, --engine, --ray, --workers and --env-processes.",
     ),
 }
 """Options beside those of the configuration: name -> (type, default, help)."""

@@ -92,8 +92,11 @@ class TrainConfig:
         env_workers: threads in which environments are reset and stepped while the policy decodes, for environments that
             wait (for a network, a program, a page): as many as wait at a time. The tokens are the same with any number
             of them, and log-probabilities up to rounding. 0: one after another beside the policy.
-        env_seconds: longest that an environment may take to reset or step, with workers; a longer one makes its episode
-            invalid, which is then not trained on. 0: no limit.
+        env_processes: processes in which environments live, on the machines of a cluster with its address in ``ray``:
+            one that dies is replaced, and its episodes are played again up to where they were, so that a run does not
+            change. 0: in this process.
+        env_seconds: longest that an environment may take to reset or step, with workers or processes of its own; a
+            longer one makes its episode invalid, which is then not trained on. 0: no limit.
         device: "auto" (a GPU where there is one), "cpu", "cuda" or "cuda:1".
         threads: CPU threads; a run is only bit-reproducible at the same number. 0 takes torch's choice and records it.
     """
@@ -152,6 +155,7 @@ class TrainConfig:
     ray: str | None = None
     workers: int = 1
     env_workers: int = 0
+    env_processes: int = 0
     env_seconds: float = 0.0
     device: str = "auto"
     threads: int = 0
@@ -196,9 +200,10 @@ class TrainConfig:
             )
         if not 0 <= self.env_seconds < float("inf"):
             raise InputError(f"env_seconds must be a number of seconds, or 0 for no limit, not {self.env_seconds}.")
-        if self.env_seconds and not self.env_workers:
+        if self.env_seconds and not self.env_workers and not self.env_processes:
             raise InputError(
-                f"env_seconds {self.env_seconds:g} needs threads that environments can be left in; add --env-workers."
+                f"env_seconds {self.env_seconds:g} needs threads or processes that environments can be left in; add "
+                "--env-workers or --env-processes."
             )
         if self.ray is None and self.workers != 1:
             raise InputError(f"workers {self.workers} are processes of a Ray cluster; add --ray local, or its address.")
@@ -220,6 +225,10 @@ class TrainConfig:
     def envs(self) -> tuple[str, ...]:
         """The environments, one or several."""
         return (self.env,) if isinstance(self.env, str) else tuple(self.env)
+
+    def in_one_process(self) -> TrainConfig:
+        """The same run, sampled and played in this process alone."""
+        return dataclasses.replace(self, engine="torch", engine_options={}, ray=None, workers=1, env_processes=0)
 
     @property
     def serving(self) -> tuple[str, dict[str, Any]]:
@@ -292,5 +301,6 @@ _LEAST = {
     "keep_trajectories": 0,
     "workers": 1,
     "env_workers": 0,
+    "env_processes": 0,
     "threads": 0,
 }

@@ -47,7 +47,7 @@ from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .update import Update
 from .warmup import Syllabus, measure_variance, solution_texts, warm_up
 
-FREE = ("patience", "collapse", "engine", "engine_options", "ray", "workers")
+FREE = ("patience", "collapse", "engine", "engine_options", "ray", "workers", "env_processes")
 """Fields of the configuration that may be others when a run is resumed."""
 _PARTS = ("evaluations", "environments", "teacher", "objective", "rewriter", "language", "update", "collector")
 
@@ -163,7 +163,7 @@ class Learner:
         newest = newest_checkpoint(folder.path)
         if newest is None:
             raise InputError(f"{str(path)!r} has no checkpoint yet; wait for the first.")
-        learner = cls(dataclasses.replace(saved, engine="torch", engine_options={}, ray=None, workers=1))
+        learner = cls(saved.in_one_process())
         learner.folder = folder
         learner._restore(newest)
         return learner
@@ -173,8 +173,9 @@ class Learner:
         self._stop = True
 
     def close(self) -> None:
-        """End the processes of its engine."""
+        """End the processes of its engine and of its environments."""
         self.engines.shut_down()
+        self.evaluations.close()
 
     def run(
         self,

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import socket
 import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -23,8 +24,8 @@ import gymnasium
 from ....checks import check_count
 from ....errors import InputError
 from ... import environment_host
-from ...environment_host import CALLS, EnvironmentHost, make
 from ...engines.ray_cluster import LOCAL, Cluster
+from ...environment_host import CALLS, EnvironmentHost, make
 from .environment_workers import StepTimeout
 
 _logger = logging.getLogger(__name__)
@@ -52,7 +53,6 @@ class ProcessHost:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         program = [sys.executable, "-m", environment_host.__name__]
-        import os
 
         with theirs:
             # Its prints are nobody's; its errors are seen.
@@ -61,6 +61,8 @@ class ProcessHost:
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
+                # So that it finds the modules of environments that this process finds.
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
         self._connection = Connection(ours.detach())
         self._end = weakref.finalize(self, _kill, self._process, self._connection)

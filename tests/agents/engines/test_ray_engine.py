@@ -156,8 +156,8 @@ def test_a_request_that_no_worker_can_answer_is_refused_here(engine, request_, s
 
 
 LINE = (
-    "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+ --regularisers entropy_bonus(coefficient=0.5) --lr 0.003 "
-    "--steps 4 --prompts 2 --samples 4 --max-new-tokens 10 --final-episodes 4 --checkpoint-every 1 --track "
+    "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+ --regularisers entropy_bonus(coefficient=0.5) "
+    "--lr 0.003 --steps 4 --prompts 2 --samples 4 --max-new-tokens 10 --final-episodes 4 --checkpoint-every 1 --track "
     "--patience.no-signal 0 --patience.truncated 0 --threads 1 --context 300"
 )
 
