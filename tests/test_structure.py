@@ -17,7 +17,7 @@ ROOT = Path(palaestra.__file__).parent
 GROUND = ("errors.py", "registry.py", "checks.py", "schedules.py")
 PACKAGES = ("rewards", "envs", "teachers", "agents", "integrations", "scripts")
 LEARNER = (
-    {"recipes", "config"},
+    {"recipes", "config", "settings"},
     {"batch"},
     {"components", "optimizers"},
     {"objective"},

@@ -116,8 +116,8 @@ class ProcessHost:
         return self._connection.recv()
 
     def _describe_end(self) -> str:
-        code = self._process.poll()
-        return f"process {self._process.pid} " + (f"was ended by signal {-code}" if (code or 0) < 0 else "ended")
+        code = self._process.poll() or 0
+        return f"process {self._process.pid} " + (f"was ended by signal {-code}" if code < 0 else "ended")
 
 
 def _kill(process: subprocess.Popen[bytes], connection: Connection) -> None:
@@ -298,9 +298,10 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
         losses = 0
         while True:
             try:
-                if self._host is None or not self._host.alive:
-                    self._bring_back()
-                return self._host.request(self._number, call, arguments, self._processes.seconds)
+                host = self._host
+                if host is None or not host.alive:
+                    host = self._bring_back()
+                return host.request(self._number, call, arguments, self._processes.seconds)
             except HostLostError as error:
                 self._host = None
                 losses += error.during
@@ -312,8 +313,8 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
                 if error.during:
                     _logger.warning("an environment was lost (%s); its episode is played again from its log", error)
 
-    def _bring_back(self) -> None:
-        """Make the environment in another process, and play the episode so far.
+    def _bring_back(self) -> Any:
+        """Make the environment in another process, and play the episode so far. Return the process.
 
         Raises:
             EnvironmentLostError: it was not the same again.
@@ -327,6 +328,7 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
                     "counts for nothing."
                 )
         self._host = host
+        return host
 
 
 def _apply(env: Any, call: str, arguments: tuple[Any, ...]) -> Any:

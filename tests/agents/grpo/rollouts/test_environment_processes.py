@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from palaestra.agents.grpo.rollouts.environments import Environments, begin, res
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
 
-from .conftest import GUESS  # isort: skip
+from .conftest import GUESS, read_rows  # isort: skip
 
 FRAIL = '''
 import os, signal, time
@@ -176,6 +175,7 @@ def test_an_episode_whose_environment_cannot_be_kept_has_no_reward(frail, tmp_pa
         "--warmup.steps 0 --final-episodes 1 --track --patience.no-signal 0"
     )
     main(["train", *line.split(), "--out", str(tmp_path / "run")])
-    (row,) = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    (row,) = read_rows(tmp_path / "run", "metrics")
     assert row["invalid_episodes"] == row["episodes"] == 2
-    assert not any(row.get("valid", False) for row in read_rows(tmp_path / "run" / "trajectories.jsonl"))
+    assert [each["valid"] for each in read_rows(tmp_path / "run", "trajectories")] == [False]
+    assert [each["invalid"] for each in read_rows(tmp_path / "run", "evaluations")] == [1, 1]
