@@ -52,9 +52,9 @@ class EnvironmentHost:
         except BaseException as error:  # an environment that calls sys.exit
             return None, RuntimeError(f"the environment raised {error!r}")
 
-    def ready(self) -> bool:
-        """True, as soon as the host is there."""
-        return True
+    def process(self) -> int:
+        """The number of the process, as soon as it is there."""
+        return os.getpid()
 
 
 def make(env_id: str, arguments: Mapping[str, Any]) -> Any:
@@ -85,7 +85,7 @@ def main(descriptor: int, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the run's
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     connection, host = Connection(descriptor), EnvironmentHost()
-    connection.send((host.ready(), None))
+    connection.send((host.process(), None))
     while True:
         try:
             answer = host.request(*connection.recv())

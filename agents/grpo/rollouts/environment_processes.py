@@ -133,36 +133,39 @@ class RayHost:
         self._ray, self._name = cluster.ray, cluster.describe()
         kind = self._ray.remote(EnvironmentHost)
         self._actor = kind.options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD").remote()
-        self._started, self.alive = False, True
+        self.process, self.alive = 0, True  # the number of the process is 0 until it has started
         self._lock = threading.Lock()
 
     def request(self, number: int, call: str, arguments: tuple[Any, ...], seconds: float) -> Any:
         with self._lock:
             if not self.alive:
                 raise HostLostError("an actor was lost", during=False)
-            if not self._started:
-                ready = self._actor.ready.remote()
-                if not self._ray.wait([ready], timeout=_PATIENCE)[0]:
+            if not self.process:
+                started = self._actor.process.remote()
+                if not self._ray.wait([started], timeout=_PATIENCE)[0]:
                     self.kill()
                     raise InputError(
                         f"{self._name} had no room for a process of environments (1 CPU) for {_PATIENCE:g} seconds; "
                         "start nodes with: ray start --address=HOST:PORT, and go on with --resume."
                     )
-                self._started = True
+                self.process = self._get(started)
             answer = self._actor.request.remote(number, call, arguments)
             if not self._ray.wait([answer], timeout=seconds or None)[0]:
                 self.kill()
                 raise StepTimeout(f"an environment took more than {seconds:g} s, the limit of --env-seconds")
-            try:
-                value, error = self._ray.get(answer)
-            except self._ray.exceptions.RayTaskError:
-                raise
-            except self._ray.exceptions.RayError as lost:
-                self.kill()
-                raise HostLostError(str(lost).strip().splitlines()[0], during=True) from lost
+            value, error = self._get(answer)
         if error is not None:
             raise error
         return value
+
+    def _get(self, answer: Any) -> Any:
+        try:
+            return self._ray.get(answer)
+        except self._ray.exceptions.RayTaskError:
+            raise
+        except self._ray.exceptions.RayError as lost:
+            self.kill()
+            raise HostLostError(str(lost).strip().splitlines()[0], during=True) from lost
 
     def kill(self) -> None:
         if self.alive:

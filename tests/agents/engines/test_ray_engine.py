@@ -17,6 +17,8 @@ import torch
 from palaestra.agents.engines.engine import ENGINES, check_engine
 from palaestra.agents.engines.ray_engine import RayEngine
 from palaestra.agents.engines.sampler import Completion, Request
+from palaestra.agents.grpo.rollouts.environment_processes import EnvironmentProcesses
+from palaestra.agents.grpo.rollouts.environments import Environments, begin
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
 
@@ -153,6 +155,22 @@ def test_the_next_version_of_the_weights_is_sampled_from_and_no_earlier_one(engi
 def test_a_request_that_no_worker_can_answer_is_refused_here(engine, request_, said):
     with pytest.raises(ValueError, match=said):
         engine.submit(request_)
+
+
+def test_environments_live_in_the_cluster_and_outlive_their_processes(ray_nodes):
+    node = ray_nodes.add_node(**CPUS)
+    processes = EnvironmentProcesses(1, seconds=60.0, address=ray_nodes.address)
+    far, near = (Environments("palaestra/GuessNumber-v0", None, where).take() for where in (processes, None))
+    params = near.unwrapped.param_space.at(0.5)
+    assert begin(far, 3, params) == begin(near, 3, params)
+    (host,) = processes.hosts
+    for turn in range(3):
+        assert far.step("9") == near.step("9")
+        if turn == 1:
+            os.kill(host.process, signal.SIGKILL)
+    assert host.process not in [each.process for each in processes.hosts]
+    processes.close()
+    ray_nodes.remove_node(node)
 
 
 LINE = (

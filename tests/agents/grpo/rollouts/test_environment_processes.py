@@ -177,5 +177,5 @@ def test_an_episode_whose_environment_cannot_be_kept_has_no_reward(frail, tmp_pa
     main(["train", *line.split(), "--out", str(tmp_path / "run")])
     (row,) = read_rows(tmp_path / "run", "metrics")
     assert row["invalid_episodes"] == row["episodes"] == 2
-    assert [each["valid"] for each in read_rows(tmp_path / "run", "trajectories")] == [False]
+    assert [(each["n"], each["success"]) for each in read_rows(tmp_path / "run", "proposals")] == [(0, None)]
     assert [each["invalid"] for each in read_rows(tmp_path / "run", "evaluations")] == [1, 1]
