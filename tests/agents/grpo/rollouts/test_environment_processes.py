@@ -28,12 +28,13 @@ from palaestra.envs.games.guess_number import GuessNumber
 
 
 class Frail(GuessNumber):
-    """Guesses, of which some kill the process or hang, and a beginning that is another one in each process.
+    """Guesses that are counted, of which some kill the process or hang; one beginning is another one in each process.
 
     Description: d. Parameters: p.
     """
 
     def reset(self, *, seed=None, options=None):
+        self.turns = 0
         observation, info = super().reset(seed=seed, options=options)
         return observation + (f" {os.getpid()}" if seed == 13 else ""), info
 
@@ -42,7 +43,9 @@ class Frail(GuessNumber):
             os.kill(os.getpid(), signal.SIGKILL)
         if action == "hang":
             time.sleep(1000)
-        return super().step(action)
+        self.turns += 1
+        observation, *rest = super().step(action)
+        return f"{self.turns}: {observation}", *rest
 
 
 palaestra.envs.register("test/Frail-v0", Frail)
@@ -140,15 +143,17 @@ def test_an_error_of_the_environment_comes_back_as_it_is(processes):
 
 
 LINE = (
-    "--axis bits=4 --regularisers entropy_bonus(coefficient=0.5) --lr 0.003 --steps 2 --prompts 2 --samples 4 "
-    "--max-new-tokens 3 --max-episode-tokens 12 --final-episodes 4 --track --patience.no-signal 0 "
+    "--axis bits=4 slack=0 --regularisers entropy_bonus(coefficient=0.5) --lr 0.003 --steps 2 --prompts 2 --samples 4 "
+    "--max-new-tokens 3 --max-episode-tokens 30 --final-episodes 4 --track --patience.no-signal 0 "
     "--patience.truncated 0 --threads 1 --context 500"
 )
 
 
-def test_a_run_is_the_same_whether_its_environments_are_killed_in_mid_step_or_not(small, tmp_path, monkeypatch, caplog):
+def test_a_run_is_the_same_whether_its_environments_are_killed_in_mid_step_or_not(
+    frail, small, tmp_path, monkeypatch, caplog
+):
     small.save(tmp_path / "model")
-    line = ["train", GUESS, *LINE.split(), "--model", str(tmp_path / "model"), "--env-processes", "1"]
+    line = ["train", frail, *LINE.split(), "--model", str(tmp_path / "model"), "--env-processes", "1"]
     assert main([*line, "--out", str(tmp_path / "here")]) == 0
     request, steps, killed = ProcessHost.request, [], []
 
