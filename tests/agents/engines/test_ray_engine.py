@@ -185,7 +185,7 @@ def test_a_run_goes_on_when_a_node_is_lost_and_resumes_when_all_are(ray_nodes, s
     is the same."""
     small.save(tmp_path / "model")
     line = ["train", *LINE.split(), "--model", str(tmp_path / "model")]
-    on_ray = ["--ray", ray_nodes.address, "--engine-option", "tokens=1", "patience=8"]
+    on_ray = ["--ray", ray_nodes.address, "--engine-option", "tokens=1"]
     assert main([*line, "--env-workers", "1", "--out", str(tmp_path / "here")]) == 0
     nodes = {node.node_id: node for node in (ray_nodes.add_node(**CPUS) for _ in range(2))}
     rounds, stopped, ask = [], [], RayEngine._ask
@@ -197,6 +197,8 @@ def test_a_run_goes_on_when_a_node_is_lost_and_resumes_when_all_are(ray_nodes, s
             os.kill(worker.place.process, signal.SIGSTOP)  # so that it does not answer before its node is lost
             stopped.append(worker.place.process)
             ray_nodes.remove_node(nodes.pop(worker.place.node), allow_graceful=False)
+            if not nodes:
+                self._patience = 3.0
         return answer
 
     monkeypatch.setattr(RayEngine, "_ask", ask_and_lose)
@@ -207,7 +209,7 @@ def test_a_run_goes_on_when_a_node_is_lost_and_resumes_when_all_are(ray_nodes, s
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
     said = " ".join(capsys.readouterr().err.split())
-    assert "had no room for a rollout worker (1 CPUs) for 8 seconds; start nodes with: ray start" in said
+    assert "had no room for a rollout worker (1 CPUs) for 3 seconds; start nodes with: ray start" in said
     steps = len(read(tmp_path / "there"))
     assert 1 <= steps < 4
     node = ray_nodes.add_node(**CPUS)
