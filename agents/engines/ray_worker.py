@@ -140,7 +140,7 @@ def pack_model(model: Any) -> np.ndarray:
 
 def unpack_model(data: np.ndarray, device: str) -> Any:
     """The model of `pack_model`, on a device."""
-    model = torch.load(io.BytesIO(memoryview(data)), map_location=device, weights_only=False)
+    model = torch.load(io.BytesIO(data.tobytes()), map_location=device, weights_only=False)
     with torch.no_grad():
         for weight in model.parameters():
             # A matrix product rounds differently where its memory is not aligned.
