@@ -9,7 +9,7 @@ examples:
   palaestra train palaestra/GSM8K-v0 --model models/mine --engine vllm --engine-option cache_gb=4
   palaestra train palaestra/ProgramDebugging-v0 --env-workers 32 --env-seconds 60    # environments that wait
   palaestra train palaestra/Sudoku-v0 --env-processes 4 --env-seconds 60    # environments that may crash or hang
-  palaestra train palaestra/GSM8K-v0 --model models/mine --ray HEAD:6379 --workers 8    # or --ray local, on this machine
+  palaestra train palaestra/GSM8K-v0 --model models/mine --ray HEAD:6379 --workers 8    # or --ray local
   palaestra train --resume runs/first
   palaestra train palaestra/DoorKey-v0 --learner ppo --axis size=5 obstacles=0 --steps 200000
   palaestra train palaestra/DoorKey-v0 --learner ppo --teacher alp-gmm --bonus subgoals --memory 64

@@ -1,1 +1,1 @@
-"""Sampling engines: the protocol, the registry, and the engines: torch, vLLM, scripts."""
+"""Sampling engines: the protocol, the registry, and the engines: torch, vLLM, workers of a Ray cluster, scripts."""
