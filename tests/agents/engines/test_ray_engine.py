@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -61,15 +62,21 @@ def ids_of(said: dict[int, list[Completion]]) -> dict[int, list[Any]]:
 
 
 @pytest.fixture(scope="module")
-def engine(ray_nodes, small) -> Generator[RayEngine]:
+def two_nodes(ray_nodes) -> Generator[dict[str, Any]]:
+    """The nodes of `engine`, by their ids."""
+    nodes = {node.node_id: node for node in (ray_nodes.add_node(**CPUS) for _ in range(2))}
+    yield nodes
+    for node in nodes.values():
+        ray_nodes.remove_node(node)
+
+
+@pytest.fixture(scope="module")
+def engine(ray_nodes, two_nodes, small) -> Generator[RayEngine]:
     """Two workers on two nodes."""
-    nodes = [ray_nodes.add_node(**CPUS) for _ in range(2)]
     engine = RayEngine.serve(small, 8, 400, address=ray_nodes.address, workers=2, tokens=3)
     engine.load_weights(0)
     yield engine
     engine.shut_down()
-    for node in nodes:
-        ray_nodes.remove_node(node)
 
 
 def test_two_workers_sample_the_tokens_of_the_engine_in_this_process(engine, small):
@@ -142,6 +149,34 @@ def test_the_next_version_of_the_weights_is_sampled_from_and_no_earlier_one(engi
     new = score(engine)
     assert new == pytest.approx(score(ENGINES["torch"].serve(other, 1, 400)), abs=1e-5)
     assert new != pytest.approx(old, abs=1e-2)
+
+
+def test_without_room_for_a_lost_worker_the_others_take_over_its_episodes(
+    engine, ray_nodes, two_nodes, caplog, monkeypatch
+):
+    engine.seed(5)
+    undisturbed, _ = converse(engine, 8, 3)
+
+    def disturb(step: int) -> None:
+        if step == 4:
+            lost = engine.places()[0]
+            ray_nodes.remove_node(two_nodes.pop(lost.node), allow_graceful=False)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(lost.process, signal.SIGKILL)
+
+    start = engine._start
+
+    def start_shortly(workers: Any) -> None:
+        before, engine._patience = engine._patience, 4.0 if workers else engine._patience
+        start(workers)
+        engine._patience = before
+
+    monkeypatch.setattr(engine, "_start", start_shortly)
+    engine.seed(5)
+    said, _ = converse(engine, 8, 3, disturb)
+    assert ids_of(said) == ids_of(undisturbed)
+    assert len(engine.places()) == 1
+    assert "had no room for a rollout worker (1 CPUs) for 4 seconds; the run goes on with 1 workers" in caplog.text
 
 
 @pytest.mark.parametrize(
