@@ -200,6 +200,18 @@ def _check_size(what: str, free: float, least: float) -> None:
         raise InputError(f"only {free:.2f} GiB are free ({what}); {least:g} are advised.")
 
 
+def _check_ray() -> str:
+    from ..agents.engines.ray_cluster import LOCAL, Cluster
+
+    cluster = Cluster(LOCAL)
+    try:
+        if cluster.ray.get(cluster.ray.remote(lambda: 1 + 2).remote(), timeout=60) != 3:
+            raise InputError("a task in a Ray cluster on this machine returned something else.")
+        return f"ray {cluster.ray.__version__}; a task ran in a cluster on this machine"
+    finally:
+        cluster.close()
+
+
 def _check_of_extra(extra: str) -> MachineCheck:
     def run() -> str:
         found, absent = [], []
@@ -240,7 +252,7 @@ _EXTRAS = {
     "textarena": "games of TextArena (palaestra/TextArena-v0), and tasks in it",
     "gem": "games of GEM (palaestra/GEM-v0), and tasks in it",
     "vllm": "--engine vllm and --engine vllm-server, in an environment of its own",
-    "ray": "workers on several machines",
+    "ray": "rollout workers on several machines (--ray)",
     "wandb": "a run's curves in Weights & Biases (--track wandb)",
 }
 
@@ -264,6 +276,7 @@ _CHECKS: dict[str, MachineCheck] = {
         "databases", "the engine 'postgres'", f"{_DEBIAN} postgresql", lambda: _check_database("postgres")
     ),
     "chromium": MachineCheck("web", "web tasks with backend='chromium'", f"{_DEBIAN} chromium", _check_chromium),
+    "ray": MachineCheck("several machines", _EXTRAS["ray"], _pip("ray"), _check_ray),
     "memory": MachineCheck("machine", "training and concurrent episodes", "end other programs", _check_memory, True),
     "disk": MachineCheck("machine", "checkpoints and logs", "delete what is not needed", _check_disk, True),
     "shared memory": MachineCheck(

@@ -7,8 +7,9 @@ examples:
   palaestra train palaestra/GuessNumber-v0 --model Qwen/Qwen2.5-0.5B-Instruct --lora 16 --max-new-tokens 64
   palaestra train palaestra/GSM8K-v0 --env-option source=questions.jsonl --lr-schedule cosine --lr-end 0.1
   palaestra train palaestra/GSM8K-v0 --model models/mine --engine vllm --engine-option cache_gb=4
-  palaestra train palaestra/GSM8K-v0 --model models/mine --engine vllm-server --recipe tis
   palaestra train palaestra/ProgramDebugging-v0 --env-workers 32 --env-seconds 60    # environments that wait
+  palaestra train palaestra/Sudoku-v0 --env-processes 4 --env-seconds 60    # environments that may crash or hang
+  palaestra train palaestra/GSM8K-v0 --model models/mine --ray HEAD:6379 --workers 8    # or --ray local
   palaestra train --resume runs/first
   palaestra train palaestra/GSM8K-v0 --model models/mine --nproc 2 --max-restarts 3
   torchrun --nnodes 2 --nproc-per-node 8 -m palaestra.scripts.train palaestra/GSM8K-v0 --model models/mine
@@ -105,7 +106,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         Path | None,
         None,
         "Continue the run in this folder from its newest checkpoint. Only --steps may be given with it, to go further, "
-        "--patience, --collapse and --engine.",
+        "--patience, --collapse, --engine, --ray, --workers and --env-processes.",
     ),
 }
 """Options beside those of the configuration: name -> (type, default, help)."""

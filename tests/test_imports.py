@@ -48,7 +48,7 @@ OUTSIDE = {
     },
     "teachers": {"gymnasium", "numpy"},
     "agents": {
-        *("PIL", "gymnasium", "jinja2", "numpy", "openai", "peft", "rich", "safetensors"),
+        *("PIL", "gymnasium", "jinja2", "numpy", "openai", "peft", "ray", "rich", "safetensors"),
         *("tokenizers", "torch", "transformers", "tyro", "vllm"),
     },
     "integrations": {

@@ -1,1 +1,1 @@
-"""Sampling engines: the protocol, the registry, and the engines: torch, vLLM in process, a vLLM server, scripts."""
+"""Sampling engines: the protocol, the registry, and the engines: torch, vLLM, a server of it, Ray workers, scripts."""

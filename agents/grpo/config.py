@@ -9,139 +9,11 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from ...checks import check_choice, check_count
 from ...errors import InputError
 from ...schedules import read_schedule
 from ..language.tokenizer import FEWEST_TOKENS
 from .recipes import Stages
-
-
-@dataclass(frozen=True)
-class WarmUp:
-    """Supervised steps on oracle solutions.
-
-    Attributes:
-        steps: most optimiser steps; 0 skips the warm-up; None is 2000 for the tiny model and 0 for any other.
-        target: stop once this share of answers, sampled at temperature 1 on training tasks, is right.
-        batch: episodes a step.
-        lr: learning rate of AdamW, reached over the first 60 steps.
-        axes: the part of the run's tasks that solutions are shown of, e.g. ``{"digits": 1}``; the target counts there.
-        explore: share of the episodes, from 0 to below 1, that show guesses at the tasks outside ``axes``, by a player
-            who knows only what solutions are shown of, so that the policy is not certain of what it does not know.
-        prompts: weight of the mean loss of the prompt's tokens beside that of the answer's, 0 or more; a model that is
-            to copy names out of long prompts learns it sooner from the many that recur there.
-    """
-
-    steps: int | None = None
-    target: float = 0.45
-    batch: int = 64
-    lr: float = 3e-3
-    axes: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
-    explore: float = 0.0
-    prompts: float = 0.0
-
-    def check(self) -> None:
-        """Raise InputError for a value out of range. Not on construction: the command line would wrap the sentence."""
-        if (self.steps or 0) < 0 or self.batch < 1 or not 0 < self.lr < float("inf") or not 0 < self.target <= 1:
-            raise InputError(f"a warm-up needs steps >= 0, batch >= 1, 0 < target <= 1 and a positive lr, not {self}.")
-        if not 0 <= self.explore < 1:
-            raise InputError(f"warmup.explore must be a share of at least 0 and below 1, not {self.explore}.")
-        if not 0 <= self.prompts < float("inf"):
-            raise InputError(f"warmup.prompts must be a weight of at least 0, such as 0.5, not {self.prompts}.")
-
-    def most_steps(self, model: str) -> int:
-        """The bound on steps for a model named as in the training configuration."""
-        return self.steps if self.steps is not None else 2000 if model == "tiny" else 0
-
-
-@dataclass(frozen=True)
-class RequestSettings:
-    """How the learner carries out what proposals ask for; of no effect with teachers that ask for nothing.
-
-    Attributes:
-        budget: text that states a token budget after the prompt; ``{tokens}`` stands for the number.
-        hint_where: a hint opens the "answer", where it is not trained, or stands in the "prompt".
-        hint: text of a hint in the prompt; ``{hint}`` stands for the first part of the solution.
-        rewriter: what rewrites prompts: "policy", or an agent as `palaestra eval --agent` takes it.
-        simplify, diversify: the two requests for a rewritten prompt; ``{question}`` stands for the original.
-        rounds: rounds of proposals in a step, at most, until its batch is full, where proposals were for screening only
-            or missed the band that they asked for. A recipe may have more.
-    """
-
-    budget: str = "Answer within {tokens} tokens."
-    hint_where: Literal["answer", "prompt"] = "answer"
-    hint: str = "The following text is the beginning part of the answer: {hint}"
-    rewriter: str = "policy"
-    simplify: str = (
-        "Rewrite this question in simpler words, so that it is easier to understand. Keep every number and all that "
-        "the answer depends on. Do not answer it. Write only the new question.\n\n{question}"
-    )
-    diversify: str = (
-        "Write this question in other words, with the same meaning and the same answer. Keep every number. Do not "
-        "answer it. Write only the new question.\n\n{question}"
-    )
-    rounds: int = 4
-
-    def check(self) -> None:
-        """Raise InputError for a value out of range."""
-        places = {"budget": "{tokens}", "hint": "{hint}", "simplify": "{question}", "diversify": "{question}"}
-        for name, place in places.items():
-            if place not in getattr(self, name):
-                raise InputError(f"requests.{name} must contain {place}, not {getattr(self, name)!r}.")
-        check_choice("requests.hint_where", self.hint_where, ("answer", "prompt"))
-        check_count("requests.rounds", self.rounds, 1)
-
-
-@dataclass(frozen=True)
-class Patience:
-    """Steps in a row after which a run that cannot learn ends with exit code 1; 0: never.
-
-    Attributes:
-        skipped: no update was taken, as the recipe's guards refused them all or gradients were not finite.
-        nonfinite: a loss or gradient was NaN or infinite. A run whose last step was such ends with exit code 1, too.
-        no_signal: rewards did not tell any episodes of a group apart, so that no token had an advantage.
-        truncated: nearly all episodes (95 %) were cut off by a token budget.
-    """
-
-    skipped: int = 20
-    nonfinite: int = 5
-    no_signal: int = 25
-    truncated: int = 50
-
-    def check(self) -> None:
-        """Raise InputError for a negative patience. Not on construction: the command line would wrap the sentence."""
-        for item in dataclasses.fields(self):
-            if getattr(self, item.name) < 0:
-                raise InputError(
-                    f"patience.{item.name} must be a number of steps, or 0 for never, not {getattr(self, item.name)}."
-                )
-
-
-@dataclass(frozen=True)
-class Collapse:
-    """What counts as a collapse, by which the policy loses what it could do, and how often the run goes back.
-
-    It is suspected when the mean success of the last steps has fallen far below the best of the ten windows before
-    them. Tasks of those earlier steps are then played anew, as harder tasks are no collapse: it is one if success on
-    them has fallen as far, beyond 95 % intervals. It is always reported.
-
-    Attributes:
-        returns: how often the run goes back to its last checkpoint from before a collapse (policy, optimiser and
-            teacher; steps count on, so that the episodes are others); 0: never.
-        fall: share of the success that must be lost, between 0 and 1.
-        window: steps over which success is averaged.
-    """
-
-    returns: int = 0
-    fall: float = 0.5
-    window: int = 5
-
-    def check(self) -> None:
-        """Raise InputError for a value out of range. Not on construction: the command line would wrap the sentence."""
-        check_count("collapse.returns", self.returns, 0)
-        check_count("collapse.window", self.window, 1, "steps")
-        if not 0 < self.fall < 1:
-            raise InputError(f"collapse.fall must be a share between 0 and 1, not {self.fall}.")
+from .settings import Collapse, Patience, RequestSettings, WarmUp
 
 
 @dataclass(frozen=True)
@@ -212,11 +84,19 @@ class TrainConfig:
         engine: what samples from the policy, such as "vllm" or "vllm-server"; see `palaestra list engines`. The
             warm-up and models beside the policy are sampled by torch.
         engine_options: further arguments of the engine.
+        ray: sample in rollout workers, processes of a Ray cluster with a copy of the policy each: "local" starts a
+            cluster on this machine, "auto" joins the one that this machine belongs to, HOST:PORT another. A worker that
+            is lost is replaced; its episodes go on. None: in this process.
+        workers: number of rollout workers; more than 1 without ``ray`` are on this machine. The tokens are the same
+            with any number of them, and log-probabilities up to rounding.
         env_workers: threads in which environments are reset and stepped while the policy decodes, for environments that
             wait (for a network, a program, a page): as many as wait at a time. The tokens are the same with any number
             of them, and log-probabilities up to rounding. 0: one after another beside the policy.
-        env_seconds: longest that an environment may take to reset or step, with workers; a longer one makes its episode
-            invalid, which is then not trained on. 0: no limit.
+        env_processes: processes in which environments live, on the machines of a cluster with its address in ``ray``:
+            one that dies is replaced, and its episodes are played again up to where they were, so that a run does not
+            change. 0: in this process.
+        env_seconds: longest that an environment may take to reset or step, with workers or processes of its own; a
+            longer one makes its episode invalid, which is then not trained on. 0: no limit.
         device: "auto" (a GPU where there is one), "cpu", "cuda" or "cuda:1".
         threads: CPU threads; a run is only bit-reproducible at the same number. 0 takes torch's choice and records it.
     """
@@ -272,7 +152,10 @@ class TrainConfig:
     track: tuple[str, ...] = ("tensorboard",)
     engine: str = "torch"
     engine_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
+    ray: str | None = None
+    workers: int = 1
     env_workers: int = 0
+    env_processes: int = 0
     env_seconds: float = 0.0
     device: str = "auto"
     threads: int = 0
@@ -317,9 +200,17 @@ class TrainConfig:
             )
         if not 0 <= self.env_seconds < float("inf"):
             raise InputError(f"env_seconds must be a number of seconds, or 0 for no limit, not {self.env_seconds}.")
-        if self.env_seconds and not self.env_workers:
+        if self.env_seconds and not self.env_workers and not self.env_processes:
             raise InputError(
-                f"env_seconds {self.env_seconds:g} needs threads that environments can be left in; add --env-workers."
+                f"env_seconds {self.env_seconds:g} needs threads or processes that environments can be left in; add "
+                "--env-workers or --env-processes."
+            )
+        if self.ray is None and self.workers != 1:
+            object.__setattr__(self, "ray", "local")
+        if self.ray is not None and self.engine not in ("torch", "ray"):
+            raise InputError(
+                f"the engine {self.engine!r} does not run in workers of a Ray cluster; leave --ray out, or take "
+                "--engine torch."
             )
         if not 0 <= self.beta2 < 1:
             raise InputError(f"beta2 must lie in [0, 1), not {self.beta2}.")
@@ -334,6 +225,17 @@ class TrainConfig:
     def envs(self) -> tuple[str, ...]:
         """The environments, one or several."""
         return (self.env,) if isinstance(self.env, str) else tuple(self.env)
+
+    def in_one_process(self) -> TrainConfig:
+        """The same run, sampled and played in this process alone."""
+        return dataclasses.replace(self, engine="torch", engine_options={}, ray=None, workers=1, env_processes=0)
+
+    @property
+    def serving(self) -> tuple[str, dict[str, Any]]:
+        """The name of the engine that samples, and its options."""
+        if self.ray is None:
+            return self.engine, self.engine_options
+        return "ray", {"address": self.ray, "workers": self.workers, **self.engine_options}
 
     def to_json(self) -> dict[str, Any]:
         """Plain types, for ``config.json``."""
@@ -397,6 +299,8 @@ _LEAST = {
     "final_episodes": 1,
     "checkpoint_every": 1,
     "keep_trajectories": 0,
+    "workers": 1,
     "env_workers": 0,
+    "env_processes": 0,
     "threads": 0,
 }

@@ -17,6 +17,7 @@ from ..evaluation.episodes import EpisodePlan
 from ..language.model import LanguageModel
 from .collection import EVALUATION, derive_seed, token_limits
 from .config import TrainConfig
+from .rollouts.environment_processes import EnvironmentProcesses
 from .rollouts.environment_workers import EnvironmentWorkers
 from .rollouts.environments import Environments
 from .rollouts.player import Player
@@ -40,13 +41,21 @@ class Evaluations:
         self.config = config
         self._engines = engines or Serving()
         self._splits: dict[str, Environments] = {}
-        self._workers = EnvironmentWorkers(config.env_workers, config.env_seconds) if config.env_workers else None
+        count, seconds = config.env_processes, config.env_seconds
+        self._processes = EnvironmentProcesses(count, seconds, config.ray) if count else None
+        # A process that takes too long is ended, so that its thread comes back by itself.
+        self._workers = EnvironmentWorkers(config.env_workers, 0 if count else seconds) if config.env_workers else None
+
+    def close(self) -> None:
+        """End the processes of the environments."""
+        if self._processes is not None:
+            self._processes.close()
 
     def environments(self, split: str) -> Environments:
         """The environments that draw from a split."""
         if split not in self._splits:
             env_id, options = environment_of(self.config)
-            self._splits[split] = Environments(env_id, self.config.history, split=split, **options)
+            self._splits[split] = Environments(env_id, self.config.history, self._processes, split=split, **options)
             self._splits[split].workers = self._workers
         return self._splits[split]
 

@@ -48,7 +48,7 @@ from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .update import Update
 from .warmup import Syllabus, measure_variance, solution_texts, warm_up
 
-FREE = ("patience", "collapse", "engine", "engine_options")
+FREE = ("patience", "collapse", "engine", "engine_options", "ray", "workers", "env_processes")
 """Fields of the configuration that may be others when a run is resumed."""
 _PARTS = ("evaluations", "environments", "teacher", "objective", "rewriter", "language", "update", "collector")
 
@@ -77,7 +77,7 @@ class Learner:
         self.config = config
         self.recipe = apply_overrides(RECIPES[config.recipe], config)
         distils = config.teacher_model is not None
-        self.engines, self.ranks = engines or Serving(config.engine, config.engine_options), ranks
+        self.engines, self.ranks = engines or Serving(*config.serving), ranks
         self.evaluations = Evaluations(config, self.engines)
         self.environments = self.evaluations.environments("train")
         supplies = self.environments.supplies
@@ -103,7 +103,7 @@ class Learner:
         for part in (self.objective, *self.objective.streams) if ranks else ():
             Ranks.check(part.loss, config.recipe)
         head = {"--fp32-head": {"fp32_head"}} if config.fp32_head else {}
-        check_engine(config.engine, config.engine_options, self.objective.engine_needs | head)
+        check_engine(*config.serving, self.objective.engine_needs | head)
         if config.lora and self.recipe.reference.name != "frozen" and "logp_ref" in self.objective.needs:
             raise InputError(
                 f"the reference policy {self.recipe.reference} cannot follow low-rank adapters, whose reference is the "
@@ -170,7 +170,7 @@ class Learner:
         newest = newest_checkpoint(folder.path)
         if newest is None:
             raise InputError(f"{str(path)!r} has no checkpoint yet; wait for the first.")
-        learner = cls(dataclasses.replace(saved, engine="torch", engine_options={}))
+        learner = cls(saved.in_one_process())
         learner.folder = folder
         learner._restore(newest)
         return learner
@@ -180,8 +180,9 @@ class Learner:
         self._stop = True
 
     def close(self) -> None:
-        """End the processes of its engine."""
+        """End the processes of its engine and of its environments."""
         self.engines.shut_down()
+        self.evaluations.close()
 
     def run(
         self,

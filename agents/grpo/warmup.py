@@ -24,12 +24,12 @@ from .batch.batch import collate
 from .batch.forward import Forward
 from .batch.tally import Tally
 from .batch.trajectory import Group, Origin, Trajectory, Turn
-from .config import WarmUp
 from .optimizers import make_optimizer
 from .rollouts.environments import Environments
 from .rollouts.independent import Independent
 from .rollouts.player import Player
 from .rollouts.starts import RolloutTask, TokenLimits
+from .settings import WarmUp
 
 WARM_UP_STREAM = 1
 """Key of the warm-up's random stream; `collection` has the others."""

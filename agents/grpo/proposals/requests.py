@@ -20,9 +20,9 @@ from ....registry import Registry
 from ....teachers import Proposal
 from ....teachers.requests import REQUESTS
 from ..batch.trajectory import Group, Trajectory
-from ..config import RequestSettings
 from ..rollouts.player import Player
 from ..rollouts.starts import RolloutTask
+from ..settings import RequestSettings
 from .rewriting import Rewriter
 
 Moment = Literal["play", "group", "train"]

@@ -19,10 +19,10 @@ import numpy as np
 from ....errors import InputError
 from ....rewards.answers import REQUESTS as FORMAT_REQUESTS
 from ...agent import Agent
-from ..config import RequestSettings
 from ..rollouts.environments import begin
 from ..rollouts.player import Player
 from ..rollouts.starts import RolloutTask
+from ..settings import RequestSettings
 
 _log = logging.getLogger(__name__)
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

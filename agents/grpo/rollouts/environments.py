@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import gymnasium
@@ -15,6 +16,7 @@ import gymnasium
 from ....errors import InputError
 from ...history import HistoryWrapper
 from ...stepping import threads_for
+from .environment_processes import EnvironmentProcesses
 from .environment_workers import EnvironmentWorkers
 
 
@@ -23,14 +25,17 @@ class Environments:
 
     Args:
         history: what is seen of a long episode, see `HistoryWrapper`; None: all of it.
+        processes: in which they live; None: in this one.
         kwargs: arguments of the environment.
 
     Raises:
         InputError: the id's actions are not text, or there is no such history.
     """
 
-    def __init__(self, env_id: str, history: str | None = None, **kwargs: Any):
-        self._id, self._history, self._kwargs = env_id, history, kwargs
+    def __init__(
+        self, env_id: str, history: str | None = None, processes: EnvironmentProcesses | None = None, **kwargs: Any
+    ):
+        self._id, self._history, self._kwargs, self._processes = env_id, history, kwargs, processes
         self._free: list[gymnasium.Env[Any, Any]] = []
         first = self.take()
         space = type(first.unwrapped.action_space).__name__
@@ -41,6 +46,8 @@ class Environments:
         self.supplies = frozenset(getattr(first.unwrapped, "supplies", ()))
         # The thread pool in which they are stepped; None steps them in this thread.
         self.threads = threads_for(first)
+        if self.threads is None and processes is not None:
+            self.threads = ThreadPoolExecutor(processes.count, thread_name_prefix="step")
         # The workers that reset and step them beside the sampler; None does it as `threads` says.
         self.workers: EnvironmentWorkers | None = None
         self.give_back(first)
@@ -64,7 +71,11 @@ class Environments:
         """Take a free environment; make one if there is none."""
         with contextlib.suppress(IndexError):  # not asked before, as a thread may take the last one meanwhile
             return self._free.pop()
-        env = gymnasium.make(self._id, disable_env_checker=True, **self._kwargs)
+        env: gymnasium.Env[Any, Any]
+        if self._processes is None:
+            env = gymnasium.make(self._id, disable_env_checker=True, **self._kwargs)
+        else:
+            env = self._processes.environment(self._id, self._kwargs)
         return HistoryWrapper(env, self._history) if self._history else env
 
     def give_back(self, env: gymnasium.Env[Any, Any]) -> None:
@@ -83,10 +94,10 @@ def snapshot(env: gymnasium.Env[Any, Any]) -> Any:
     Raises:
         InputError: the environment has no snapshots.
     """
-    inner: Any = env.unwrapped
-    if not hasattr(inner, "get_state"):
+    if not env.has_wrapper_attr("get_state"):
         raise InputError(
-            f"{type(inner).__name__} has no get_state(); strategies that branch need one, choose another rollout."
+            f"{type(env.unwrapped).__name__} has no get_state(); strategies that branch need one, choose another "
+            "rollout."
         )
     return env.get_wrapper_attr("get_state")()
 

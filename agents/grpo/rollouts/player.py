@@ -44,7 +44,8 @@ class Player:
             twins, values of states). Each episode is judged once, together with the episodes of its group; whatever
             becomes of it afterwards, it keeps the judgement.
         teacher: makes a player of the run's second model; None where the run has none.
-        noise: seed of the requests where the environments have workers; else the sampler's own noise is used.
+        noise: seed of the requests where the environments have workers, or the engine has several; else the sampler's
+            own noise is used.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class Player:
         workers, first = self.environments.workers, self._episodes
         self._episodes += len(starts)
         if workers is None:
-            wave = Wave(self, states, entropies)
+            wave = Wave(self, states, entropies, first)
         else:
             wave = OverlappedWave(self, states, entropies, workers, first, ordered=enough is not None)
         finished: dict[int, FinishedEpisode] = {}
@@ -199,7 +200,7 @@ class Player:
 
         None without workers: then the order of all requests is that of the sampler, whose own noise serves.
         """
-        if self.environments.workers is None:
+        if self.environments.workers is None and not getattr(self.sampler, "seeded", False):
             return None
         if not keys:
             self._questions += 1

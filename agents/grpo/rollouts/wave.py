@@ -46,13 +46,18 @@ class PlayingPolicy(Protocol):
 
 
 class Wave:
-    """Episodes that are played at the same time."""
+    """Episodes that are played at the same time.
+
+    Args:
+        first: number of the first episode among all that the player plays; fixes the noise of requests.
+    """
 
     _inline = True
     """Whether environments step in this thread where an action is complete without the sampler."""
 
-    def __init__(self, player: PlayingPolicy, states: bool, entropies: bool):
-        self._player, self._states, self._entropies = player, states, entropies
+    def __init__(self, player: PlayingPolicy, states: bool, entropies: bool, first: int = 0):
+        self._player, self._states, self._entropies, self._first = player, states, entropies, first
+        self._requests: Counter[int] = Counter()
         self._playing: dict[int, tuple[int, LiveEpisode]] = {}
         # Episodes whose environments step in threads, in the order in which their actions were completed.
         self._stepping: deque[tuple[int, int, LiveEpisode, Future[None]]] = deque()
@@ -173,7 +178,9 @@ class Wave:
 
     def _seeded(self, number: int, request: Request) -> Request:
         """The request with noise of its own, where it needs some."""
-        return request
+        self._requests[number] += 1
+        seed = self._player.request_seed(1 + self._first + number, self._requests[number])
+        return replace(request, seed=seed)
 
     def _end(self, number: int, episode: LiveEpisode, moments: tuple[Moment, ...]) -> None:
         trajectory = episode.trajectory()
@@ -191,7 +198,7 @@ class OverlappedWave(Wave):
     """Episodes whose environments are reset and stepped by workers while the sampler goes on.
 
     Args:
-        first: number of the first episode among all that the player plays; fixes the noise of requests.
+        first: see `Wave`.
         ordered: episodes resume in the order of their actions instead of as soon as they can.
     """
 
@@ -206,13 +213,12 @@ class OverlappedWave(Wave):
         first: int,
         ordered: bool,
     ):
-        super().__init__(player, states, entropies)
+        super().__init__(player, states, entropies, first)
         self._line: CallLine = workers.line()
-        self._first, self._ordered = first, ordered
+        self._ordered = ordered
         # By number of the episode: its environment, its session if it has one, and what follows the call.
         self._called: dict[int, tuple[Any, int | None, Callable[[Future[Any]], None]]] = {}
         self._order: deque[int] = deque()
-        self._requests: Counter[int] = Counter()
         self._attempts: list[tuple[int, int, Trajectory]] = []
 
     @property
@@ -289,11 +295,6 @@ class OverlappedWave(Wave):
     def _resume(self, number: int, ended: Future[Any]) -> None:
         _, _, follow = self._called.pop(number)
         follow(ended)
-
-    def _seeded(self, number: int, request: Request) -> Request:
-        self._requests[number] += 1
-        seed = self._player.request_seed(1 + self._first + number, self._requests[number])
-        return replace(request, seed=seed)
 
     def _add_attempt(self, number: int, proposal: int, trajectory: Trajectory) -> None:
         # Reported in the order of their starts, which does not depend on the clock.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...evaluation import share_interval, wilson_interval
-from ..config import Collapse
+from ..settings import Collapse
 from .folder import RunFolder
 from .health import StepSigns
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..batch.trajectory import Group
-from ..config import Patience
+from ..settings import Patience
 
 CUT_SHARE = 0.95
 """Share of episodes cut off by a token budget from which a step counts as truncated."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import subprocess
+import tempfile
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from palaestra.agents.engines.ray_cluster import import_ray
 
 ROOT = Path(__file__).parents[3]
 HOME = ROOT / ".venv-vllm"
@@ -55,3 +59,18 @@ def _try(tmp_path_factory: pytest.TempPathFactory, python: Path, name: str) -> d
     found = json.loads(seen.read_text())
     assert "error" not in found, found["error"]
     return found
+
+
+@pytest.fixture(scope="session")
+def ray_nodes() -> Generator[Any]:
+    """A Ray cluster, a `ray.cluster_utils.Cluster`, whose head node has no room for workers; tests add nodes."""
+    import_ray()
+    from ray.cluster_utils import Cluster
+
+    folder = os.environ["RAY_TMPDIR"] = tempfile.mkdtemp(prefix="ray-")
+    (Path(folder) / "ray").mkdir()
+    node = {"num_cpus": 0, "object_store_memory": 80_000_000, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=node)
+    yield cluster
+    cluster.shutdown()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,156 @@
+"""The connection to a Ray cluster: one that the run starts on this machine and ends, or one that is there already.
+
+Ray's own output stays in its log files. A cluster of ours has its files in a temporary folder and goes with the run,
+also if that is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError, MissingExtra
+
+LOCAL = "local"
+"""Address that stands for a cluster of our own on this machine."""
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_worker_niceness": "0",  # otherwise workers give way to all else on the machine
+}
+"""Environment variables that Ray reads when it is imported; those that are set already stay."""
+_FOLDER, _LOCK = "palaestra-", "ray.lock"
+"""How the folder of a cluster of ours begins, which must be short as paths of sockets are bounded; a file in it."""
+_LEAST_STORE = 200_000_000
+"""Bytes of shared memory for objects that a cluster of ours has at least."""
+_lock = threading.Lock()
+_users = 0
+"""Connections that are open in this process, which has one cluster at most."""
+_end: weakref.finalize[..., Any] | None = None
+"""Ends what was begun here; None while the process is not connected, or was by somebody else."""
+_PROCESS = threading.main_thread()  # lives as long as the process, so that `_end` is called at its exit at the latest
+
+
+def check_ray() -> None:
+    """Raise MissingExtra if Ray is not installed."""
+    import_ray()
+
+
+def check_address(address: Any) -> None:
+    """Raise InputError for an address that cannot be connected to."""
+    if not isinstance(address, str) or not address:
+        raise InputError(f"an address of a Ray cluster is 'local', 'auto' or HOST:PORT, not {address!r}.")
+    if address.startswith("ray://"):
+        raise InputError(
+            f"a run is a part of its Ray cluster and cannot reach it through {address}; start it on a machine of the "
+            "cluster, with --ray auto or --ray HOST:PORT, the address of its head node."
+        )
+
+
+def import_ray() -> Any:
+    """The package `ray`; raises MissingExtra if it is not installed."""
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtra("a run on several machines", "ray") from None
+    return ray
+
+
+class Cluster:
+    """An open connection; close it in the end.
+
+    Args:
+        address: "local" for a cluster of our own, "auto" for the one that this machine belongs to, or ``HOST:PORT``.
+        cpus, gpus: that a cluster of our own offers to workers, whatever the machine has.
+        store: bytes that its shared memory must hold.
+
+    Raises:
+        InputError: there is no such cluster, or it cannot be joined.
+        MissingExtra: Ray is not installed.
+    """
+
+    def __init__(self, address: str, cpus: float = 1, gpus: float = 0, store: int = 0):
+        check_address(address)
+        self.ray, self.address = import_ray(), address
+        self._open = True
+        global _users
+        with _lock:
+            if not self.ray.is_initialized():
+                _connect(self.ray, address, cpus, gpus, store)
+            _users += 1
+
+    def describe(self) -> str:
+        """The cluster, in a sentence."""
+        return "the Ray cluster of this run" if self.address == LOCAL else f"the Ray cluster {self.address!r}"
+
+    def close(self) -> None:
+        """Disconnect, and end a cluster of our own, once nobody in this process uses it any more."""
+        global _users
+        if not self._open:
+            return
+        self._open = False
+        with _lock:
+            _users -= 1
+            if not _users and _end is not None:
+                _end()
+
+
+def _connect(ray: Any, address: str, cpus: float, gpus: float, store: int) -> None:
+    """Join or start a cluster."""
+    global _end
+    folder, lock = _make_folder() if address == LOCAL else (None, -1)
+    quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
+    own = {
+        "num_cpus": max(1, round(cpus + 0.5)),
+        "num_gpus": round(gpus + 0.5) if gpus else 0,
+        "object_store_memory": max(_LEAST_STORE, store),
+        "_temp_dir": folder,
+    }
+    try:
+        if folder is None:
+            quiet.pop("include_dashboard")
+            ray.init(address=address, **quiet)
+        else:
+            ray.init(address=LOCAL, **quiet, **own)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"the Ray cluster {address!r} cannot be joined ({reason}); see that `ray status --address={address}` "
+            "answers on this machine, with the same versions of Python and Ray, or take --ray local."
+            if folder is None
+            else f"Ray cannot be started on this machine ({reason}); train without --ray."
+        ) from error
+    _end = weakref.finalize(_PROCESS, _disconnect, ray, folder, lock)
+
+
+def _disconnect(ray: Any, folder: str | None, lock: int) -> None:
+    ray.shutdown()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _make_folder() -> tuple[str, int]:
+    """Make a temporary folder, whose lock is held while this process lives; delete those of runs that were killed."""
+    import fcntl
+
+    for earlier in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*/{_LOCK}"):
+        with contextlib.suppress(OSError), earlier.open("a") as held:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(earlier.parent, ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix=_FOLDER)
+    lock = os.open(Path(folder, _LOCK), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return folder, lock

@@ -1,0 +1,406 @@
+"""Rollout workers on several machines: processes of a Ray cluster, each with a copy of the policy, behind one engine.
+
+A session stays with one worker, whose cache holds the conversation. Workers play rounds of a few tokens, all at a time,
+and what they answer is taken up in the order of the sessions, so that a run does not depend on the clock. A worker that
+is lost, or does not answer, is replaced: another process plays the rounds of its open sessions again, with the same
+noise, and answers that were taken up already count once. Where no node has room for it, the other workers take over its
+sessions.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...checks import check_count, check_number
+from ...errors import InputError
+from .engine import ABILITIES, ENGINES, Engine
+from .ray_cluster import LOCAL, Cluster, check_address, check_ray
+from .sampler import Completion, Request
+
+_logger = logging.getLogger(__name__)
+_LOSSES = 3
+"""Times in a row that a worker may be lost without an answer in between."""
+
+
+@dataclass(eq=False)
+class _Worker:
+    """A worker as the engine sees it.
+
+    Attributes:
+        number: of the worker.
+        actor: its process, and place: where that is; None if it has none.
+        version: of the weights that the process has; None for none.
+        sessions: those that are open; busy: those of them with a request in progress.
+        orders: what the next round begins with; fresh: whether it begins with an empty engine.
+        rounds: played, or being played, since it was empty; results: of those that were played.
+        done: number of rounds that the process has played.
+        losses: in a row.
+    """
+
+    number: int
+    actor: Any = None
+    place: Any = None
+    version: int | None = None
+    sessions: set[int] = field(default_factory=set)
+    busy: set[int] = field(default_factory=set)
+    orders: list[Request | int] = field(default_factory=list)
+    fresh: bool = True
+    rounds: list[Any] = field(default_factory=list)
+    results: list[Any] = field(default_factory=list)
+    done: int = 0
+    losses: int = 0
+
+    def empty(self) -> None:
+        """Begin anew with the next round; nothing is open."""
+        self.orders, self.fresh, self.rounds, self.results, self.done = [], True, [], [], 0
+
+
+@dataclass(eq=False)
+class _Conversation:
+    """A session: its tokens so far, the number of its requests, the one in progress, and its worker.
+
+    ``known``: whether the worker has its tokens.
+    """
+
+    worker: _Worker
+    ids: list[int] = field(default_factory=list)
+    requests: int = 0
+    request: Request | None = None
+    known: bool = False
+
+    def send(self, request: Request) -> None:
+        """Let the worker answer a request, which follows on the conversation."""
+        self.worker.orders.append(request if self.known else replace(request, ids=(*self.ids, *request.ids)))
+        self.known = True
+
+
+@ENGINES.register("ray")
+class RayEngine(Engine):
+    """Workers in the processes of a Ray cluster, each with a copy of the policy; lost ones are replaced."""
+
+    abilities = frozenset(ABILITIES)
+    copies = True
+    interruptible = True
+    seeded = True
+
+    @classmethod
+    def check(
+        cls,
+        address: str = LOCAL,
+        workers: int = 1,
+        cpus: float = 1,
+        gpus: float = 0,
+        patience: float = 300.0,
+        tokens: int = 16,
+    ) -> None:
+        check_address(address)
+        check_count("the engine option workers", workers, 1)
+        check_number("the engine option cpus", cpus, above=0)
+        check_number("the engine option gpus", gpus, 0)
+        check_number("the engine option patience", patience, above=0)
+        check_count("the engine option tokens", tokens, 1)
+        check_ray()
+
+    @classmethod
+    def serve(
+        cls,
+        language: Any,
+        slots: int,
+        max_length: int,
+        fp32_head: bool = False,
+        address: str = LOCAL,
+        workers: int = 1,
+        cpus: float = 1,
+        gpus: float = 0,
+        patience: float = 300.0,
+        tokens: int = 16,
+    ) -> RayEngine:
+        """Join the cluster; workers start with the first weights.
+
+        Args:
+            language: the policy, an `agents.language.model.LanguageModel`.
+            slots: conversations held at once, by all workers together.
+            max_length: longest conversation in tokens.
+            fp32_head: compute logits in single precision.
+            address: "local" for a cluster of the run's own on this machine, "auto" for the one that this machine
+                belongs to, or ``HOST:PORT`` of a head node.
+            workers: processes with a copy of the policy.
+            cpus: of a worker, which computes with as many threads.
+            gpus: of a worker, such as 1 or 0.5; with 0 it computes on its CPUs.
+            patience: seconds that a worker may take to start, and to play a round.
+            tokens: decoding steps of a round. Answers of all workers are taken up after each round.
+        """
+        from ..language.decoder import context_limit
+        from .checkpoint import vocabulary_of
+        from .ray_worker import WorkerSizes
+
+        sizes = WorkerSizes(
+            tuple(language.renderer.stop_ids),
+            vocabulary_of(language),
+            -(-slots // workers),
+            min(max_length, context_limit(language.model)),
+            fp32_head,
+            max(1, int(cpus)),
+            "cuda" if gpus else "cpu",
+        )
+        weights = sum(weight.numel() * weight.element_size() for weight in language.model.parameters())
+        cluster = Cluster(address, workers * cpus, workers * gpus, 4 * weights)
+        return cls(language, cluster, sizes, workers, {"num_cpus": cpus, "num_gpus": gpus}, patience, tokens)
+
+    def __init__(
+        self,
+        language: Any,
+        cluster: Cluster,
+        sizes: Any,
+        workers: int,
+        needs: dict[str, float],
+        patience: float,
+        tokens: int,
+    ):
+        self._language, self._version = language, None
+        self._cluster, self._ray = cluster, cluster.ray
+        self._sizes, self._needs, self._patience, self._tokens = sizes, needs, patience, tokens
+        self._workers = [_Worker(number) for number in range(workers)]
+        self._conversations: dict[int, _Conversation] = {}
+        self._model: Any = None  # in the cluster's memory, as the weights are
+        self._weights: Any = None
+        self._seed = 0
+
+    def seed(self, seed: int) -> None:
+        """Restart the noise: an answer to a request without a seed depends on ``seed``, its session and how many the
+        session had before."""
+        self._seed = seed
+
+    def follow(self, language: Any) -> None:
+        if language is not self._language:
+            self._language, self._version, self._model = language, None, None
+
+    def load_weights(self, version: int) -> None:
+        """Give workers the present weights with their next round; no request may be in flight."""
+        if version == self._version:
+            return
+        from .ray_worker import pack_model, pack_weights
+
+        if self._model is None:
+            self._model = self._ray.put(pack_model(self._language.model))
+        self._weights = self._ray.put(pack_weights(self._language.model))
+        self._version = version
+        for worker in self._workers:
+            worker.version = None
+            worker.empty()
+        for conversation in self._conversations.values():
+            conversation.known = False
+
+    def submit(self, request: Request) -> None:
+        """Queue a request.
+
+        Raises:
+            ValueError: its session is busy or would outgrow ``max_length``, or it forces an id that cannot be sampled.
+        """
+        session, most, vocabulary = request.session, self._sizes.max_length, self._sizes.vocabulary
+        if request.forced and not 0 <= min(request.forced) <= max(request.forced) < vocabulary:
+            raise ValueError(f"forced ids must lie in [0, {vocabulary}), got {list(request.forced)}.")
+        conversation = self._conversations.get(session)
+        if conversation is not None and conversation.request is not None:
+            raise ValueError(f"session {session} already has a request in flight.")
+        before = len(conversation.ids) if conversation is not None else 0
+        total = before + len(request.ids) + len(request.forced) + request.max_new_tokens
+        if total > most:
+            raise ValueError(f"session {session} would reach {total} tokens; the limit is {most}.")
+        if conversation is None:
+            conversation = self._conversations[session] = _Conversation(self._choose())
+        worker = conversation.worker
+        if not worker.sessions:
+            worker.empty()
+        if request.seed is None:
+            noise = np.random.SeedSequence([self._seed, session, conversation.requests])
+            request = replace(request, seed=int(noise.generate_state(1, np.uint64)[0] >> 1))
+        conversation.request = request
+        conversation.requests += 1
+        worker.sessions.add(session)
+        worker.busy.add(session)
+        conversation.send(request)
+
+    def step(self, interrupt: Callable[[], bool] = lambda: False) -> list[Completion]:
+        """Decode until at least one request finishes, or ``interrupt`` returns True after a round; [] when none is in
+        flight."""
+        from .ray_worker import Round
+
+        while working := [worker for worker in self._workers if worker.busy]:
+            for worker in working:
+                worker.rounds.append(Round(tuple(worker.orders), self._tokens, worker.fresh))
+                worker.orders, worker.fresh = [], False
+            self._play(working)
+            results = [worker.results[-1] for worker in working if worker.results]
+            found = [completion for result in results for completion in result.completions]
+            going_on = any(result.decoding for result in results) or any(worker.orders for worker in self._workers)
+            if found or interrupt() or not going_on:
+                return [self._finish(completion) for completion in sorted(found, key=lambda each: each.session)]
+        return []
+
+    def close(self, session: int) -> None:
+        """Forget a session. A request in flight is cancelled."""
+        conversation = self._conversations.pop(session, None)
+        if conversation is None:
+            return
+        worker = conversation.worker
+        worker.sessions.discard(session)
+        worker.busy.discard(session)
+        # What was not sent yet is never sent.
+        worker.orders = [each for each in worker.orders if not isinstance(each, Request) or each.session != session]
+        worker.orders.append(session)
+
+    def shut_down(self) -> None:
+        for worker in self._workers:
+            self._end(worker)
+        self._model = self._weights = self._version = None
+        self._cluster.close()
+
+    def places(self) -> list[Any]:
+        """Where the processes of the workers are, as a `ray_worker.Place` each."""
+        return [worker.place for worker in self._workers if worker.place is not None]
+
+    def _choose(self) -> _Worker:
+        """The worker with the fewest open sessions."""
+        return min(self._workers, key=lambda worker: len(worker.sessions))
+
+    def _finish(self, completion: Completion) -> Completion:
+        conversation = self._conversations[completion.session]
+        request = conversation.request
+        assert request is not None
+        conversation.worker.busy.discard(completion.session)
+        conversation.ids += (*request.ids, *completion.ids)
+        conversation.request = None
+        return completion
+
+    def _play(self, workers: Sequence[_Worker]) -> None:
+        """Let workers play the rounds that they have not played yet; replace those that are lost meanwhile."""
+        errors = self._ray.exceptions
+        waiting = list(workers)
+        while waiting:
+            self._start([worker for worker in waiting if worker.actor is None])
+            waiting = [worker for worker in waiting if worker.rounds and worker.actor is not None]
+            asked = {self._ask(worker): worker for worker in waiting}
+            most = self._patience * max((len(worker.rounds) - worker.done for worker in waiting), default=1)
+            _, late = self._ray.wait(list(asked), num_returns=len(asked), timeout=most) if asked else ([], [])
+            waiting = []
+            for answer, worker in asked.items():
+                try:
+                    if answer in late:
+                        raise TimeoutError(f"it did not answer within {most:g} seconds")
+                    results = self._ray.get(answer)
+                except errors.RayTaskError as error:
+                    raise error.as_instanceof_cause() from None
+                except (errors.RayError, TimeoutError) as error:
+                    self._lose(worker, error)
+                    waiting.append(worker)
+                else:
+                    if not self._take(worker, results):
+                        waiting.append(worker)
+
+    def _ask(self, worker: _Worker) -> Any:
+        new = worker.version is None
+        model, weights = (self._model, self._weights) if new else (None, None)
+        worker.version = self._version
+        return worker.actor.play.remote(worker.rounds[worker.done :], model, weights)
+
+    def _take(self, worker: _Worker, results: Sequence[Any]) -> bool:
+        """Take up the results of rounds. Return False if a repeated round has another result than the first time, as it
+        can have on another kind of machine; then the worker's open sessions begin anew."""
+        known = worker.results[worker.done :]
+        if known != list(results[: len(known)]):
+            self._resend(worker, worker)
+            return False
+        worker.results += results[len(known) :]
+        worker.done = len(worker.rounds)
+        worker.losses = 0
+        return True
+
+    def _resend(self, worker: _Worker, other: _Worker) -> None:
+        """Give the sessions of a worker to another (or to the same, when it is emptied), each as one conversation."""
+        from .ray_worker import Round
+
+        sessions, busy = sorted(worker.sessions), worker.busy
+        worker.sessions, worker.busy = set(), set()
+        worker.empty()
+        for session in sessions:
+            conversation = self._conversations[session]
+            conversation.worker, conversation.known = other, False
+            other.sessions.add(session)
+            if session in busy:
+                other.busy.add(session)
+                assert conversation.request is not None
+                conversation.send(conversation.request)
+        if worker is other:
+            worker.rounds = [Round(tuple(worker.orders), self._tokens, fresh=True)]
+            worker.orders, worker.fresh = [], False
+
+    def _lose(self, worker: _Worker, error: Exception) -> None:
+        """Give up the process of a worker."""
+        self._end(worker)
+        worker.losses += 1
+        reason = str(error).strip().splitlines()[0]
+        if worker.losses > _LOSSES:
+            raise InputError(
+                f"a rollout worker was lost {worker.losses} times in a row ({reason}); see Ray's logs, give workers "
+                "less to hold at once or more memory, and go on with --resume."
+            ) from error
+        _logger.warning("rollout worker %d was lost (%s); its open episodes go on elsewhere", worker.number, reason)
+
+    def _end(self, worker: _Worker) -> None:
+        if worker.actor is not None:
+            self._ray.kill(worker.actor, no_restart=True)
+        worker.actor, worker.place, worker.version, worker.done = None, None, None, 0
+
+    def _start(self, workers: Sequence[_Worker]) -> None:
+        """Start the processes of workers. Where no node has room in time, others take over the worker's sessions."""
+        if not workers:
+            return
+        from ... import __version__
+        from .ray_worker import RolloutWorker
+
+        # Never restarted by Ray, which does not know what a worker had played.
+        make = functools.partial(self._ray.remote(RolloutWorker).options, max_restarts=0, max_task_retries=0)
+        kind = make(**self._needs, scheduling_strategy="SPREAD")
+        asked = {}
+        for worker in workers:
+            worker.actor = kind.remote(self._sizes)
+            asked[worker.actor.describe.remote()] = worker
+        _, late = self._ray.wait(list(asked), num_returns=len(asked), timeout=self._patience)
+        for answer, worker in asked.items():
+            if answer in late:
+                self._end(worker)
+                continue
+            try:
+                worker.place = self._ray.get(answer)
+            except self._ray.exceptions.RayError as error:
+                self._lose(worker, error)
+                continue
+            if (version := worker.place.version) != __version__:
+                raise InputError(
+                    f"a node of {self._cluster.describe()} has palaestra {version} and this machine {__version__}; "
+                    "install the same on all."
+                )
+        for worker in [asked[answer] for answer in late]:
+            self._give_up(worker)
+
+    def _give_up(self, worker: _Worker) -> None:
+        """Go on without a worker that no node has room for."""
+        others = [each for each in self._workers if each is not worker and each.actor is not None]
+        cpus, gpus = self._needs["num_cpus"], self._needs["num_gpus"]
+        needs = f"{cpus:g} CPUs" + (f" and {gpus:g} GPUs" if gpus else "")
+        where = f"{self._cluster.describe()} had no room for a rollout worker ({needs}) for {self._patience:g} seconds"
+        if not others:
+            raise InputError(
+                f"{where}; start nodes with: ray start --address=HOST:PORT, or take --ray local, and go on with "
+                "--resume."
+            )
+        _logger.warning("%s; the run goes on with %d workers", where, len(self._workers) - 1)
+        self._workers.remove(worker)
+        self._resend(worker, min(others, key=lambda each: len(each.sessions)))

@@ -1,0 +1,174 @@
+"""A worker of the engine `ray`: a process of a cluster that has a copy of the policy and an engine of its own.
+
+What it answers is a function of its weights and of the rounds that it has played since it was empty, so that another
+worker can take its place: it plays the same rounds again. In: rounds. Out: the completions of each.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from .sampler import Completion, Request
+from .torch_engine import TorchEngine
+
+Stored = tuple[str, tuple[int, ...], np.ndarray]
+"""A tensor in shared memory: its type, its shape and its bytes."""
+
+
+@dataclass(frozen=True)
+class WorkerSizes:
+    """The arguments of a worker's engine, and its threads; see `TorchEngine`."""
+
+    stop_ids: tuple[int, ...]
+    vocabulary: int
+    slots: int
+    max_length: int
+    fp32_head: bool
+    threads: int
+    device: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of a worker: the version of the package there, Ray's name of the node, the number of the process."""
+
+    version: str
+    node: str
+    process: int
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a worker does at a time.
+
+    Attributes:
+        orders: requests to submit, and numbers of sessions to close.
+        tokens: decoding steps, at most; it stops earlier where nothing is left to decode.
+        fresh: begin with an empty engine.
+    """
+
+    orders: tuple[Request | int, ...]
+    tokens: int
+    fresh: bool
+
+
+@dataclass(frozen=True)
+class Played:
+    """A round that was played: the answers that became complete, and whether others are being decoded."""
+
+    completions: tuple[Completion, ...]
+    decoding: bool
+
+
+class RolloutWorker:
+    """Samples from its copy of the policy, round by round."""
+
+    def __init__(self, sizes: WorkerSizes):
+        torch.set_num_threads(sizes.threads)
+        self._sizes = sizes
+        self._model: Any = None
+        self._engine: TorchEngine | None = None
+
+    def describe(self) -> Place:
+        """Where this is."""
+        import ray
+
+        from ... import __version__
+
+        return Place(__version__, ray.get_runtime_context().get_node_id(), os.getpid())
+
+    def play(
+        self, rounds: Sequence[Round], model: np.ndarray | None = None, weights: Mapping[str, Stored] | None = None
+    ) -> list[Played]:
+        """Play rounds, one after another.
+
+        Args:
+            rounds: the first one is fresh if model or weights are new.
+            model: a policy as `pack_model` made it, in place of the one that is here.
+            weights: those of `pack_weights`, in place of the model's own.
+        """
+        if model is not None:
+            self._model = unpack_model(model, self._sizes.device)
+        if weights is not None:
+            set_weights(self._model, weights)
+        return [self._play(each) for each in rounds]
+
+    def _play(self, given: Round) -> Played:
+        sizes = self._sizes
+        if given.fresh or self._engine is None:
+            self._engine = TorchEngine(
+                self._model, sizes.stop_ids, sizes.vocabulary, sizes.slots, sizes.max_length, sizes.fp32_head
+            )
+        engine = self._engine
+        for order in given.orders:
+            if isinstance(order, Request):
+                engine.submit(order)
+            else:
+                engine.close(order)
+        left = given.tokens
+
+        def is_spent() -> bool:
+            nonlocal left
+            left -= 1
+            return left <= 0
+
+        completions: list[Completion] = []
+        while left > 0:
+            finished = engine.step(is_spent)
+            if not finished:
+                break
+            completions += finished
+            left -= 1  # the engine has not asked after a token that completed an answer
+        return Played(tuple(completions), left <= 0)
+
+
+def pack_model(model: Any) -> np.ndarray:
+    """A transformers model as bytes, for `unpack_model`."""
+    from ray import cloudpickle
+
+    buffer = io.BytesIO()
+    torch.save(model, buffer, pickle_module=cloudpickle)
+    return np.frombuffer(buffer.getbuffer(), np.uint8)
+
+
+def unpack_model(data: np.ndarray, device: str) -> Any:
+    """The model of `pack_model`, on a device."""
+    model = torch.load(io.BytesIO(data.tobytes()), map_location=device, weights_only=False)
+    with torch.no_grad():
+        for weight in model.parameters():
+            # A matrix product rounds differently where its memory is not aligned.
+            weight.data = weight.data.clone()
+    return model.eval()
+
+
+def pack_weights(model: Any) -> dict[str, Stored]:
+    """The weights of a model that training changes."""
+    found = {}
+    for name, weight in model.named_parameters():
+        if weight.requires_grad:
+            values = weight.detach().cpu().contiguous().flatten().view(torch.uint8).numpy()
+            found[name] = (str(weight.dtype).removeprefix("torch."), tuple(weight.shape), values)
+    return found
+
+
+@torch.no_grad()
+def set_weights(model: Any, weights: Mapping[str, Stored]) -> None:
+    """Replace weights of a model in place by those of `pack_weights`.
+
+    Raises:
+        ValueError: the model has no such weights.
+    """
+    own = dict(model.named_parameters())
+    for name, (dtype, shape, values) in weights.items():
+        weight = own.get(name)
+        if weight is None or tuple(weight.shape) != shape:
+            raise ValueError(f"the policy's weight {name!r} of shape {shape} is none of the worker's.")
+        # A copy, as shared memory can only be read.
+        weight.copy_(torch.from_numpy(values.copy()).view(getattr(torch, dtype)).view(shape))

@@ -1,0 +1,101 @@
+"""The far side of environments in processes: environments by number, and what is asked of each.
+
+Runs as a program that serves one connection, or as an actor of Ray. Imports no more than the environments need.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from typing import Any
+
+CALLS = ("reset", "step", "oracle", "get_state", "set_state")
+"""What is asked of an environment, beside making it and dropping it."""
+
+
+class EnvironmentHost:
+    """Holds environments. One request is served at a time."""
+
+    def __init__(self) -> None:
+        self._environments: dict[int, Any] = {}
+
+    def request(self, number: int, call: str, arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:
+        """Ask something of an environment.
+
+        Args:
+            number: of the environment.
+            call: "make" with an id and its arguments, "drop", or one of `CALLS`.
+
+        Returns:
+            What it returned, and what it raised.
+        """
+        try:
+            if call == "make":
+                self._environments[number] = make(*arguments)
+                return None, None
+            if call == "drop":
+                self._environments.pop(number, None)
+                return None, None
+            env = self._environments[number]
+            if call == "reset":
+                seed, options = arguments
+                return env.reset(seed=seed, options=options), None
+            return env.get_wrapper_attr(call)(*arguments), None
+        except Exception as error:
+            return None, _portable(error)
+        except BaseException as error:  # an environment that calls sys.exit
+            return None, RuntimeError(f"the environment raised {error!r}")
+
+    def process(self) -> int:
+        """The number of the process, as soon as it is there."""
+        return os.getpid()
+
+
+def make(env_id: str, arguments: Mapping[str, Any]) -> Any:
+    """Make an environment."""
+    import gymnasium
+
+    return gymnasium.make(env_id, disable_env_checker=True, **arguments)
+
+
+def _portable(error: Exception) -> Exception:
+    """The error itself if it can be sent, else another one that says the same."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _end_with(parent: int) -> None:
+    """End this process with its parent, even while an environment hangs."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def main(descriptor: int, parent: int) -> None:
+    """Serve the connection of a file descriptor until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the run's
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    connection, host = Connection(descriptor), EnvironmentHost()
+    connection.send((host.process(), None))
+    while True:
+        try:
+            answer = host.request(*connection.recv())
+        except EOFError:
+            return
+        try:
+            connection.send(answer)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            connection.send((None, RuntimeError(f"what the environment returned cannot be sent: {error}")))
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
