@@ -17,6 +17,7 @@ import torch
 from palaestra.agents.engines.engine import ENGINES, check_engine
 from palaestra.agents.engines.ray_engine import RayEngine
 from palaestra.agents.engines.sampler import Completion, Request
+from palaestra.agents.grpo.config import TrainConfig
 from palaestra.agents.grpo.rollouts.environment_processes import EnvironmentProcesses
 from palaestra.agents.grpo.rollouts.environments import Environments, begin
 from palaestra.errors import InputError
