@@ -58,7 +58,7 @@ class ProgressHeadBonus(StateBonus):
         super().__init__(weight, discount, form)
         self.rate = check_number("rate", rate, above=0.0)
         self.hidden, self.size = check_count("hidden", hidden, 1), check_count("size", size, 1)
-        self.settle, self.batch = check_count("settle", settle, 1), check_count("batch", batch, 1)
+        self.settle, self._batch = check_count("settle", settle, 1), check_count("batch", batch, 1)
         self.seed = check_count("seed", seed)
         try:
             import torch
@@ -84,7 +84,7 @@ class ProgressHeadBonus(StateBonus):
         row = self.features(observation)
         completion = extras["completion"]
         self._waiting.append((row, float(completion[-1]) if len(completion) else 0.0))
-        if len(self._waiting) == self.batch:
+        if len(self._waiting) == self._batch:
             self._learn()
         with self.torch.no_grad():
             return float(self.head(self.torch.from_numpy(row)))
