@@ -49,14 +49,21 @@ def curriculum_env(
 
 
 def success_rate(
-    model: Any, env_id: str, episodes: int = 100, seed: int = 0, split: str = "test", **kwargs: Any
+    model: Any,
+    env_id: str,
+    episodes: int = 100,
+    seed: int = 0,
+    split: str = "test",
+    deterministic: bool = True,
+    **kwargs: Any,
 ) -> float:
-    """The share of episodes that a model solves with its most probable actions, without a teacher.
+    """The share of episodes that a model solves, without a teacher.
 
     Args:
         model: with ``predict(observation, deterministic=...)``, as all of Stable-Baselines3.
         episodes: at least 1; episode i has the seed ``seed`` + i.
         split: "train", "test" or "all".
+        deterministic: take the most probable actions; otherwise draw them, by the model's own generator.
         **kwargs: the environment's arguments, such as ``difficulty=0.3``.
 
     Raises:
@@ -69,7 +76,7 @@ def success_rate(
         observation, _ = env.reset(seed=episode)
         over, info = False, {}
         while not over:
-            action, _ = model.predict(observation, deterministic=True)
+            action, _ = model.predict(observation, deterministic=deterministic)
             observation, _, terminated, truncated, info = env.step(action.item() if hasattr(action, "item") else action)
             over = terminated or truncated
         solved += bool(info["is_success"])

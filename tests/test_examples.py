@@ -16,7 +16,7 @@ ELSEWHERE = ("curriculum_for_rllib",)
 """In the environment of scripts/peers.sh, by tests/integrations/test_peer_rllib.py."""
 SMALL = {
     "train_a_tiny_model": ["--steps", "2", "--warmup", "4"],
-    "trl_under_a_teacher": ["--steps", "1", "--tokens", "8", "--model", "model"],
+    "trl_under_a_teacher": ["--steps", "1"],
 }
 NEEDS = {
     "curriculum_for_q_learning": ["minigrid"],
@@ -28,22 +28,10 @@ NEEDS = {
 OTHERS_WARN = ("trl_under_a_teacher", "curriculum_for_sb3")
 
 
-def make_model(folder: Path) -> None:
-    """A language model that TRL can load."""
-    from palaestra.agents.language.tiny import TinyShape, tiny_model
-
-    model, tokenizer = tiny_model(0, TinyShape(hidden=16, layers=1, heads=2, kv_heads=1, head_dim=8, intermediate=16))
-    tokenizer.chat_template = "{% for message in messages %}{{ message.content }}{% endfor %}"
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-
-
 @pytest.mark.parametrize("script", [path for path in SCRIPTS if path.stem not in ELSEWHERE], ids=lambda path: path.stem)
 def test_an_example_runs(script: Path, tmp_path: Path):
     for module in NEEDS.get(script.stem, []):
         pytest.importorskip(module)
-    if script.stem == "trl_under_a_teacher":
-        make_model(tmp_path / "model")
     strict = [] if script.stem in OTHERS_WARN else ["-W", "error"]
     command = [sys.executable, *strict, str(script), *SMALL.get(script.stem, [])]
     environment = {**os.environ, "TRL_EXPERIMENTAL_SILENCE": "1"}

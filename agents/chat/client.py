@@ -188,7 +188,7 @@ class ChatClient:
                 return await self._attempt(messages, settings)
             raise self._explain(error) from error
         except openai.APIError as error:  # no connection, a time-out
-            raise _Failure(f"the endpoint did not answer: {error}") from error
+            raise _Failure(f"the endpoint at {self._sdk.base_url} did not answer: {str(error).rstrip('.')}") from error
 
     async def _read(self, response: Any) -> bytes:
         body = bytearray()

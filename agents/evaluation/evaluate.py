@@ -209,6 +209,11 @@ def evaluate_all(
     if out is not None and Path(out).is_file():
         raise InputError(f"out must be a folder for the files of several environments, but {str(out)!r} is a file.")
     player = as_agent(agent)
+    # What is missing for the last environment is said before the first is played.
+    for env, own in tasks:
+        if isinstance(env, str):
+            (made,), _ = make_envs(env, 1, "test", dict(own.get("env_kwargs") or {}))
+            made.close()
     reports = []
     for number, (env, own) in enumerate(tasks):
         name = env.rpartition("/")[2] if isinstance(env, str) else f"environment-{number}"

@@ -196,7 +196,7 @@ class Report:
         if repeated:
             caption.append(f"only {self.tasks} distinct tasks; the intervals allow for that")
         if self.truncated > 0:
-            caption.append(f"{100 * self.truncated:.0f} % cut by a limit")
+            caption.append(f"{100 * self.truncated:.0f} % ended by a limit on turns or tokens")
         if self.refused:
             caption.append(f"{self.refused} episodes with an action that was unreadable or not allowed")
         if self.errored:

@@ -15,6 +15,11 @@ from ...errors import InputError
 PAD, UNKNOWN, OBSERVATION, ACTION, END = "<pad>", "<unk>", "<obs>", "<act>", "<end>"
 SPECIAL = (PAD, UNKNOWN, OBSERVATION, ACTION, END)
 FEWEST_TOKENS = len(SPECIAL) + 256
+_TEMPLATE = (
+    "{% for message in messages %}{% if message.role == 'assistant' %}{{ message.content }}{{ eos_token }}"
+    "{% else %}" + OBSERVATION + "{{ message.content }}" + ACTION + "{% endif %}{% endfor %}"
+)
+"""A conversation as `renderer.MarkerRenderer` writes it, for other trainers and servers of the model."""
 CHARACTERS = tuple(sorted(set(string.printable) - set("\t\r\x0b\x0c")))
 
 
@@ -80,4 +85,5 @@ def _wrap(core: Any) -> Any:
         eos_token=END,
         additional_special_tokens=[OBSERVATION, ACTION],
         clean_up_tokenization_spaces=False,
+        chat_template=_TEMPLATE,
     )

@@ -111,7 +111,22 @@ def test_an_action_cut_by_its_budget_still_gets_its_end_token_in_the_next_delta(
 def test_the_renderer_follows_what_the_tokenizer_has(chat):
     assert isinstance(renderer_for(character_tokenizer()), MarkerRenderer)
     plain = character_tokenizer()
-    plain.get_vocab = lambda: {"a": 0}  # neither markers nor template
+    plain.get_vocab, plain.chat_template = lambda: {"a": 0}, None  # neither markers nor template
     assert isinstance(renderer_for(plain), PlainRenderer)
     chat.get_vocab = lambda: {"a": 0}
     assert isinstance(renderer_for(chat), ChatRenderer)
+
+
+def test_the_template_of_the_tiny_model_writes_what_the_renderer_writes():
+    """So that other trainers and servers give the model the conversations that it knows."""
+    tokenizer = character_tokenizer()
+    renderer = MarkerRenderer(tokenizer)
+    turns = [("user", "1 + 1?"), ("assistant", "2"), ("user", "2 + 2?")]
+    ours = [
+        *renderer.observation("1 + 1?", first=True),
+        *renderer.action_ids("2"),
+        *renderer.observation("2 + 2?", first=False),
+    ]
+    messages = [{"role": role, "content": text} for role, text in turns]
+    theirs = tokenizer.apply_chat_template(messages, tokenize=True, add_generation_prompt=True, return_dict=False)
+    assert theirs == ours
