@@ -243,7 +243,11 @@ _SEES = (
 
 def agents() -> list[Row]:
     """Every registered agent: name, what it is."""
-    return [{"name": name, "summary": text} for name, _, text in _entries(AGENTS)]
+    rows, names = [], {}
+    for name, value, text in _entries(AGENTS):
+        first = names.setdefault(value, name)
+        rows.append({"name": name, "summary": text if first == name else f"Another name of {first}."})
+    return rows
 
 
 def engines() -> list[Row]:

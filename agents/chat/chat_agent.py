@@ -42,7 +42,7 @@ class _Conversation:
 
 
 class ChatAgent(SlotAgent):
-    """Plays text environments through an OpenAI-compatible endpoint: a hosted one, vLLM, llama.cpp.
+    """Plays text environments through an OpenAI-compatible endpoint, --agent openai:MODEL: hosted, vLLM, llama.cpp.
 
     A request that failed in every attempt ends its episode as invalid, with the reason as its error; one that no longer
     fits the model's context ends it as truncated. Thoughts that a server returns beside the content are kept in the
