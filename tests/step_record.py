@@ -42,8 +42,8 @@ class RecordedLearner(Learner):
 
     alter = ""
 
-    def __init__(self, config: TrainConfig):
-        super().__init__(config)
+    def __init__(self, config: TrainConfig, **options: Any):
+        super().__init__(config, **options)
         self.events: list[Event] = []
         self.measures: dict[str, list[Any]] = {}
         self.pays: set[str] = set()
