@@ -93,7 +93,7 @@ def worked_action(env: gym.Env[Any, Any], info: Mapping[str, Any]) -> str:
         InputError: the environment has neither a solver nor steps.
     """
     steps = worked_steps(info)
-    if not callable(getattr(env.unwrapped, "oracle", None)) and steps:
+    if not has_solver(env) and steps:
         return "\n".join(steps)
     if not isinstance(_in_play(env), Question) or len(steps) < 2:
         return oracle_action(env)

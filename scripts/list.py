@@ -245,7 +245,8 @@ def agents() -> list[Row]:
     """Every registered agent: name, what it is."""
     rows, names = [], {}
     for name, value, text in _entries(AGENTS):
-        first = names.setdefault(value, name)
+        # What cannot be imported has no value, and says so.
+        first = name if value is None else names.setdefault(value, name)
         rows.append({"name": name, "summary": text if first == name else f"Another name of {first}."})
     return rows
 

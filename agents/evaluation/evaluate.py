@@ -212,7 +212,8 @@ def evaluate_all(
     # What is missing for the last environment is said before the first is played.
     for env, own in tasks:
         if isinstance(env, str):
-            (made,), _ = make_envs(env, 1, "test", dict(own.get("env_kwargs") or {}))
+            given = {**settings, **own}
+            (made,), _ = make_envs(env, 1, given.get("split", "test"), dict(given.get("env_kwargs") or {}))
             made.close()
     reports = []
     for number, (env, own) in enumerate(tasks):

@@ -77,7 +77,7 @@ class Report:
         seed: the root of all episode seeds.
         episodes: number of valid episodes.
         invalid: episodes left out because the machinery failed.
-        truncated: share of the episodes that were cut by a limit.
+        truncated: share of the episodes that a limit on turns or tokens ended.
         success: Wilson's interval; NaN for an environment that does not report ``is_success``.
         reward: summed over an episode's steps.
         progress: in [0, 1], at the end of an episode; NaN for an environment that does not report it.

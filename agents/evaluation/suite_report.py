@@ -94,7 +94,10 @@ class SuiteReport:
             ("episodes with an action that was unreadable or not allowed", sum(r.refused for r in self.reports)),
             ("episodes in which the agent raised, counted as failed", sum(r.errored for r in self.reports)),
             ("invalid episodes left out", sum(r.invalid for r in self.reports)),
-            ("episodes cut by a limit", sum(round(r.truncated * r.episodes) for r in self.reports)),
+            (
+                "episodes ended by a limit on turns or tokens",
+                sum(round(r.truncated * r.episodes) for r in self.reports),
+            ),
         ):
             if count:
                 notes.append(f"{count} {what}")

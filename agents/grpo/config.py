@@ -209,8 +209,8 @@ class TrainConfig:
             object.__setattr__(self, "ray", "local")
         if self.ray is not None and self.engine not in ("torch", "ray"):
             raise InputError(
-                f"the engine {self.engine!r} does not run in workers of a Ray cluster; leave --ray out, or take "
-                "--engine torch."
+                f"the engine {self.engine!r} does not run in workers of a Ray cluster; leave --ray and --workers "
+                "out, or take --engine torch."
             )
         if not 0 <= self.beta2 < 1:
             raise InputError(f"beta2 must lie in [0, 1), not {self.beta2}.")

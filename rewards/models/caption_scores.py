@@ -6,8 +6,6 @@ two captions. New captions are queued, and nothing waits for the annotator: it i
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -16,6 +14,7 @@ import numpy as np
 from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from .loading import load_with_torch
+from .saved_tensors import pack_tensors, unpack_tensors
 
 Annotator = Callable[[Sequence[str]], Mapping[str, float]]
 """Captions -> labels of those that it could judge; the others stay queued. It may have ``compare``, as
@@ -120,15 +119,13 @@ class LearnedScores(CaptionScores):
         self._scores, self.trained = {}, True
 
     def state_dict(self) -> dict[str, Any]:
-        file = io.BytesIO()
-        self.torch.save({"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict()}, file)
-        tensors = base64.b64encode(file.getvalue()).decode("ascii")
+        tensors = pack_tensors({"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict()})
         learned = {"tensors": tensors, "trained": self.trained, "rng": self._rng.bit_generator.state}
         return {**super().state_dict(), **learned}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         super().load_state_dict(state)
-        saved = self.torch.load(io.BytesIO(base64.b64decode(state["tensors"])), weights_only=True)
+        saved = unpack_tensors(state["tensors"])
         self.model.load_state_dict(saved["model"])
         self.optimiser.load_state_dict(saved["optimiser"])
         self._rng.bit_generator.state = state["rng"]

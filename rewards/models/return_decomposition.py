@@ -16,6 +16,7 @@ import numpy as np
 
 from ...checks import check_count, check_number
 from ...errors import MissingExtra
+from .saved_tensors import pack_tensors, unpack_tensors
 
 Decomposable = tuple[np.ndarray, float]
 """Factors [T, d] of an episode's steps, and its return."""
@@ -114,12 +115,11 @@ class NetworkDecomposition:
         return self.network(self.torch.from_numpy(np.asarray(rows, dtype=np.float32))).squeeze(-1)
 
     def state_dict(self) -> dict[str, Any]:
-        file = io.BytesIO()
-        self.torch.save({"network": self.network.state_dict(), "optimiser": self.optimiser.state_dict()}, file)
-        return {"tensors": base64.b64encode(file.getvalue()).decode("ascii")}
+        state = {"network": self.network.state_dict(), "optimiser": self.optimiser.state_dict()}
+        return {"tensors": pack_tensors(state)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        saved = self.torch.load(io.BytesIO(base64.b64decode(state["tensors"])), weights_only=True)
+        saved = unpack_tensors(state["tensors"])
         self.network.load_state_dict(saved["network"])
         self.optimiser.load_state_dict(saved["optimiser"])
 

@@ -15,6 +15,7 @@ from ....envs.grids.grid_env import GridEnv
 from ....envs.grids.grid_world import World
 from ....errors import InputError
 from ....rewards import StepReward
+from ...oracle import has_solver
 from ..observations import CODES, ObservationCode
 from .bonus import BONUSES
 from .slot_bonus import LEAVES, POTENTIAL, StateBonus
@@ -90,8 +91,7 @@ class StageBonus(StateBonus):
 
     def _play(self, env: gym.Env[Any, Any]) -> list[np.ndarray]:
         """The features [T, F] of successful episodes of the environment's solver."""
-        solve = getattr(env, "oracle", None)
-        if solve is None:
+        if not has_solver(env):
             raise InputError(f"the bonus {self.name!r} needs demonstrations, and {env} has no solver that gives them.")
         found: list[np.ndarray] = []
         for number in range(_TRIES * self.demonstrations):
@@ -100,7 +100,7 @@ class StageBonus(StateBonus):
             begun = self._look(env, observation)
             rows, over = [self._since(begun, begun)], False
             while not over and len(rows) < _MOST_STEPS:
-                observation, _, terminated, truncated, info = env.step(solve())
+                observation, _, terminated, truncated, info = env.step(env.unwrapped.oracle())
                 rows.append(self._since(begun, self._look(env, observation)))
                 over = terminated or truncated
             if info.get("is_success") and len(rows) >= self.stages:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +11,7 @@ import numpy as np
 from ....checks import check_count, check_number
 from ....errors import MissingExtra
 from ....rewards import StepReward
+from ....rewards.models.saved_tensors import pack_tensors, unpack_tensors
 from .bonus import BONUSES
 from .learned_bonus import layers
 from .slot_bonus import LEAVES, PLAIN, POTENTIAL, StateBonus
@@ -128,12 +127,10 @@ class GraphEncoder:
             return self.net(self.torch.tensor(states, dtype=self.torch.float32)).numpy()
 
     def save(self) -> str:
-        file = io.BytesIO()
-        self.torch.save({"net": self.net.state_dict(), "optimiser": self.optimiser.state_dict()}, file)
-        return base64.b64encode(file.getvalue()).decode("ascii")
+        return pack_tensors({"net": self.net.state_dict(), "optimiser": self.optimiser.state_dict()})
 
     def load(self, text: str) -> None:
-        saved = self.torch.load(io.BytesIO(base64.b64decode(text)), weights_only=True)
+        saved = unpack_tensors(text)
         self.net.load_state_dict(saved["net"])
         self.optimiser.load_state_dict(saved["optimiser"])
 

@@ -6,8 +6,6 @@ waiting steps are saved, so that a run that was killed goes on to the same bytes
 
 from __future__ import annotations
 
-import base64
-import io
 import itertools
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +16,7 @@ import numpy as np
 from ....checks import check_count, check_number
 from ....errors import InputError, MissingExtra
 from ....rewards import Episode, Step, StepReward
+from ....rewards.models.saved_tensors import pack_tensors, unpack_tensors
 from .random_features import RandomFeatures
 
 
@@ -141,14 +140,13 @@ class LearnedBonus(StepReward):
     def state_dict(self) -> dict[str, Any]:
         torch = self.torch
         saved = {name: module.state_dict() for name, module in self.modules.items()}
-        file = io.BytesIO()
         waiting = torch.from_numpy(np.stack(self._waiting)) if self._waiting else None
-        torch.save({**saved, "generator": self.generator.get_state(), "waiting": waiting}, file)
+        tensors = {**saved, "generator": self.generator.get_state(), "waiting": waiting}
         return {
             "features": self._bound().state_dict(),
             "errors": self._errors,
             "squares": self._squares,
-            "tensors": base64.b64encode(file.getvalue()).decode("ascii"),
+            "tensors": pack_tensors(tensors),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -157,7 +155,7 @@ class LearnedBonus(StepReward):
             raise InputError(f"the saved state of {self.name!r} holds {sorted(wanted)}, not {sorted(state)}.")
         self._bound().load_state_dict(state["features"])
         self._errors, self._squares = int(state["errors"]), float(state["squares"])
-        saved = self.torch.load(io.BytesIO(base64.b64decode(state["tensors"])), weights_only=True)
+        saved = unpack_tensors(state["tensors"])
         for name, module in self.modules.items():
             module.load_state_dict(saved[name])
         self.generator.set_state(saved["generator"])

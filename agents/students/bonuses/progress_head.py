@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +11,7 @@ import numpy as np
 from ....checks import check_count, check_number
 from ....errors import InputError, MissingExtra
 from ....rewards import StepReward
+from ....rewards.models.saved_tensors import pack_tensors, unpack_tensors
 from .bonus import BONUSES
 from .learned_bonus import layers
 from .random_features import RandomFeatures
@@ -101,18 +100,17 @@ class ProgressHeadBonus(StateBonus):
     def shared(self) -> dict[str, Any]:
         assert self.features is not None
         rows = [self.torch.from_numpy(row) for row, _ in self._waiting]
-        file = io.BytesIO()
-        self.torch.save({"head": self.head.state_dict(), "adam": self.optimiser.state_dict(), "rows": rows}, file)
+        state = {"head": self.head.state_dict(), "adam": self.optimiser.state_dict(), "rows": rows}
         return {
             "features": self.features.state_dict(),
             "progress": [progress for _, progress in self._waiting],
-            "tensors": base64.b64encode(file.getvalue()).decode("ascii"),
+            "tensors": pack_tensors(state),
         }
 
     def load_shared(self, state: Mapping[str, Any]) -> None:
         assert self.features is not None
         self.features.load_state_dict(state["features"])
-        saved = self.torch.load(io.BytesIO(base64.b64decode(state["tensors"])), weights_only=True)
+        saved = unpack_tensors(state["tensors"])
         self.head.load_state_dict(saved["head"])
         self.optimiser.load_state_dict(saved["adam"])
         rows = [row.numpy() for row in saved["rows"]]

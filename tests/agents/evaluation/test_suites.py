@@ -121,3 +121,16 @@ def test_settings_of_a_suite_cannot_be_changed():
         evaluate_all("random", "core", episodes=3, split="train")
     with pytest.raises(InputError, match="give several to evaluate_all"):
         evaluate("random", PAIR)
+
+
+def test_what_cannot_be_made_is_said_before_the_first_episode(tmp_path):
+    with pytest.raises(InputError, match="NoSuch"):
+        evaluate_all("random", ["palaestra/Arithmetic-v0", "palaestra/NoSuch-v0"], episodes=2, out=tmp_path / "played")
+    assert not (tmp_path / "played").exists()
+
+
+def test_arguments_of_the_environments_hold_before_the_first_episode_too(tmp_path):
+    file = tmp_path / "questions.jsonl"
+    file.write_text("".join(f'{{"question": "{i} + 1?", "answer": "{i + 1}"}}\n' for i in range(40)))
+    report = evaluate_all("oracle", ["palaestra/Dataset-v0"], episodes=3, env_kwargs={"source": str(file)})
+    assert report.reports[0].success.mean == 1.0
