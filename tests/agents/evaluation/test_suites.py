@@ -129,8 +129,7 @@ def test_what_cannot_be_made_is_said_before_the_first_episode(tmp_path):
     assert not (tmp_path / "played").exists()
 
 
-def test_arguments_of_the_environments_hold_before_the_first_episode_too(tmp_path):
-    file = tmp_path / "questions.jsonl"
-    file.write_text("".join(f'{{"question": "{i} + 1?", "answer": "{i + 1}"}}\n' for i in range(40)))
-    report = evaluate_all("oracle", ["palaestra/Dataset-v0"], episodes=3, env_kwargs={"source": str(file)})
+def test_arguments_of_the_environments_hold_before_the_first_episode_too():
+    blend = ["palaestra/Arithmetic-v0", "palaestra/Countdown-v0"]
+    report = evaluate_all("oracle", ["palaestra/Mixture-v0"], episodes=3, env_kwargs={"envs": blend})
     assert report.reports[0].success.mean == 1.0
