@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import gymnasium as gym
 import pytest
 from palaestra.agents import EndEpisode, evaluate_all
 from palaestra.agents.evaluation import evaluate, find_suite, suite_names
@@ -130,6 +131,17 @@ def test_what_cannot_be_made_is_said_before_the_first_episode(tmp_path):
 
 
 def test_arguments_of_the_environments_hold_before_the_first_episode_too():
-    blend = ["palaestra/Arithmetic-v0", "palaestra/Countdown-v0"]
-    report = evaluate_all("oracle", ["palaestra/Mixture-v0"], episodes=3, env_kwargs={"envs": blend})
+    family = type(gym.make("palaestra/Arithmetic-v0").unwrapped)
+
+    class Needy(family):
+        """Sums that cannot be made without a word."""
+
+        def __init__(self, *, word: str, **kwargs):
+            super().__init__(**kwargs)
+
+    gym.register("test/Needy-v0", entry_point=Needy)
+    try:
+        report = evaluate_all("oracle", ["test/Needy-v0"], episodes=3, env_kwargs={"word": "please"})
+    finally:
+        del gym.registry["test/Needy-v0"]
     assert report.reports[0].success.mean == 1.0
