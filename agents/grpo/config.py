@@ -228,7 +228,10 @@ class TrainConfig:
 
     def in_one_process(self) -> TrainConfig:
         """The same run, sampled and played in this process alone."""
-        return dataclasses.replace(self, engine="torch", engine_options={}, ray=None, workers=1, env_processes=0)
+        elsewhere = {"engine": "torch", "engine_options": {}, "ray": None, "workers": 1, "env_processes": 0}
+        # Without processes of their own, the time of environments has a limit in threads only.
+        seconds = self.env_seconds if self.env_workers else 0.0
+        return dataclasses.replace(self, **elsewhere, env_seconds=seconds)
 
     @property
     def serving(self) -> tuple[str, dict[str, Any]]:

@@ -323,6 +323,7 @@ class Learner:
             return False
         earlier = Learner(self.config, self.engines, self.ranks)
         earlier._restore(find_checkpoint(self.folder.path, str(back)))
+        self.evaluations.close()  # its successor has processes of its own
         for name in _PARTS:
             setattr(self, name, getattr(earlier, name))
         self.health.restart()

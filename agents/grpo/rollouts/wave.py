@@ -180,7 +180,7 @@ class Wave:
         """The request with noise of its own, where it needs some."""
         self._requests[number] += 1
         seed = self._player.request_seed(1 + self._first + number, self._requests[number])
-        return replace(request, seed=seed)
+        return request if seed is None else replace(request, seed=seed)
 
     def _end(self, number: int, episode: LiveEpisode, moments: tuple[Moment, ...]) -> None:
         trajectory = episode.trajectory()

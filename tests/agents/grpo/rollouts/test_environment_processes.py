@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from palaestra.agents.grpo.config import TrainConfig
 from palaestra.agents.grpo.rollouts import environment_processes
 from palaestra.agents.grpo.rollouts.environment_processes import (
     EnvironmentLostError,
@@ -184,3 +186,10 @@ def test_an_episode_whose_environment_cannot_be_kept_has_no_reward(frail, tmp_pa
     assert row["invalid_episodes"] == row["episodes"] == 2
     assert [(each["n"], each["success"]) for each in read_rows(tmp_path / "run", "proposals")] == [(0, None)]
     assert [each["invalid"] for each in read_rows(tmp_path / "run", "evaluations")] == [1, 1]
+
+
+def test_a_run_with_a_limit_for_its_processes_can_be_examined_without_them():
+    """As `palaestra audit` does."""
+    run = TrainConfig(env_processes=2, env_seconds=60.0)
+    assert (run.in_one_process().env_processes, run.in_one_process().env_seconds) == (0, 0.0)
+    assert replace(run, env_workers=3).in_one_process().env_seconds == 60.0

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from palaestra.agents.grpo.config import Collapse, Patience, TrainConfig, WarmUp
+from palaestra.agents.grpo.evaluations import Evaluations
 from palaestra.agents.grpo.learner import Learner, TrainingProgress
 from palaestra.agents.grpo.run.collapse import SuccessWatch
 from palaestra.agents.grpo.run.folder import RunFolder, newest_checkpoint
@@ -185,6 +186,17 @@ def test_a_run_recovers_by_going_back_and_says_so_in_its_report(whole):
     assert notice["step"] == BURST + 2
     assert "goes on from the checkpoint of step 6, return 1 of 2" in notice["sentence"]
     assert "goes on from the checkpoint of step 6" in write_report(whole).read_text()
+
+
+def test_going_back_ends_the_processes_of_the_environments(config, tmp_path, monkeypatch):
+    closed = []
+    monkeypatch.setattr(Evaluations, "close", lambda self: closed.append(self))
+    learner = Learner.start(tmp_path / "run", replace(config, steps=BURST + 3))
+    first = learner.evaluations
+    learner.run()
+    assert said(tmp_path / "run")
+    assert closed == [first]
+    assert learner.evaluations is not first
 
 
 def test_without_returns_the_collapse_lasts_and_the_report_says_what_to_do(config, tmp_path):
