@@ -35,7 +35,7 @@ class _Worker:
     Attributes:
         number: of the worker.
         actor: its process, and place: where that is; None if it has none.
-        version: of the weights that the process has; None for none.
+        has_model: whether the process has the model; version: of the weights that it has, None for none.
         sessions: those that are open; busy: those of them with a request in progress.
         orders: what the next round begins with; fresh: whether it begins with an empty engine.
         rounds: played, or being played, since it was empty; results: of those that were played.
@@ -46,6 +46,7 @@ class _Worker:
     number: int
     actor: Any = None
     place: Any = None
+    has_model: bool = False
     version: int | None = None
     sessions: set[int] = field(default_factory=set)
     busy: set[int] = field(default_factory=set)
@@ -180,6 +181,8 @@ class RayEngine(Engine):
     def follow(self, language: Any) -> None:
         if language is not self._language:
             self._language, self._version, self._model = language, None, None
+            for worker in self._workers:
+                worker.has_model = False
 
     def load_weights(self, version: int) -> None:
         """Give workers the present weights with their next round; no request may be in flight."""
@@ -305,9 +308,9 @@ class RayEngine(Engine):
                         waiting.append(worker)
 
     def _ask(self, worker: _Worker) -> Any:
-        new = worker.version is None
-        model, weights = (self._model, self._weights) if new else (None, None)
-        worker.version = self._version
+        model = None if worker.has_model else self._model
+        weights = None if worker.version == self._version else self._weights
+        worker.has_model, worker.version = True, self._version
         return worker.actor.play.remote(worker.rounds[worker.done :], model, weights)
 
     def _take(self, worker: _Worker, results: Sequence[Any]) -> bool:
@@ -356,7 +359,7 @@ class RayEngine(Engine):
     def _end(self, worker: _Worker) -> None:
         if worker.actor is not None:
             self._ray.kill(worker.actor, no_restart=True)
-        worker.actor, worker.place, worker.version, worker.done = None, None, None, 0
+        worker.actor, worker.place, worker.has_model, worker.version, worker.done = None, None, False, None, 0
 
     def _start(self, workers: Sequence[_Worker]) -> None:
         """Start the processes of workers. Where no node has room in time, others take over the worker's sessions."""

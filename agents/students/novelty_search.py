@@ -224,13 +224,13 @@ class NoveltySearch:
 
     def save_policy(self, folder: Path) -> None:
         """Write what plays."""
-        np.savez(folder / FILE, **_named("best", self.best))  # pyright: ignore[reportArgumentType]
+        np.savez(folder / FILE, **_name_arrays("best", self.best))  # pyright: ignore[reportArgumentType]
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Write everything to go on from; returns the part that is JSON-able, which the caller keeps."""
         arrays = self.code.arrays() if self.code is not None else {}
         for name in _SAVED:
-            arrays |= _named(name, getattr(self, name))
+            arrays |= _name_arrays(name, getattr(self, name))
         np.savez(folder / FILE, **arrays)  # pyright: ignore[reportArgumentType]
         return {
             "rngs": {str(key): rng.bit_generator.state for key, rng in self._rngs.items()},
@@ -274,7 +274,7 @@ class NoveltySearch:
 _SAVED = ("population", "archive", "candidates", "best", "_emitter")
 
 
-def _named(name: str, policies: Policies) -> dict[str, np.ndarray]:
+def _name_arrays(name: str, policies: Policies) -> dict[str, np.ndarray]:
     return {f"{name}.{key}": array for key, array in vars(policies).items()}
 
 

@@ -43,7 +43,7 @@ def lacks_sandbox(env_id: str) -> bool:
 
 def plays_slowly(env_id: str) -> bool:
     """Whether the family runs programs, queries or pages, so that its episodes take milliseconds: fewer are played."""
-    inner: Any = gym.make(env_id).unwrapped
+    inner: Any = make(env_id).unwrapped
     parts = type(inner).__module__.split(".")
     return getattr(inner, "needs_sandbox", False) or "sql" in parts or "web" in parts
 

@@ -294,7 +294,7 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
 
     def _change(self, call: str, *arguments: Any) -> Any:
         value = self._ask(call, arguments)
-        self._played.append((call, arguments, _seen(value)))
+        self._played.append((call, arguments, _comparable(value)))
         return value
 
     def _ask(self, call: str, arguments: tuple[Any, ...]) -> Any:
@@ -325,7 +325,7 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
         host = self._processes.assign(self)
         host.request(self._number, "make", self._made, 0.0)
         for call, arguments, seen in self._played:
-            if _seen(host.request(self._number, call, arguments, self._processes.seconds)) != seen:
+            if _comparable(host.request(self._number, call, arguments, self._processes.seconds)) != seen:
                 raise EnvironmentLostError(
                     f"{self._made[0]} lost its process, and its episode was another one when it was played again; it "
                     "counts for nothing."
@@ -340,6 +340,6 @@ def _apply(env: Any, call: str, arguments: tuple[Any, ...]) -> Any:
     return env.get_wrapper_attr(call)(*arguments)
 
 
-def _seen(value: Any) -> Any:
+def _comparable(value: Any) -> Any:
     """What must be the same when a call is repeated: all but the info."""
     return value[:-1] if isinstance(value, tuple) else None

@@ -93,6 +93,7 @@ class StageBonus(StateBonus):
         """The features [T, F] of successful episodes of the environment's solver."""
         if not has_solver(env):
             raise InputError(f"the bonus {self.name!r} needs demonstrations, and {env} has no solver that gives them.")
+        solve = env.get_wrapper_attr("oracle")
         found: list[np.ndarray] = []
         for number in range(_TRIES * self.demonstrations):
             seed = int(np.random.SeedSequence([self.seed, _KEY, number]).generate_state(1)[0])
@@ -100,7 +101,7 @@ class StageBonus(StateBonus):
             begun = self._look(env, observation)
             rows, over = [self._since(begun, begun)], False
             while not over and len(rows) < _MOST_STEPS:
-                observation, _, terminated, truncated, info = env.step(env.unwrapped.oracle())
+                observation, _, terminated, truncated, info = env.step(solve())
                 rows.append(self._since(begun, self._look(env, observation)))
                 over = terminated or truncated
             if info.get("is_success") and len(rows) >= self.stages:

@@ -240,16 +240,16 @@ def _measure(table: LearningTable, player: GridPlayer, seed: int, folder: Path) 
         if table.whole:
             run.run()
         else:
-            run.run(lambda progress: run.stop() if _learned(folder) is not None else None)
+            run.run(lambda progress: run.stop() if _find_step_learned(folder) is not None else None)
         success = run.evaluate(config.final_episodes).success.mean
-        found = GridRunFigures(_learned(folder), run.step, success)
+        found = GridRunFigures(_find_step_learned(folder), run.step, success)
     finally:
         run.close()
     write_atomically(figures, json.dumps(vars(found)) + "\n")
     return found
 
 
-def _learned(folder: Path) -> int | None:
+def _find_step_learned(folder: Path) -> int | None:
     """The step at which the player of a run had learned, by its metrics so far; None where it has not."""
     metrics = folder / "metrics.jsonl"
     if not metrics.is_file():

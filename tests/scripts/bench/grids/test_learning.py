@@ -71,10 +71,10 @@ def write_metrics(folder: Path, successes: list[float | None]) -> Path:
 
 
 def test_a_player_has_learned_where_success_begins_to_hold(tmp_path: Path):
-    assert learning._learned(tmp_path) is None
-    assert learning._learned(write_metrics(tmp_path, [0.9] * 4)) is None
-    assert learning._learned(write_metrics(tmp_path, [1.0, 0.5, *[0.9] * 5, 0.0])) == 30
-    assert learning._learned(write_metrics(tmp_path, [1.0, None, *[0.9] * 5])) == 30
+    assert learning._find_step_learned(tmp_path) is None
+    assert learning._find_step_learned(write_metrics(tmp_path, [0.9] * 4)) is None
+    assert learning._find_step_learned(write_metrics(tmp_path, [1.0, 0.5, *[0.9] * 5, 0.0])) == 30
+    assert learning._find_step_learned(write_metrics(tmp_path, [1.0, None, *[0.9] * 5])) == 30
 
 
 def figures_of(first: list[int | None], other: list[int | None]) -> LearningFigures:
