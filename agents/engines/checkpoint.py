@@ -1,8 +1,8 @@
 """A policy as other engines load it: the weights under a checkpoint's names, and the configuration that goes with them.
 
-Adapters are merged into the weights, the embeddings of ids that the tokenizer does not have are cut off (so that these
-are never sampled), and an output matrix that is tied to the embeddings is written out: vLLM's CPU build would keep the
-old one when the embeddings are replaced. The policy itself is never changed.
+Adapters are merged into the weights, or handed over beside them; the embeddings of ids that the tokenizer does not have
+are cut off (so that these are never sampled), and an output matrix that is tied to the embeddings is written out: vLLM's
+CPU build would keep the old one when the embeddings are replaced. The policy itself is never changed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..language.adapters import ADAPTER_CONFIG
 from ..language.head import head_of, text_config
 
 _WRAPPED = ".base_layer."
@@ -26,11 +27,12 @@ def vocabulary_of(language: Any) -> int:
 
 
 @torch.no_grad()
-def checkpoint_weights(language: Any) -> dict[str, Tensor]:
-    """The weights of a policy, merged, cut and untied: name in a checkpoint -> tensor; most are views of the policy's.
+def checkpoint_weights(language: Any, merge: bool = True) -> dict[str, Tensor]:
+    """The weights of a policy, cut and untied: name in a checkpoint -> tensor; most are views of the policy's.
 
     Args:
         language: an `agents.language.model.LanguageModel`.
+        merge: add its adapters to the weights; otherwise they are left out.
     """
     from transformers.core_model_loading import revert_weight_conversion
 
@@ -40,8 +42,8 @@ def checkpoint_weights(language: Any) -> dict[str, Tensor]:
         for name, tensor in model.state_dict(keep_vars=False).items()
         if ".lora_" not in name
     }
-    for name, module in model.named_modules():
-        for adapter in getattr(module, "active_adapters", ()) if hasattr(module, "get_delta_weight") else ():
+    for name, module in _adapted(model).items() if merge else ():
+        for adapter in module.active_adapters:
             weights[f"{name}.weight"] = weights[f"{name}.weight"] + module.get_delta_weight(adapter)
     names = {id(module): name for name, module in model.named_modules()}
     embedding, head = model.get_input_embeddings(), model.get_output_embeddings()
@@ -51,6 +53,68 @@ def checkpoint_weights(language: Any) -> dict[str, Tensor]:
                 name = f"{names[id(module)]}.{part}"
                 weights[name] = getattr(module, part).detach()[:rows]
     return dict(revert_weight_conversion(model, weights))
+
+
+def adapter_rank(language: Any) -> int | None:
+    """The rank of a policy's adapters; None if it has none, or such as cannot be handed over beside the weights: not of
+    one rank and scale, no plain products, or of layers that have other names or shapes in a checkpoint."""
+    from transformers.core_model_loading import revert_weight_conversion
+
+    layers, kinds = _adapted(language.model), set()
+    for module in layers.values():
+        adapters = module.active_adapters
+        plain = len(adapters) == 1 and hasattr(module, "lora_A") and not getattr(module, "lora_variant", None)
+        if not plain or adapters[0] not in module.lora_A or module.lora_B[adapters[0]].bias is not None:
+            return None
+        kinds.add((len(module.lora_A[adapters[0]].weight), module.scaling[adapters[0]]))
+    base = {f"{name}.weight": module.base_layer.weight for name, module in layers.items()}
+    kept = dict(revert_weight_conversion(language.model, dict(base)))
+    same = kept.keys() == base.keys() and all(kept[name].shape == weight.shape for name, weight in base.items())
+    return kinds.pop()[0] if len(kinds) == 1 and same else None
+
+
+@torch.no_grad()
+def write_adapters(language: Any, folder: Path) -> None:
+    """Write a policy's adapters, which have a rank by `adapter_rank`, to a new folder as peft would.
+
+    Raises:
+        OSError: they cannot be written; the folder may be left with a part of them.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    layers = _adapted(language.model)
+    weights: dict[str, Tensor] = {}
+    rank, scale = 0, 0.0
+    for name, module in layers.items():
+        (adapter,) = module.active_adapters
+        rank, scale = len(module.lora_A[adapter].weight), module.scaling[adapter]
+        for part in ("lora_A", "lora_B"):
+            tensor = getattr(module, part)[adapter].weight.detach()
+            weights[f"base_model.model.{name}.{part}.weight"] = tensor.cpu().contiguous()
+    config = {
+        "peft_type": "LORA",
+        "task_type": "CAUSAL_LM",
+        "r": rank,
+        "lora_alpha": scale * rank,
+        "target_modules": sorted({name.rpartition(".")[2] for name in layers}),
+        "bias": "none",
+    }
+    folder.mkdir(parents=True)
+    (folder / ADAPTER_CONFIG).write_text(json.dumps(config, indent=1), encoding="utf-8")
+    try:
+        save_file(weights, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+    except SafetensorError as error:
+        raise OSError(f"{folder / 'adapter_model.safetensors'}: {error}") from error
+
+
+def _adapted(model: Any) -> dict[str, Any]:
+    """The layers of a model that have adapters, by name."""
+    return {
+        name: module
+        for name, module in model.named_modules()
+        if hasattr(module, "get_delta_weight") and getattr(module, "active_adapters", ())
+    }
 
 
 def write_config(language: Any, folder: Path) -> None:
@@ -68,7 +132,7 @@ def write_config(language: Any, folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(data, indent=1), encoding="utf-8")
 
 
-def write_weights(language: Any, folder: Path) -> None:
+def write_weights(language: Any, folder: Path, merge: bool = True) -> None:
     """Write `checkpoint_weights` to ``folder`` as safetensors; the file appears whole or not at all.
 
     Raises:
@@ -79,7 +143,7 @@ def write_weights(language: Any, folder: Path) -> None:
 
     weights: dict[str, Tensor] = {}
     places: set[int] = set()
-    for name, tensor in checkpoint_weights(language).items():
+    for name, tensor in checkpoint_weights(language, merge).items():
         stored = tensor.detach().cpu().contiguous()
         weights[name] = stored.clone() if stored.data_ptr() in places else stored  # tied ones share their memory
         places.add(stored.data_ptr())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import shutil
 import tempfile
@@ -110,8 +111,8 @@ def _connect(ray: Any, address: str, cpus: float, gpus: float, store: int) -> No
     folder, lock = _make_folder() if address == LOCAL else (None, -1)
     quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
     own = {
-        "num_cpus": max(1, round(cpus + 0.5)),
-        "num_gpus": round(gpus + 0.5) if gpus else 0,
+        "num_cpus": max(1, math.ceil(cpus)),
+        "num_gpus": math.ceil(gpus),
         "object_store_memory": max(_LEAST_STORE, store),
         "_temp_dir": folder,
     }

@@ -42,8 +42,14 @@ class ServerError(OSError):
     """The server answered that it failed."""
 
 
-def serve_arguments(folder: Path, dtype: str, slots: int, max_length: int, cache_gb: float, eager: bool) -> list[str]:
-    """The arguments of vLLM's server that serve the policy in ``folder`` as a run needs it."""
+def serve_arguments(
+    folder: Path, dtype: str, slots: int, max_length: int, cache_gb: float, eager: bool, rank: int | None = None
+) -> list[str]:
+    """The arguments of vLLM's server that serve the policy in ``folder`` as a run needs it.
+
+    Args:
+        rank: up to which there is room for adapters; None for none.
+    """
     options = {
         "--served-model-name": "policy",
         "--dtype": dtype,
@@ -53,13 +59,30 @@ def serve_arguments(folder: Path, dtype: str, slots: int, max_length: int, cache
         "--logprobs-mode": "processed_logprobs",
         "--max-logprobs": "-1",
     }
-    flags = ["--tokens-only", "--skip-tokenizer-init", *(["--enforce-eager"] if eager else [])]
+    if rank is not None:
+        options["--max-lora-rank"] = str(rank)
+    flags = ["--tokens-only", "--skip-tokenizer-init"]
+    flags += ["--enforce-eager"] if eager else []
+    flags += ["--enable-lora"] if rank is not None else []
     return ["--model", str(folder), *(f"{name}={value}" for name, value in options.items()), *flags]
 
 
 def describe_command(arguments: list[str]) -> str:
     """The line that starts such a server by hand."""
-    return f"VLLM_SERVER_DEV_MODE=1 python -m vllm.entrypoints.openai.api_server {shlex.join(arguments)}"
+    adapters = "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 " if "--enable-lora" in arguments else ""
+    return f"VLLM_SERVER_DEV_MODE=1 {adapters}python -m vllm.entrypoints.openai.api_server {shlex.join(arguments)}"
+
+
+class Refused(ValueError):
+    """The server refused a request.
+
+    Attributes:
+        status: the HTTP status, 400 to 499.
+    """
+
+    def __init__(self, status: int, message: str):
+        super().__init__(message)
+        self.status = status
 
 
 class ServerProcess:
@@ -77,8 +100,8 @@ class ServerProcess:
             port = free.getsockname()[1]
         self.url, self.log = f"http://127.0.0.1:{port}", log
         environment = {"VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", **os.environ}
-        # In this mode weights can be replaced; only who can reach the loopback interface can ask for it.
-        environment["VLLM_SERVER_DEV_MODE"] = "1"
+        # In this mode weights and adapters can be replaced; only who can reach the loopback interface can ask for it.
+        environment["VLLM_SERVER_DEV_MODE"] = environment["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "1"
         # Without threads to bind to cores the model needs no process of its own, which takes long to load. Another
         # engine in this process may have set the variable.
         environment.pop("VLLM_ENABLE_V1_MULTIPROCESSING", None)
@@ -131,9 +154,13 @@ def _end(process: subprocess.Popen[bytes], folder: str) -> None:
 
 
 def send(url: str, path: str, body: Any = None, timeout: float | None = 60.0) -> Any:
-    """Send a request, POST if it has a body, and return the JSON of the answer, or None; see `Requests` for errors."""
+    """Send a request, POST if it has a body, and return the JSON of the answer, its text if it is none, or None if it is
+    empty; see `Requests` for errors."""
     text = _ask(url, path, body, timeout, set())
-    return json.loads(text) if text.strip() else None
+    try:
+        return json.loads(text) if text.strip() else None
+    except json.JSONDecodeError:
+        return text
 
 
 class Requests:
@@ -146,7 +173,7 @@ class Requests:
         """Send a request by POST, and return at once.
 
         Returns:
-            The JSON of the answer, or ServerError if the server says that it failed, ValueError if it refuses the
+            The JSON of the answer, or ServerError if the server says that it failed, Refused if it refuses the
             request, another one of `LOST` if it cannot be reached, was lost meanwhile, or needs longer than ``timeout``
             seconds; None waits without end.
         """
@@ -201,7 +228,7 @@ def _ask(url: str, path: str, body: Any, timeout: float | None, waiting: set[soc
     if answer.status >= 500:
         raise ServerError(f"{path} failed with {answer.status}: {text[:500]}")
     if answer.status >= 400:
-        raise ValueError(f"{path} was refused with {answer.status}: {text[:500]}")
+        raise Refused(answer.status, f"{path} was refused with {answer.status}: {text[:500]}")
     return text
 
 

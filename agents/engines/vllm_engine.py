@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import math
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from typing import Any
 from ...checks import check_number
 from ...errors import InputError
 from ..language.decoder import context_limit
-from .checkpoint import checkpoint_weights, vocabulary_of, write_config
+from .checkpoint import adapter_rank, checkpoint_weights, vocabulary_of, write_adapters, write_config
 from .engine import ENGINES
 from .gap import check_gap
 from .resending import Answer, GenerationTask, ResendingEngine
@@ -28,6 +29,10 @@ SETTINGS = {
     "VLLM_NO_USAGE_STATS": "1",
 }
 """Environment variables that vLLM reads when it is imported; those that are set already stay."""
+
+
+_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""Ranks of adapters that vLLM has room for."""
 
 
 def check_vllm(name: str) -> None:
@@ -45,12 +50,24 @@ def check_cache(cache_gb: float | None) -> None:
         check_number("the engine option cache_gb", cache_gb, 0.01)
 
 
+def adapter_room(language: Any, merge: bool) -> int | None:
+    """Rank up to which vLLM is to make room for adapters; None where they are merged into the weights, or there are none.
+
+    Args:
+        merge: whether merging is asked for.
+    """
+    rank = None if merge else adapter_rank(language)
+    return next((room for room in _RANKS if rank is not None and rank <= room), None)
+
+
 @ENGINES.register("vllm")
 class VllmEngine(ResendingEngine):
-    """vLLM in this process; each update replaces its weights in place and empties its prefix cache."""
+    """vLLM in this process; each update replaces its weights in place, or the adapters of a policy that has them."""
 
     @classmethod
-    def check(cls, cache_gb: float | None = None, eager: bool | None = None, sleeps: bool = False) -> None:
+    def check(
+        cls, cache_gb: float | None = None, eager: bool | None = None, sleeps: bool = False, merge: bool = False
+    ) -> None:
         check_vllm("vllm")
         check_cache(cache_gb)
 
@@ -64,6 +81,7 @@ class VllmEngine(ResendingEngine):
         cache_gb: float | None = None,
         eager: bool | None = None,
         sleeps: bool = False,
+        merge: bool = False,
     ) -> VllmEngine:
         """Load vLLM, which takes about half a minute the first time.
 
@@ -75,6 +93,8 @@ class VllmEngine(ResendingEngine):
             cache_gb: memory for keys and values, GiB; by default 1 on a CPU and 8 on a GPU.
             eager: run without compiling the model and without CUDA graphs; by default on a CPU alone.
             sleeps: on a GPU, give up the cache and move the weights to main memory while the learner updates.
+            merge: add adapters to the weights at each update, which moves all weights; by default vLLM computes them
+                beside the weights, and takes the new ones alone.
         """
         on_gpu = language.model.device.type == "cuda"
         cache_gb = (8.0 if on_gpu else 1.0) if cache_gb is None else cache_gb
@@ -85,6 +105,8 @@ class VllmEngine(ResendingEngine):
             "max_num_seqs": slots,
             "max_model_len": min(max_length + 1, context_limit(language.model)),
         }
+        if (room := adapter_room(language, merge)) is not None:
+            arguments |= {"enable_lora": True, "max_lora_rank": room, "max_loras": 1, "max_cpu_loras": 1}
         return cls(language, max_length, arguments)
 
     def __init__(self, language: Any, max_length: int, arguments: dict[str, Any]):
@@ -92,24 +114,45 @@ class VllmEngine(ResendingEngine):
         self._language = language
         self._version: int | None = None
         self._sleeps, self._asleep = arguments["enable_sleep_mode"], False
+        self._room_for_adapters = arguments.get("max_lora_rank", 0)
+        self._has_base = False  # the weights of `_language` without its adapters
+        self._adapters: Any = None  # vLLM's name for the present ones
+        self._handed_over = 0
         self._llm = _load(language, arguments)
         self._engine = self._llm.llm_engine
 
     def follow(self, language: Any) -> None:
         if language is not self._language:
-            self._language, self._version = language, None
+            self._language, self._version, self._has_base = language, None, False
 
     def load_weights(self, version: int) -> None:
-        """Replace the weights in place, unless they are of this version already; no request may be in flight."""
+        """Replace the weights in place, or the adapters alone where the weights are the same, unless they are of this
+        version already; no request may be in flight."""
         self.wake()
         if version == self._version:
             return
-        weights = checkpoint_weights(self._language)
-        self._llm.collective_rpc("reload_weights", kwargs={"weights_iterator": iter(weights.items())})
-        if not self._llm.reset_prefix_cache():
-            raise RuntimeError("vLLM did not empty its prefix cache, though no request is in flight.")
+        apart = (adapter_rank(self._language) or math.inf) <= self._room_for_adapters
+        if not (apart and self._has_base):
+            weights = checkpoint_weights(self._language, merge=not apart)
+            self._llm.collective_rpc("reload_weights", kwargs={"weights_iterator": iter(weights.items())})
+            if not self._llm.reset_prefix_cache():
+                raise RuntimeError("vLLM did not empty its prefix cache, though no request is in flight.")
+            self._has_base = apart
+        self._adapters = self._load_adapters() if apart else None
         self._version = version
         check_gap("vllm", self, self._language, self._vocabulary)
+
+    def _load_adapters(self) -> Any:
+        """Give vLLM the present adapters, under a name that its prefix cache does not know yet."""
+        from vllm.lora.request import LoRARequest  # pyright: ignore[reportMissingImports]
+
+        self._handed_over += 1
+        with tempfile.TemporaryDirectory(prefix="palaestra-adapters-") as folder:
+            place = Path(folder) / "adapters"
+            write_adapters(self._language, place)
+            adapters = LoRARequest(f"adapters {self._handed_over}", self._handed_over, str(place))
+            self._engine.add_lora(adapters)  # in place of those before, as there is room for one
+        return adapters
 
     def sleep(self) -> None:
         if self._sleeps and not self._asleep:
@@ -128,7 +171,8 @@ class VllmEngine(ResendingEngine):
         params = SamplingParams(
             **sampling_parameters(task, self._stop_ids), output_kind=RequestOutputKind.FINAL_ONLY, flat_logprobs=True
         )
-        self._engine.add_request(str(task.number), TokensPrompt(prompt_token_ids=list(task.ids)), params)
+        prompt = TokensPrompt(prompt_token_ids=list(task.ids))
+        self._engine.add_request(str(task.number), prompt, params, lora_request=self._adapters)
 
     def _wait(self) -> list[tuple[int, Answer]]:
         while True:
@@ -196,8 +240,9 @@ def _load(language: Any, arguments: dict[str, Any]) -> Any:
             )
         except (RuntimeError, ValueError, NotImplementedError) as error:
             reason = str(error).strip().splitlines()[0]
+            merge = "give --engine-option merge=true, or " if "enable_lora" in arguments else ""
             raise InputError(
-                f"vLLM cannot load this {type(language.model).__name__} ({reason}); take --engine torch."
+                f"vLLM cannot load this {type(language.model).__name__} ({reason}); {merge}take --engine torch."
             ) from error
 
 

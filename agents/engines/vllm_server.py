@@ -1,8 +1,7 @@
 """A vLLM server as an engine: one that the run starts, or one that it is given the address of.
 
-Weights go through a folder that both see: the server reloads them in place, as vLLM's weight transfer has no CPU
-backend. A server that is lost is started again, or waited for; as conversations are kept here, and every request has
-its own noise, what was asked of it is asked again, and no finished answer is lost.
+A server that is lost is started again, or waited for, and gets the present weights; as conversations are kept here, and
+every request has its own noise, what was asked of it is asked again, and no finished answer is lost.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import logging
 import shutil
 import tempfile
 import time
-import uuid
 import weakref
 from concurrent.futures import Future
 from pathlib import Path
@@ -22,12 +20,13 @@ from typing import Any
 from ...checks import check_number
 from ...errors import InputError
 from ..language.decoder import context_limit
-from .checkpoint import vocabulary_of, write_config, write_weights
+from .checkpoint import vocabulary_of
 from .engine import ENGINES
 from .gap import check_gap
 from .resending import Answer, GenerationTask, ResendingEngine
 from .server_process import (
     LOST,
+    Refused,
     Requests,
     ServerError,
     ServerProcess,
@@ -37,17 +36,14 @@ from .server_process import (
     serve_arguments,
     wait_until_ready,
 )
-from .vllm_engine import check_cache, check_vllm, sampling_parameters
+from .server_weights import ADAPTER_ROUTE, ServerWeights, check_folder
+from .vllm_engine import adapter_room, check_cache, check_vllm, sampling_parameters
 
 _logger = logging.getLogger(__name__)
 _RESTARTS = 3
 """Times in a row that a server may be lost without an answer in between."""
-_EMPTYING = 60.0
-"""Seconds until requests that were cancelled have left the server's cache."""
 _GRACE = 5.0
 """Seconds in which answers are still taken from a server that was lost."""
-_MARK = ".palaestra"
-"""File in a folder whose weights are ours to replace."""
 _ROUTES = (
     "/inference/v1/generate",
     "/inference/v1/abort_requests",
@@ -71,6 +67,7 @@ class VllmServerEngine(ResendingEngine):
         stall: float = 300.0,
         cache_gb: float | None = None,
         eager: bool | None = None,
+        merge: bool = False,
     ) -> None:
         check_number("the engine option patience", patience, above=0)
         check_number("the engine option stall", stall, above=0)
@@ -86,7 +83,7 @@ class VllmServerEngine(ResendingEngine):
                 "the engine option url needs folder beside it: a folder that the server sees too, for the weights."
             )
         if folder is not None:
-            _check_folder(Path(str(folder)))
+            check_folder(Path(str(folder)))
 
     @classmethod
     def serve(
@@ -101,6 +98,7 @@ class VllmServerEngine(ResendingEngine):
         stall: float = 300.0,
         cache_gb: float | None = None,
         eager: bool | None = None,
+        merge: bool = False,
     ) -> VllmServerEngine:
         """Prepare the engine; the server starts with the first weights.
 
@@ -116,14 +114,17 @@ class VllmServerEngine(ResendingEngine):
             stall: seconds without an answer and without progress in its /metrics, after which a server counts as lost.
             cache_gb: memory of our server's keys and values, GiB; by default 1 on a CPU and 8 on a GPU.
             eager: our server runs without compiling the model and without CUDA graphs; by default on a CPU alone.
+            merge: add adapters to the weights at each update, which moves all weights; by default the server computes
+                them beside the weights, and takes the new ones alone.
         """
         on_gpu = language.model.device.type == "cuda"
         room = min(max_length + 1, context_limit(language.model))
         cache_gb = (8.0 if on_gpu else 1.0) if cache_gb is None else cache_gb
         place = Path(tempfile.mkdtemp(prefix="palaestra-vllm-")) if folder is None else Path(str(folder)).absolute()
         dtype = str(language.model.dtype).removeprefix("torch.")
-        arguments = serve_arguments(place, dtype, slots, room, cache_gb, not on_gpu if eager is None else eager)
-        engine = cls(language, max_length, room, place, arguments, url, patience, stall)
+        rank = adapter_room(language, merge)
+        arguments = serve_arguments(place, dtype, slots, room, cache_gb, not on_gpu if eager is None else eager, rank)
+        engine = cls(language, max_length, room, ServerWeights(place, rank, patience), arguments, url, patience, stall)
         if folder is None:
             engine._delete_folder = weakref.finalize(engine, shutil.rmtree, place, ignore_errors=True)
         return engine
@@ -133,7 +134,7 @@ class VllmServerEngine(ResendingEngine):
         language: Any,
         max_length: int,
         room: int,
-        folder: Path,
+        weights: ServerWeights,
         arguments: list[str],
         url: str | None,
         patience: float,
@@ -141,7 +142,7 @@ class VllmServerEngine(ResendingEngine):
     ):
         super().__init__(language.renderer.stop_ids, vocabulary_of(language), max_length, room)
         self._language, self._version = language, None
-        self._folder, self._arguments = folder, arguments
+        self._weights, self._arguments = weights, arguments
         self._patience, self._stall = patience, stall
         self._own = url is None
         self._delete_folder: weakref.finalize[..., Any] | None = None  # at exit at the latest; None keeps it
@@ -149,10 +150,14 @@ class VllmServerEngine(ResendingEngine):
         self.process: ServerProcess | None = None
         self._connected = False
         self._lost = 0
-        self._name = uuid.uuid4().hex[:12]
-        self._label = ""  # of the present weights on the server; no other run gives the same
         self._requests = Requests()
         self._asked: dict[Future[Any], int] = {}
+
+    @property
+    def _other_way(self) -> str:
+        """What to do if the server cannot serve the policy."""
+        merge = "give --engine-option merge=true, or " if "--enable-lora" in self._arguments else ""
+        return f"{merge}take --engine torch"
 
     def follow(self, language: Any) -> None:
         if language is not self._language:
@@ -162,11 +167,11 @@ class VllmServerEngine(ResendingEngine):
         """Hand over the weights, unless the server has this version already; no request may be in flight."""
         if version == self._version:
             return
-        self._version, self._label = None, f"{self._name}-{version}"
-        self._write()
+        self._version = None
+        self._weights.write(self._language, version)
         try:
             if self._connected:
-                self._reload()
+                self._reload(new=False)
             else:
                 self._connect()
         except LOST as error:
@@ -181,9 +186,11 @@ class VllmServerEngine(ResendingEngine):
         self._version = version
 
     def shut_down(self) -> None:
-        if not self._own and self._sessions:
+        if not self._own:
             with contextlib.suppress(*LOST, ValueError):
-                self._abort(*self._sessions).result()
+                if self._sessions:
+                    self._abort(*self._sessions).result()
+                self._weights.unload(self.url)
         self._requests.give_up()
         if self.process is not None:
             self.process.stop()
@@ -195,6 +202,8 @@ class VllmServerEngine(ResendingEngine):
         if task.top:  # the token itself is counted among them
             params["logprobs"] = min(task.top + 1, self._vocabulary)
         body = {"request_id": self._request(task.number), "token_ids": list(task.ids), "sampling_params": params}
+        if self._weights.adapters is not None:
+            body["model"] = self._weights.adapters
         self._asked[self._requests.send(self.url, "/inference/v1/generate", body)] = task.number
 
     def _wait(self) -> list[tuple[int, Answer]]:
@@ -237,11 +246,14 @@ class VllmServerEngine(ResendingEngine):
             if number not in self._sessions:
                 continue  # cancelled
             try:
-                found = _read(future.result(), self._task(number), self._label)
+                found = _read(future.result(), self._task(number), self._weights.label)
             except LOST as error:
                 lost = error
                 continue
             except ValueError as error:
+                if isinstance(error, Refused) and error.status == 404:  # started again, it does not know the adapters
+                    lost = error
+                    continue
                 raise InputError(f"the vLLM server at {self.url}: {error}; take --engine torch.") from error
             if found is not None:
                 answers.append((number, found))
@@ -256,20 +268,7 @@ class VllmServerEngine(ResendingEngine):
         return self._requests.send(self.url, "/inference/v1/abort_requests", body, 10.0)
 
     def _request(self, number: int) -> str:
-        return f"{self._name}-{number}"
-
-    def _write(self) -> None:
-        """Write the policy into the folder."""
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            (self._folder / _MARK).touch()
-            write_config(self._language, self._folder)
-            write_weights(self._language, self._folder)
-        except OSError as error:
-            raise InputError(
-                f"the weights for the vLLM server cannot be written to {self._folder} ({error}); make room there, or "
-                "name another folder with --engine-option folder=FOLDER, and go on with --resume."
-            ) from error
+        return f"{self._weights.name}-{number}"
 
     def _recover(self, error: Exception) -> None:
         """Bring a lost server back with the present weights; give up if it was lost too often."""
@@ -293,8 +292,8 @@ class VllmServerEngine(ResendingEngine):
         if self._own:
             if self.process is not None:
                 self.process.stop()
-            temporary = None if self._delete_folder is None else self._folder
-            self.process = ServerProcess(self._arguments, self._folder / "server.log", temporary)
+            temporary = None if self._delete_folder is None else self._weights.folder
+            self.process = ServerProcess(self._arguments, self._weights.folder / "server.log", temporary)
             self.url = self.process.url
         elif not wait_until_ready(self.url, min(1.0, self._patience)):
             command = describe_command(self._arguments)
@@ -306,8 +305,8 @@ class VllmServerEngine(ResendingEngine):
                     raise ServerError(f"another program has taken its port meanwhile: {reason}")
                 where = "" if self._delete_folder is not None else f", see {self.process.log}"
                 raise InputError(
-                    f"the vLLM server did not start within {self._patience:g} seconds ({reason}){where}; take --engine "
-                    "torch."
+                    f"the vLLM server did not start within {self._patience:g} seconds ({reason}){where}; "
+                    f"{self._other_way}."
                 )
             raise InputError(
                 f"no vLLM server answered at {self.url} within {self._patience:g} seconds; start it with "
@@ -315,7 +314,7 @@ class VllmServerEngine(ResendingEngine):
             )
         if not self._own:
             self._check_server()
-        self._reload()
+        self._reload(new=True)
         self._connected = True
 
     def _check_server(self) -> None:
@@ -329,7 +328,8 @@ class VllmServerEngine(ResendingEngine):
             raise InputError(
                 f"the server at {self.url} is no vLLM server as it is needed ({error}); {remedy}"
             ) from error
-        if missing := [route for route in _ROUTES if route not in routes]:
+        needed = [*_ROUTES, *([ADAPTER_ROUTE] if self._weights.adapters is not None else [])]
+        if missing := [route for route in needed if route not in routes]:
             raise InputError(f"the vLLM server at {self.url} has no route {missing[0]}; {remedy}")
         if served["max_model_len"] < self._room:
             raise InputError(
@@ -341,40 +341,18 @@ class VllmServerEngine(ResendingEngine):
                 f"the vLLM server at {self.url} returns {settings['logprobs_mode']}, not processed_logprobs; {remedy}"
             )
 
-    def _reload(self) -> None:
-        """Make the server read the weights in the folder and forget what it has computed with others.
-
-        Meanwhile, and if it fails half-way, the weights have a name that no run accepts in an answer.
-        """
-        rpc = {"method": "reload_weights", "kwargs": {"weights_path": str(self._folder)}}
+    def _reload(self, new: bool) -> None:
+        """Give the server the weights in the folder; ``new`` if it may have none of this run."""
         try:
-            send(self.url, "/update_weight_version", {"new_version": f"{self._label}, unfinished"}, self._patience)
-            send(self.url, "/collective_rpc", rpc, self._patience)
-            until = time.monotonic() + _EMPTYING
-            while not send(self.url, "/reset_prefix_cache", {}, self._patience)["success"]:
-                if time.monotonic() > until:
-                    raise ServerError("its prefix cache cannot be emptied; does another run use it?")
-                time.sleep(0.05)
-            send(self.url, "/update_weight_version", {"new_version": self._label}, self._patience)
+            self._weights.load(self.url, new)
         except (ValueError, ServerError) as error:
             if isinstance(error, ServerError) and not wait_until_ready(self.url, 1.0, self.process):
                 raise  # it is gone, not unwilling
-            remedy = "take --engine torch" if self._own else f"start it with {describe_command(self._arguments)}"
+            remedy = self._other_way if self._own else f"start it with {describe_command(self._arguments)}"
             raise InputError(
                 f"the vLLM server at {self.url} does not take the weights of this "
                 f"{type(self._language.model).__name__} ({error}); {remedy}."
             ) from error
-
-
-def _check_folder(folder: Path) -> None:
-    """Raise InputError for a folder that holds what is not ours: its weights are replaced at each update."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"the engine option folder must name a folder, and {folder} is a file.")
-    if folder.is_dir() and not (folder / _MARK).exists() and (files := sorted(path.name for path in folder.iterdir())):
-        raise InputError(
-            f"the engine option folder must name a new or an empty folder, as the weights in it are replaced at each "
-            f"update; {folder} holds {files[0]}."
-        )
 
 
 def _read(answer: Any, task: GenerationTask, label: str) -> Answer | None:

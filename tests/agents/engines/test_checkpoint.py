@@ -6,7 +6,13 @@ import copy
 
 import pytest
 import torch
-from palaestra.agents.engines.checkpoint import checkpoint_weights, vocabulary_of, write_config
+from palaestra.agents.engines.checkpoint import (
+    adapter_rank,
+    checkpoint_weights,
+    vocabulary_of,
+    write_adapters,
+    write_config,
+)
 from palaestra.agents.language.model import LanguageModel
 from safetensors.torch import save_file
 
@@ -52,3 +58,28 @@ def test_adapters_are_merged_and_the_policy_stays_as_it_is(small, tmp_path):
     assert (expected - small.model(IDS).logits).abs().max() > 0.1
     assert torch.allclose(loaded(IDS).logits, expected, atol=1e-4)
     assert all(torch.equal(tensor, before[name]) for name, tensor in adapted.model.state_dict().items())
+
+
+@torch.no_grad()
+def test_adapters_are_written_beside_weights_without_them(small, tmp_path):
+    adapted = LanguageModel.of(copy.deepcopy(small.model), small.tokenizer).with_lora(3, alpha=12, seed=1)
+    for weight in adapted.model.parameters():
+        if weight.requires_grad:
+            weight.normal_(generator=torch.Generator().manual_seed(1))
+    expected = adapted.model(IDS).logits
+    base = {name: tensor.clone() for name, tensor in checkpoint_weights(adapted, merge=False).items()}
+    assert all(torch.equal(base[name], tensor) for name, tensor in checkpoint_weights(small).items())
+    assert adapter_rank(adapted) == adapter_rank(adapted.copy()) == 3
+    write_adapters(adapted, tmp_path / "adapters")
+    again = LanguageModel.of(copy.deepcopy(small.model), small.tokenizer).with_adapters(tmp_path / "adapters")
+    assert torch.allclose(again.model(IDS).logits, expected, atol=1e-5)
+
+
+def test_adapters_that_only_the_weights_can_take_up_have_no_rank(small):
+    import peft
+
+    assert adapter_rank(small) is None
+    model = peft.get_peft_model(copy.deepcopy(small.model), peft.LoraConfig(r=2, use_dora=True))
+    assert adapter_rank(LanguageModel.of(model.base_model.model, small.tokenizer)) is None
+    model = peft.get_peft_model(copy.deepcopy(small.model), peft.LoraConfig(r=2, rank_pattern={"q_proj": 4}))
+    assert adapter_rank(LanguageModel.of(model.base_model.model, small.tokenizer)) is None

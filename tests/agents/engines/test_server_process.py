@@ -135,6 +135,10 @@ def test_the_command_can_be_typed(tmp_path: Path):
         "--kv-cache-memory-bytes=536870912 --logprobs-mode=processed_logprobs --max-logprobs=-1 "
         "--tokens-only --skip-tokenizer-init --enforce-eager"
     )
+    arguments = serve_arguments(tmp_path, "float32", 8, 100, 0.5, eager=False, rank=16)
+    command = describe_command(arguments)
+    assert command.startswith("VLLM_SERVER_DEV_MODE=1 VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 python")
+    assert command.endswith("--max-lora-rank=16 --tokens-only --skip-tokenizer-init --enable-lora")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])

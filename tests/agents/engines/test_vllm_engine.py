@@ -51,6 +51,10 @@ def test_a_policy_with_adapters_takes_the_place_of_another_in_the_same_engine(se
     assert seen["adapters"] < TOLERANCE
 
 
+def test_of_a_policy_with_adapters_these_alone_are_handed_over(seen):
+    assert seen["whole updates with adapters"] == [False]  # once, without the adapters
+
+
 def test_weights_that_do_not_arrive_end_the_run_with_a_sentence(seen):
     assert "the engine 'vllm' does not compute what this Qwen3ForCausalLM does" in seen["incomplete weights"]
     assert seen["incomplete weights"].endswith("take --engine torch.")

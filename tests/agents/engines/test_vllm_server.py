@@ -43,6 +43,11 @@ def test_weights_are_reloaded_when_a_new_version_is_told(seen):
     assert seen["update"]["told of a new version"] < TOLERANCE
 
 
+def test_adapters_are_swapped_by_themselves(seen):
+    assert max(seen["adapters"]["gaps"]) < TOLERANCE
+    assert min(seen["adapters"]["moved"]) > 0.01
+
+
 def test_weights_that_do_not_fit_end_the_run_with_a_sentence(seen):
     sentence, version = seen["deeper model"]
     assert "does not take the weights of this Qwen3ForCausalLM" in sentence
@@ -137,9 +142,9 @@ def test_weights_that_cannot_be_written_end_the_run_with_a_sentence(small, tmp_p
 
 def test_the_temporary_folder_goes_with_the_engine(small):
     engine = VllmServerEngine.serve(small, 2, 30)
-    assert engine._folder.is_dir()
+    assert engine._weights.folder.is_dir()
     engine.shut_down()
-    assert not engine._folder.exists()
+    assert not engine._weights.folder.exists()
 
 
 def test_a_server_whose_port_was_taken_is_started_on_another_one(small, monkeypatch):

@@ -28,7 +28,7 @@ from palaestra.agents.engines.serving import Serving
 from palaestra.agents.language.model import LanguageModel
 from palaestra.scripts.cli import main
 from process_groups import children, members
-from vllm_trial import CONTEXT, LINE, build, conform, gaps, refuse, rows, train, update, without_reports
+from vllm_trial import CONTEXT, LINE, build, conform, gaps, refuse, rows, swap, train, update, without_reports
 
 KIND: Any = ENGINES["vllm-server"]
 TEMPLATE = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
@@ -168,7 +168,9 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
 
     build("qwen").save(folder / "qwen")
     language = LanguageModel.load(folder / "qwen")
-    engine = KIND.serve(language, 8, CONTEXT, cache_gb=0.1)
+    adapted = LanguageModel.load(folder / "qwen").with_lora(2)
+    engine = KIND.serve(adapted, 8, CONTEXT, cache_gb=0.1)  # with room for adapters
+    engine.follow(language)
     # This first server can chat as well, which a run does not need.
     arguments = engine._arguments
     chatting = [one for one in arguments if one not in ("--tokens-only", "--skip-tokenizer-init")]
@@ -186,6 +188,7 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
     lap("the chat is over")
     seen["conformance"] = conform(engine, language)
     seen["update"] = update(engine, language, checkpoint.vocabulary_of(language))
+    seen["adapters"] = swap(engine, adapted, checkpoint.vocabulary_of(language))
     relay = Relay(int(engine.url.rpartition(":")[2]))
     refuse_others(language, folder, relay.url, seen)
     lap("it conforms")
@@ -199,7 +202,7 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
 
     Serving.open = open_same  # type: ignore[method-assign]
     keep, KIND.shut_down = KIND.shut_down, lambda self: None
-    line, own = f"{LINE} --model {folder / 'qwen'}", "--engine vllm-server --engine-option cache_gb=0.1"
+    line, own = f"{LINE} --lora 2 --model {folder / 'qwen'}", "--engine vllm-server --engine-option cache_gb=0.1"
     seen["plain"] = train(f"{line} {own} --out {folder / 'plain'}")
     seen["plain played"] = played(folder / "plain")
     lap("the plain run is over")
@@ -225,7 +228,7 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
     seen["left of the first"] = members(first)
     second = engine.process.process.pid
     seen["second"], seen["members of the second"] = second, members(second)
-    seen["folder"], seen["folder before"] = str(engine._folder), engine._folder.exists()
+    seen["folder"], seen["folder before"] = str(engine._weights.folder), engine._weights.folder.exists()
     lap("the run with a killed server is over")
     # Weights that do not fit fail half-way; the server is of no use afterwards.
     engine.follow(LanguageModel.load(folder / "deeper"))

@@ -153,6 +153,19 @@ def update(engine: Any, language: LanguageModel, vocabulary: int) -> dict[str, f
     return seen | {"told of a new version": measure_gap(engine, language, vocabulary)}
 
 
+def swap(engine: Any, adapted: LanguageModel, vocabulary: int) -> dict[str, Any]:
+    """The gap as a policy's adapters move, and how far each moves the policy."""
+    engine.follow(adapted)
+    seen: dict[str, Any] = {"gaps": [], "moved": []}
+    for version in range(3):
+        move(adapted.model, 0.1)
+        if version:
+            seen["moved"].append(measure_gap(engine, adapted, vocabulary))
+        engine.load_weights(version)
+        seen["gaps"].append(measure_gap(engine, adapted, vocabulary))
+    return seen
+
+
 def without_reports() -> None:
     """Let runs write no report, which takes some seconds each and is of no interest here."""
     report.write_report = lambda folder: folder / "report.html"
@@ -182,7 +195,7 @@ def refuse(call: Callable[[], Any]) -> str:
 
 def try_engine(folder: Path, seen: dict[str, Any]) -> None:
     """Everything that the engine in process does; the runs of one family share an engine, as it takes long to load."""
-    served: dict[str, Any] = {}
+    served: dict[str, Any] = {}  # by the model's type
     opened: list[str] = []
     real_open = Serving.open
 
@@ -211,7 +224,9 @@ def try_engine(folder: Path, seen: dict[str, Any]) -> None:
     seen["adapters"] = measure_gap(engine, adapted, checkpoint.vocabulary_of(adapted))
     # Weights that do not arrive are noticed.
     whole = vllm_engine.checkpoint_weights
-    vllm_engine.checkpoint_weights = lambda policy: {n: w for n, w in whole(policy).items() if "mlp" not in n}
+    vllm_engine.checkpoint_weights = lambda policy, merge: {
+        n: w for n, w in whole(policy, merge).items() if "mlp" not in n
+    }
     move(adapted.model, 0.5)
     seen["incomplete weights"] = refuse(lambda: engine.load_weights(2))
     vllm_engine.checkpoint_weights = whole
@@ -220,15 +235,26 @@ def try_engine(folder: Path, seen: dict[str, Any]) -> None:
     (shown,) = re.findall(r"/palaestra train (.* --engine vllm .*) --out .*", README.read_text())
     small = f"{LINE.removeprefix('palaestra/GuessNumber-v0')} --engine-option cache_gb=0.1"
 
-    def train_small(family: str, run: Path) -> int:
-        return train(f"{shown.replace('FOLDER', str(folder / family))} {small} --out {run}")
+    def train_small(family: str, run: Path, more: str = "") -> int:
+        return train(f"{shown.replace('FOLDER', str(folder / family))} {small}{more} --out {run}")
 
     run = folder / "run-qwen"
     seen["train qwen"], seen["gaps qwen"] = train_small("qwen", run), gaps(run)
     seen["other engine"] = [train(f"--resume {run} --steps 3 --engine torch"), gaps(run), len(opened)]
-    for family in ("llama", "gemma"):
-        run = folder / f"run-{family}"
-        seen[f"train {family}"], seen[f"gaps {family}"] = train_small(family, run), gaps(run)
+    run = folder / "run-llama"
+    seen["train llama"], seen["gaps llama"] = train_small("llama", run), gaps(run)
+    # The third family trains adapters, which are swapped beside weights that stay.
+    whole_updates: list[bool] = []
+
+    def count(policy: Any, merge: bool = True) -> Any:
+        whole_updates.append(merge)
+        return whole(policy, merge)
+
+    vllm_engine.checkpoint_weights = count
+    run = folder / "run-gemma"
+    seen["train gemma"], seen["gaps gemma"] = train_small("gemma", run, " --lora 2"), gaps(run)
+    vllm_engine.checkpoint_weights = whole
+    seen["whole updates with adapters"] = whole_updates
 
 
 if __name__ == "__main__":

@@ -1,0 +1,128 @@
+"""How a vLLM server gets the weights of a run: through a folder that both see, from which it reloads them in place.
+
+vLLM's weight transfer has no CPU backend. Adapters are handed over by themselves where the server has room for them,
+each time under another name, so that nothing is computed with those before.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError
+from .checkpoint import adapter_rank, write_adapters, write_config, write_weights
+from .server_process import ServerError, send
+
+ADAPTER_ROUTE = "/v1/load_lora_adapter"
+_EMPTYING = 60.0
+"""Seconds until requests that were cancelled have left the server's cache."""
+_MARK = ".palaestra"
+"""File in a folder whose weights are ours to replace."""
+
+
+class ServerWeights:
+    """The weights of a run, in ``folder`` and on the server.
+
+    Args:
+        room: rank up to which the server has room for adapters; None for none.
+        patience: seconds that the server may take to load weights.
+
+    Attributes:
+        name: of the run; no other has the same.
+        label: of the present weights on the server; no other run gives the same.
+        adapters: the name of the present adapters on the server; None if there are none beside the weights.
+    """
+
+    def __init__(self, folder: Path, room: int | None, patience: float):
+        self.folder = folder
+        self.name = uuid.uuid4().hex[:12]
+        self.label = ""
+        self.adapters: str | None = None
+        self._room, self._patience = room or 0, patience
+        self._base: Any = None  # the policy whose weights are in the folder without its adapters
+        self._reloads = True
+        self._loaded: str | None = None  # adapters on the server
+
+    def write(self, language: Any, version: int) -> None:
+        """Write a policy into the folder: its adapters alone, if nothing else has changed.
+
+        Raises:
+            InputError: it cannot be written; one sentence with the remedy.
+        """
+        self.label = f"{self.name}-{version}"
+        apart = (adapter_rank(language) or math.inf) <= self._room
+        try:
+            if not (apart and self._base is language):
+                self._base, self._reloads = None, True
+                self.folder.mkdir(parents=True, exist_ok=True)
+                (self.folder / _MARK).touch()
+                write_config(language, self.folder)
+                write_weights(language, self.folder, merge=not apart)
+                self._base = language if apart else None
+            for old in self.folder.glob("adapters-*"):
+                shutil.rmtree(old)
+            self.adapters = f"adapters-{self.label}" if apart else None
+            if self.adapters is not None:
+                write_adapters(language, self.folder / self.adapters)
+        except OSError as error:
+            raise InputError(
+                f"the weights for the vLLM server cannot be written to {self.folder} ({error}); make room there, or "
+                "name another folder with --engine-option folder=FOLDER, and go on with --resume."
+            ) from error
+
+    def load(self, url: str, new: bool) -> None:
+        """Make a server read what is in the folder and forget what it has computed with other weights.
+
+        Meanwhile, and if it fails half-way, the weights have a name that no run accepts in an answer.
+
+        Args:
+            new: the server may have no weights of this run yet.
+
+        Raises:
+            ServerError: the server cannot load them, or is gone; so may other errors of `server_process.LOST`.
+            ValueError: it refuses them.
+        """
+
+        def ask(path: str, body: Any) -> Any:
+            return send(url, path, body, self._patience)
+
+        ask("/update_weight_version", {"new_version": f"{self.label}, unfinished"})
+        if new or self._reloads:
+            self._reloads = True
+            ask("/collective_rpc", {"method": "reload_weights", "kwargs": {"weights_path": str(self.folder)}})
+            until = time.monotonic() + _EMPTYING
+            while not ask("/reset_prefix_cache", {})["success"]:
+                if time.monotonic() > until:
+                    raise ServerError("its prefix cache cannot be emptied; does another run use it?")
+                time.sleep(0.05)
+            self._reloads = False
+        if new:
+            self._loaded = None
+        if self.adapters is not None:
+            path = str(self.folder / self.adapters)
+            ask(ADAPTER_ROUTE, {"lora_name": self.adapters, "lora_path": path, "load_inplace": True})
+        if self._loaded not in (None, self.adapters):
+            self.unload(url)
+        self._loaded = self.adapters
+        ask("/update_weight_version", {"new_version": self.label})
+
+    def unload(self, url: str) -> None:
+        """Let the server forget the run's adapters, if it has any."""
+        if self._loaded is not None:
+            send(url, "/v1/unload_lora_adapter", {"lora_name": self._loaded}, self._patience)
+            self._loaded = None
+
+
+def check_folder(folder: Path) -> None:
+    """Raise InputError for a folder that holds what is not ours: its weights are replaced at each update."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"the engine option folder must name a folder, and {folder} is a file.")
+    if folder.is_dir() and not (folder / _MARK).exists() and (files := sorted(path.name for path in folder.iterdir())):
+        raise InputError(
+            f"the engine option folder must name a new or an empty folder, as the weights in it are replaced at each "
+            f"update; {folder} holds {files[0]}."
+        )
