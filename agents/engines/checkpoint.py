@@ -1,8 +1,8 @@
 """A policy as other engines load it: the weights under a checkpoint's names, and the configuration that goes with them.
 
-Adapters are merged into the weights, or handed over beside them; the embeddings of ids that the tokenizer does not have
-are cut off (so that these are never sampled), and an output matrix that is tied to the embeddings is written out: vLLM's
-CPU build would keep the old one when the embeddings are replaced. The policy itself is never changed.
+Adapters are merged into the weights, or handed over beside them. The embeddings of ids that the tokenizer does not have
+are cut off, so that these are never sampled. An output matrix that is tied to the embeddings is written out: vLLM's CPU
+build would keep the old one when the embeddings are replaced. The policy itself is never changed.
 """
 
 from __future__ import annotations

@@ -154,8 +154,10 @@ def _end(process: subprocess.Popen[bytes], folder: str) -> None:
 
 
 def send(url: str, path: str, body: Any = None, timeout: float | None = 60.0) -> Any:
-    """Send a request, POST if it has a body, and return the JSON of the answer, its text if it is none, or None if it is
-    empty; see `Requests` for errors."""
+    """Send a request, POST if it has a body. Return the JSON of the answer, or else its text, or None if it is empty.
+
+    See `Requests` for errors.
+    """
     text = _ask(url, path, body, timeout, set())
     try:
         return json.loads(text) if text.strip() else None

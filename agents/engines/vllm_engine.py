@@ -51,10 +51,10 @@ def check_cache(cache_gb: float | None) -> None:
 
 
 def adapter_room(language: Any, merge: bool) -> int | None:
-    """Rank up to which vLLM is to make room for adapters; None where they are merged into the weights, or there are none.
+    """Rank up to which vLLM is to make room for adapters; None where there are none beside the weights.
 
     Args:
-        merge: whether merging is asked for.
+        merge: the adapters are to be merged into the weights.
     """
     rank = None if merge else adapter_rank(language)
     return next((room for room in _RANKS if rank is not None and rank <= room), None)
