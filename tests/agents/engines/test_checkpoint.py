@@ -75,6 +75,7 @@ def test_adapters_are_written_beside_weights_without_them(small, tmp_path):
     assert torch.allclose(again.model(IDS).logits, expected, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # peft asks transformers by a name that is to be dropped
 def test_adapters_that_only_the_weights_can_take_up_have_no_rank(small):
     import peft
 

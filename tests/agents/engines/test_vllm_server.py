@@ -73,7 +73,7 @@ def test_a_server_with_too_little_room_is_refused_in_one_sentence(seen):
 def test_a_run_whose_server_at_an_address_is_lost_ends_with_a_sentence_and_is_resumed(seen):
     code, said = seen["lost"]
     assert code != 0
-    assert "waiting 1 seconds for a vLLM server at http://127.0.0.1:" in said
+    assert "waiting 6 seconds for a vLLM server at http://127.0.0.1:" in said
     assert "no vLLM server answered at http://127.0.0.1:" in said
     assert "--resume" in said
     assert seen["lost in flight"][0] > 1
@@ -84,7 +84,7 @@ def test_a_run_whose_server_at_an_address_is_lost_ends_with_a_sentence_and_is_re
 
 def test_a_server_that_hangs_counts_as_lost_and_disturbs_nothing(seen):
     assert seen["hanging in flight"][0] > 1
-    assert re.search(r"was lost \(it has done nothing for 3 seconds, and owes \d+ answers\)", seen["resumed"][1])
+    assert re.search(r"was lost \(it has done nothing for 6 seconds, and owes \d+ answers\)", seen["resumed"][1])
     # It has played what the run has that was never disturbed.
     assert seen["resumed played"] == seen["plain played"]
 

@@ -211,11 +211,11 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
     Serving.open = real_open  # type: ignore[method-assign]
     there = f"--engine vllm-server --engine-option url={relay.url} folder={folder / 'shared'}"
     with in_step(1, relay.cut) as seen["lost in flight"]:
-        seen["lost"] = said(f"{line} {there} patience=1 --out {folder / 'lost'}")
+        seen["lost"] = said(f"{line} {there} patience=6 --out {folder / 'lost'}")
     seen["lost gaps"] = gaps(folder / "lost")
     relay.mend()
     with in_step(1, relay.hold) as seen["hanging in flight"], at_recovery(relay.let_go):
-        seen["resumed"] = said(f"--resume {folder / 'lost'} {there} stall=3")
+        seen["resumed"] = said(f"--resume {folder / 'lost'} {there} stall=6")
     seen["resumed gaps"], seen["resumed played"] = gaps(folder / "lost"), played(folder / "lost")
     lap("the run at an address is over")
 
