@@ -84,6 +84,7 @@ SHARED: list[tuple[str, str, Callable[[Any], World]]] = [
     ("FourRooms", "MiniGrid-FourRooms-v0", plain),
     *(("LavaGap", f"MiniGrid-{name}-v0", plain) for name in ("LavaGapS5", "LavaGapS7", "LavaCrossingS9N3")),
     *(("LavaGap", f"MiniGrid-{name}-v0", plain) for name in ("SimpleCrossingS9N2", "LavaCrossingS11N5")),
+    *(("DistShift", f"MiniGrid-DistShift{number}-v0", plain) for number in (1, 2)),
     *(("MultiRoom", f"MiniGrid-MultiRoom-{name}", multi_room) for name in ("N2-S4-v0", "N4-S5-v1", "N6-v0")),
     *(("Unlock", f"MiniGrid-{name}-v0", unlock) for name in ("Unlock", "UnlockPickup", "BlockedUnlockPickup")),
     *(("KeyCorridor", f"MiniGrid-KeyCorridor{name}-v0", key_corridor) for name in ("S3R1", "S3R3", "S5R3")),
