@@ -28,7 +28,7 @@ def check_size(size: int) -> None:
 
 
 class CovarianceAdaptation:
-    """A normal distribution of mutants, N(mean, step**2 C), that moves to the better half of them and takes their shape.
+    """A normal distribution of mutants, N(mean, step**2 C), that moves to their better half and takes its shape.
 
     Args:
         mean: float[n], where it begins.

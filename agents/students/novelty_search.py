@@ -3,8 +3,8 @@ in a learned space of behaviours TAXONS (arXiv 1909.05508) and STAX (arXiv 2111.
 
 Two turns alternate, of ``chunk`` evaluations each. Exploration keeps the most novel policies of a population and its
 mutants. Once a policy was rewarded, emitters search near such policies for a higher reward. A policy is a genome
-(`PolicyNetwork`) that plays each of the run's levels once. An emitter adapts the covariance of its mutants by CMA-ES, or
-moves to its best mutant.
+(`PolicyNetwork`) that plays each of the run's levels once. An emitter moves to its best mutant, or adapts the
+covariance of its mutants by CMA-ES.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""palaestra/DistShift-v0: along a strip of lava to the goal, where a second strip lies elsewhere in the test; and its text
-twin."""
+"""palaestra/DistShift-v0: past two strips of lava to the goal; and its text twin."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`LevelReset`, the reset of gridworlds: a level is drawn, by us or by MiniGrid, or taken from the request where a family
-allows it."""
+"""`LevelReset`, the reset of gridworlds: a level is drawn, by us or by MiniGrid, or taken from the request."""
 
 from __future__ import annotations
 

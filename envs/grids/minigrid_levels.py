@@ -1,4 +1,4 @@
-"""MiniGrid's levels on our grids: the ids that both have, and the levels that MiniGrid's generator draws by their seeds.
+"""MiniGrid's levels on our grids: the ids that both have, and what MiniGrid's generator draws for them by its seeds.
 
     env = gym.make("palaestra/DoorKey-v0", minigrid="MiniGrid-DoorKey-8x8-v0")    # or palaestra/DoorKeyText-v0
     register_minigrid_ids()                                                       # gym.make of these ids makes ours

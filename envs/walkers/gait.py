@@ -94,7 +94,7 @@ def find_torques(gait: Gait, stride: Stride, seen: Sequence[float], place: float
     lean, turn, speed = seen[0], _TURN * seen[1], _FORWARD * seen[2]
     swings, stands = 4 + 5 * stride.leg, 9 - 5 * stride.leg
     hip, knee, foot = _locate(seen, swings)
-    standing_hip, standing_knee, standing_foot = _locate(seen, stands)
+    _, standing_knee, standing_foot = _locate(seen, stands)
     further = gait.by_speed * (speed - gait.speed) - gait.by_distance * standing_foot
     pose = gait.lift if stride.lifts else gait.put
     thigh_over, knee_over, lean_over = gait.over

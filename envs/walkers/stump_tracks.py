@@ -22,7 +22,7 @@ from .track_walker import END, STEP, Track, build_walker, draw_track
 START = 10 * STEP
 MOTORS = 4
 _FALL = -100.0
-_TERMS = ("forward", "posture", "effort", "fall")
+_TERMS: tuple[str, ...] = ("forward", "posture", "effort", "fall")
 _UNREADABLE = f"The action must be {MOTORS} numbers from -1 to 1, one for each motor."
 # Bounds of what is seen: angle and speeds of the hull, then for each leg angles and speeds of hip and knee and its
 # contact with the ground, then ten distances of a lidar as shares of its range.
@@ -70,7 +70,7 @@ class StumpTracks(TaskEnv):
     Termination:
         At the end of the track, and when the hull touches the ground or the walker is back behind the start, a failure.
         Truncated after 2,000 steps, or ``max_steps``. A success is a return of more than ``mastered_at`` at the end of
-        the track, by the paper's threshold of 230. An action that cannot be read uses up a step, in which nothing moves.
+        the track, by the paper's threshold of 230. An action that cannot be read uses up a step in which nothing moves.
         ``info["progress"]`` is the share of the way.
 
     Source:

@@ -1,4 +1,4 @@
-"""StumpTracks beyond the suite over all ids: Gymnasium's reward, its threshold, replays, and how far the solver walks."""
+"""StumpTracks beyond the suite over all ids: Gymnasium's reward, its threshold, replays, and the solver's walk."""
 
 from __future__ import annotations
 
