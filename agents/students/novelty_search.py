@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .behaviours import BehaviourCode, describe_end, novelty, rank_fronts
-from .covariance import CovarianceAdaptation, check_size
+from .evolution import CovarianceAdaptation, check_size
 from .genomes import PolicyNetwork
 from .novelty_config import NoveltyConfig
 from .places import make_environment

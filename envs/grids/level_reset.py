@@ -12,6 +12,7 @@ from ..task_env import TaskEnv
 from .grid_planner import draw_level
 from .grid_rules import GridRules, LevelFunctions
 from .grid_world import World
+from .minigrid_levels import MiniGridLevels
 
 
 class LevelReset(TaskEnv):
@@ -34,8 +35,6 @@ class LevelReset(TaskEnv):
     def __init__(self, *, minigrid: str | None = None, **kwargs: Any):
         self._levels = None
         if minigrid is not None:
-            from .minigrid_levels import MiniGridLevels  # which imports the families
-
             self._levels = MiniGridLevels(minigrid, self.rules_class.__name__.removesuffix("Rules"))
             twice = sorted({"axes", *self.param_space.names} & set(kwargs))
             if twice:
@@ -47,7 +46,7 @@ class LevelReset(TaskEnv):
         params = options.get("params") if isinstance(options, Mapping) else None
         world, rest = self.rules.given(params if isinstance(params, Mapping) else {})
         if world is None and self._levels is not None:
-            world = self._levels.draw(seed)
+            world = self._levels.draw(self.rules, seed)
         if world is None:
             return super().begin(seed, options)
         # A level that is given is played whatever its split.

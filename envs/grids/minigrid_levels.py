@@ -15,18 +15,12 @@ from typing import Any
 import gymnasium as gym
 
 from ...errors import InputError, unknown_name
-from .baby_ai import start_instruction
-from .baby_instructions import Instruction
-from .cells import THINGS, UNLOCKED, WALL
+from .grid_rules import GridRules
 from .grid_world import World
 from .minigrid_surface import read_level
-from .moving_obstacles import BALL
-from .obstructed_maze import SIDE, TARGET
 from .tiles import import_minigrid
 
 _MAZES = {"1D": "one door", "2D": "two doors", "1Q": "quarter", "2Q": "half", "Full": "full"}
-_JOINED = {"AndInstr": "and", "BeforeInstr": "then", "AfterInstr": "after"}
-_CLAUSES = {"GoToInstr": "goto", "PickupInstr": "pickup", "OpenInstr": "open", "PutNextInstr": "putnext"}
 
 
 def _list_ids() -> dict[str, tuple[str, dict[str, Any]]]:
@@ -114,10 +108,10 @@ class MiniGridLevels:
         spec = _theirs.get(name) or gym.spec(name)
         self._env: Any = spec.make(disable_env_checker=True).unwrapped
 
-    def draw(self, seed: int | None) -> World:
+    def draw(self, rules: GridRules, seed: int | None) -> World:
         """Return the level that MiniGrid's ``reset(seed=seed)`` makes."""
         self._env.reset(seed=seed)
-        return read_minigrid(self._env)
+        return read_minigrid(self._env, rules)
 
     def get_state(self) -> dict[str, Any]:
         return self._env.np_random.bit_generator.state
@@ -126,80 +120,11 @@ class MiniGridLevels:
         self._env.np_random.bit_generator.state = state
 
 
-def read_minigrid(env: Any) -> World:
-    """Return the state of a MiniGrid or BabyAI environment just after its reset, with its mission, as a world.
+def read_minigrid(env: Any, rules: GridRules) -> World:
+    """Return the state of a MiniGrid environment just after its reset, with its mission, as a world of a family.
 
     Args:
-        env: of a class whose missions one of our families has.
+        env: of a class whose missions the family has.
+        rules: of the family.
     """
-    env = env.unwrapped
-    world = read_level(env)
-    if hasattr(env, "instrs"):
-        return start_instruction(world, _read_instruction(env.instrs), env.room_size * env.num_rows)
-    reader = next((_READERS[kind.__name__] for kind in type(env).__mro__ if kind.__name__ in _READERS), None)
-    return world if reader is None else reader(env, world)
-
-
-def _read_doors(world: World) -> list[int]:
-    return [index for index, code in enumerate(world.cells) if code in UNLOCKED]
-
-
-def _read_thing(world: World, kind: str) -> int:
-    return next(code for code in world.cells if THINGS[code].kind == kind)
-
-
-def _read_unlock(env: Any, world: World) -> World:
-    door = _read_doors(world)[0]
-    target = _read_thing(world, "box") if hasattr(env, "obj") else 0
-    return world._replace(task=(door, UNLOCKED[world.cells[door]][0], target, "Blocked" in type(env).__name__))
-
-
-def _read_corridor(env: Any, world: World) -> World:
-    door = _read_doors(world)[0]
-    return world._replace(task=(door, UNLOCKED[world.cells[door]][0], _read_thing(world, "ball"), env.room_size))
-
-
-def _read_memory(env: Any, world: World) -> World:
-    places = (int(y) * env.width + int(x) for x, y in (env.success_pos, env.failure_pos))
-    return world._replace(task=tuple(places))
-
-
-def _read_maze(env: Any, world: World) -> World:
-    """The doors of the room with the ball, each with the cell before it on the other side."""
-    width, ball, ways = world.width, world.cells.index(TARGET), []
-
-    def room_of(index: int) -> tuple[int, int]:
-        return index % width // (SIDE - 1), index // width // (SIDE - 1)
-
-    for door in _read_doors(world):
-        step = 1 if world.cells[door - 1] != WALL else width
-        for front, behind in ((door - step, door + step), (door + step, door - step)):
-            if room_of(behind) == room_of(ball) and world.cells[behind] != WALL:
-                ways.append((door, front))
-    return world._replace(task=(env.max_steps // (4 * SIDE**2), tuple(ways)))
-
-
-def _read_obstacles(env: Any, world: World) -> World:
-    balls = tuple(index for index, code in enumerate(world.cells) if code == BALL)
-    return world._replace(task=env.np_random.bytes(len(balls) * env.max_steps), memo=(0, balls))
-
-
-_READERS = {
-    "MultiRoomEnv": lambda env, world: world._replace(task=env.maxNumRooms),
-    "UnlockEnv": _read_unlock,
-    "UnlockPickupEnv": _read_unlock,
-    "BlockedUnlockPickupEnv": _read_unlock,
-    "KeyCorridorEnv": _read_corridor,
-    "MemoryEnv": _read_memory,
-    "ObstructedMazeEnv": _read_maze,
-    "DynamicObstaclesEnv": _read_obstacles,
-}
-
-
-def _read_instruction(instruction: Any) -> Instruction:
-    """Return BabyAI's object of an instruction as ours."""
-    name = type(instruction).__name__
-    if name in _JOINED:
-        return _JOINED[name], _read_instruction(instruction.instr_a), _read_instruction(instruction.instr_b)
-    parts = [getattr(instruction, key) for key in ("desc", "desc_move", "desc_fixed") if hasattr(instruction, key)]
-    return _CLAUSES[name], *((part.type or "", part.color or "") for part in parts)
+    return rules.adopt(read_level(env), env.unwrapped)

@@ -32,7 +32,7 @@ _LOW = -_HIGH
 _LOW[[8, 13]] = 0.0
 
 
-class Walk(NamedTuple):
+class TrackState(NamedTuple):
     """How far an episode is.
 
     Args:
@@ -106,13 +106,13 @@ class StumpTracks(TaskEnv):
         self._taken: list[np.ndarray] = []
         self._steps, self._return = 0, 0.0
 
-    def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Walk:
-        return Walk(draw_track(rng, params["stump_height"], params["spacing"]))
+    def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> TrackState:
+        return TrackState(draw_track(rng, params["stump_height"], params["spacing"]))
 
-    def content_of(self, episode: Walk) -> str:
+    def content_of(self, episode: TrackState) -> str:
         return repr(episode.track)
 
-    def solver_cost(self, episode: Walk) -> float:
+    def solver_cost(self, episode: TrackState) -> float:
         """Return the metres to climb on the way."""
         return STEP * math.fsum(episode.track.heights)
 
@@ -123,10 +123,10 @@ class StumpTracks(TaskEnv):
         torques = find_torques(GAIT, self._stride, self._seen, float(walker.hull.position.x), self.here().track)
         return np.clip(np.array(torques, dtype=np.float32), -1.0, 1.0)
 
-    def here(self) -> Walk:
+    def here(self) -> TrackState:
         if self._track is None:
             raise gym.error.ResetNeeded("StumpTracks has no track yet; call reset() first.")
-        return Walk(self._track, self._steps)
+        return TrackState(self._track, self._steps)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -46,7 +46,7 @@ def test_minigrids_levels_play_as_they_do_in_minigrid(name: str, minigrid_id: st
     for seed in range(4):
         seen, _ = theirs.reset(seed=seed)
         ours.reset(seed=seed)
-        ours.place_world(read_minigrid(theirs), limit=theirs.max_steps)
+        ours.place_world(read_minigrid(theirs, ours.rules), limit=theirs.max_steps)
         mine, wrong = ours.gen_obs(), 0.15 if seed % 2 else 1.0
         while True:
             assert np.array_equal(mine["image"], seen["image"])

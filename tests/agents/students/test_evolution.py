@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from palaestra.agents.students.covariance import LARGEST, CovarianceAdaptation
+from palaestra.agents.students.evolution import LARGEST, CovarianceAdaptation
 from palaestra.errors import InputError
 
 SIZE = 10
