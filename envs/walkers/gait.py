@@ -5,7 +5,7 @@ A leg swings while the other one stands. It is first lifted for some steps, then
 the legs change roles. Each state has a pose, which springs and dampers at the joints hold; the hip that swings is
 turned further the faster the hull moves, and the one that stands keeps the hull upright. Before a stump the leg is
 lifted the more the higher the stump is. Angles are radians, from the vertical where they are a thigh's, forward being
-positive; the numbers of `GAIT` were found by CMA-ES on tracks of stumps of up to half a metre.
+positive; the numbers of `GAIT` were found by CMA-ES on tracks of stumps of up to two thirds of a metre.
 """
 
 from __future__ import annotations

@@ -73,6 +73,17 @@ class StumpTracks(TaskEnv):
         the track, by the paper's threshold of 230. An action that cannot be read uses up a step in which nothing moves.
         ``info["progress"]`` is the share of the way.
 
+    Solver:
+        A scripted walk (`gait`), which knows where the stumps are. It succeeds in 40 of 40 held-out tracks at the
+        difficulties 0 and 0.25 each, and in none from 0.5 on. Shares of successes, of 12 tracks each, by mean height
+        (down) and spacing (6, 4.5, 3 and 1.5 metres):
+
+        - 0.0: 1.00, 1.00, 1.00, 1.00
+        - 0.5: 1.00, 1.00, 1.00, 0.58
+        - 0.75: 1.00, 1.00, 0.83, 0.00
+        - 1.0: 0.75, 0.75, 0.17, 0.00
+        - 1.25: 0.00, 0.08, 0.00, 0.00
+
     Source:
         Portelas, Colas, Hofmann and Oudeyer, "Teacher algorithms for curriculum learning of deep RL in continuously
         parameterized environments" (arXiv 1910.07224), Stump Tracks; Gymnasium's BipedalWalker. Needs the extra
@@ -89,6 +100,7 @@ class StumpTracks(TaskEnv):
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 50}  # type: ignore[misc]
+    solver_rates = (1.0, 0.99, 0.0, 0.0, 0.0)
     param_space = ParamSpace([FloatAxis("stump_height", 0.0, 3.0), FloatAxis("spacing", 0.0, 6.0, harder="down")])
 
     def __init__(self, *, max_steps: int = 2_000, mastered_at: float = 230.0, **kwargs: Any):
