@@ -36,12 +36,16 @@ class Cycle:
         return self.actions[(self.turn - 1) % len(self.actions)]
 
 
+def constant_actions(space: gym.Space[Any]) -> Sequence[Any]:
+    """`CONSTANTS`, each action of a discrete space, or the least, middle and largest one of a box."""
+    if isinstance(space, gym.spaces.Box):
+        return [space.low, (space.low + space.high) / 2, space.high]
+    return CONSTANTS if isinstance(space, Unicode) else range(int(space.n))  # type: ignore[attr-defined]
+
+
 def constant_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
-    """Policies that always take the same action: one for each of `CONSTANTS`, or for each action of a discrete
-    space."""
-    space = env.action_space
-    actions = CONSTANTS if isinstance(space, Unicode) else range(int(space.n))  # type: ignore[attr-defined]
-    for action in actions:
+    """Policies that always take the same action, each of `constant_actions`."""
+    for action in constant_actions(env.action_space):
         yield Cycle([action])
 
 
@@ -52,9 +56,11 @@ def loop_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
 
 
 def random_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
-    """The policy of random legal actions: any of a discrete space, else the family's ``random_action``."""
+    """The policy of random legal actions: any of a discrete space or a box, else the family's ``random_action``."""
     space = env.action_space
-    if not isinstance(space, Unicode):
+    if isinstance(space, gym.spaces.Box):
+        yield lambda: rng.uniform(space.low, space.high).astype(space.dtype)
+    elif not isinstance(space, Unicode):
         yield lambda: int(rng.integers(space.n))  # type: ignore[attr-defined]
     elif env.random_action(env.here(), rng) is not None:
         yield lambda: env.write_action(env.random_action(env.here(), rng))

@@ -48,6 +48,8 @@ class TaskEnv(gym.Env[Any, Any]):
             measured where observations are slow to make.
         baselines: success rates of baseline players at the difficulties 0, .25, .5, .75 and 1, for each name of
             `baselines.PLAYERS` that succeeds in more than 2 % at one of them; see `baselines.success_rates`.
+        solver_rates: success rates of `oracle` at the same difficulties; less than 1 only where no solver of every task
+            is known, and the family's docstring says how far it gets.
         chance: the mean reward that a constant or random answer may earn on the easiest tasks; where it is more than
             0.02, the family's docstring says why.
         answer_form: the layout of an answer, which decides how a reply is read: on one "line", as several "values", on
@@ -87,6 +89,7 @@ class TaskEnv(gym.Env[Any, Any]):
     blind_loops: ClassVar[tuple[tuple[Any, ...], ...]] = ()
     blind_twin: ClassVar[type[TaskEnv] | None] = None
     baselines: ClassVar[Mapping[str, tuple[float, float, float, float, float]]] = {}
+    solver_rates: ClassVar[tuple[float, float, float, float, float]] = (1.0, 1.0, 1.0, 1.0, 1.0)
     chance: ClassVar[float] = 0.0
     answer_form: Form = "line"
     max_answer: ClassVar[int] = 4096
@@ -168,7 +171,7 @@ class TaskEnv(gym.Env[Any, Any]):
 
     def oracle(self, *args: Any, **kwargs: Any) -> Any:
         """Return the next action of a scripted solver, ready for ``step``; following it ends with ``is_success``
-        True."""
+        True, unless ``solver_rates`` says otherwise."""
         raise NotImplementedError(f"{type(self).__name__} has no oracle.")
 
     def random_action(self, episode: Any, rng: np.random.Generator) -> Any:

@@ -106,7 +106,8 @@ def _example(env_id: str, title: str, difficulty: float) -> Example:
         observation, _, terminated, truncated, info = env.step(action)
         played += 1
         done = terminated or truncated
-    more = f"… solved after {played} turns." if played > TURNS else ""
+    ending = "solved" if info["is_success"] else "not solved, ended"
+    more = f"… {ending} after {played} turns." if played > TURNS else ""
     env.close()
     return Example(title, params, turns, more, steps, picture)
 

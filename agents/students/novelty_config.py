@@ -32,7 +32,10 @@ class NoveltyConfig(StudentConfig):
         emitters: search near policies that were rewarded, in turns with exploration.
         chunk: evaluations of a turn.
         emitter_population: mutants in a generation of an emitter.
-        emitter_mutation: standard deviation of theirs.
+        emitter_mutation: standard deviation of theirs, with ``es`` the first one.
+        es: the evolution strategy of an emitter: "cma_es" adapts all of the covariance of its mutants, for policies of
+            up to 1,500 weights (``hidden`` 4 on a gridworld), "sep_cma_es" its diagonal, for any; "best" none: the next
+            mutants are of the best one.
         patience: generations without an improvement after which an emitter ends.
         rewarded_above: mean reward above which a policy counts as rewarded.
         hidden: units of the recurrent layer of a policy.
@@ -56,6 +59,7 @@ class NoveltyConfig(StudentConfig):
     chunk: int = 200
     emitter_population: int = 6
     emitter_mutation: float = 0.2
+    es: Literal["best", "cma_es", "sep_cma_es"] = "best"
     patience: int = 8
     rewarded_above: float = 0.0
     hidden: int = 16
@@ -72,9 +76,15 @@ class NoveltyConfig(StudentConfig):
         for name in ("mutation", "emitter_mutation"):
             check_number(name, getattr(self, name), above=0.0)
         check_number("rewarded_above", self.rewarded_above)
-        for name, choices in (("behaviour", ("place", "learned")), ("surprise", ("off", "alternate", "front"))):
+        for name, choices in (
+            ("behaviour", ("place", "learned")),
+            ("surprise", ("off", "alternate", "front")),
+            ("es", ("best", "cma_es", "sep_cma_es")),
+        ):
             if getattr(self, name) not in choices:
                 raise InputError(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}.")
+        if self.es != "best" and self.emitter_population < 2:
+            raise InputError(f"es {self.es} needs an emitter_population of at least 2, not {self.emitter_population}.")
         if self.added > self.population * self.offspring:
             most = self.population * self.offspring
             raise InputError(f"added must be at most the {most} mutants of a generation, not {self.added}.")

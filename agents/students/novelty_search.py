@@ -3,8 +3,8 @@ in a learned space of behaviours TAXONS (arXiv 1909.05508) and STAX (arXiv 2111.
 
 Two turns alternate, of ``chunk`` evaluations each. Exploration keeps the most novel policies of a population and its
 mutants. Once a policy was rewarded, emitters search near such policies for a higher reward. A policy is a genome
-(`PolicyNetwork`) that plays each of the run's levels once. An emitter here moves to its best mutant; the papers' also
-adapt a covariance.
+(`PolicyNetwork`) that plays each of the run's levels once. An emitter moves to its best mutant, or adapts the
+covariance of its mutants by CMA-ES.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .behaviours import BehaviourCode, describe_end, novelty, rank_fronts
+from .evolution import CovarianceAdaptation, check_size
 from .genomes import PolicyNetwork
 from .novelty_config import NoveltyConfig
 from .places import make_environment
@@ -86,6 +87,9 @@ class NoveltySearch:
         self.code: BehaviourCode | None = None
         self.evaluations = [0, 0]
         self._emitter: Policies = _no_policies()
+        self._strategy: CovarianceAdaptation | None = None
+        if config.emitters and config.es == "cma_es":
+            check_size(self.network.size)
         self._emitting, self._spent, self._stale, self._generations, self._credit = False, 0, 0, 0, 0
 
     def iterate(self, done: float) -> dict[str, float]:
@@ -174,17 +178,25 @@ class NoveltySearch:
             places = self._behaviours(self.candidates)
             row = int(novelty(places, self._behaviours(self.archive), config.neighbours).argmax())
             self._emitter, self._stale = self.candidates.take([row]), 0
+            if config.es != "best":
+                start = self._emitter.genomes[0], config.emitter_mutation, config.emitter_population
+                self._strategy = CovarianceAdaptation(*start, diagonal=config.es == "sep_cma_es")
             # Where one begins the others that end there are not needed.
             self.candidates = self.candidates.take(np.abs(places - places[row]).max(1) > 1e-9)
-        center = self._emitter.genomes
-        noise = rng.standard_normal((config.emitter_population, self.network.size))
-        new = self._evaluate((center + config.emitter_mutation * noise).astype(np.float32), emitted=True)
+        if self._strategy is not None:
+            mutants = self._strategy.ask(rng)
+        else:
+            noise = rng.standard_normal((config.emitter_population, self.network.size))
+            mutants = self._emitter.genomes + config.emitter_mutation * noise
+        new = self._evaluate(mutants.astype(np.float32), emitted=True)
+        if self._strategy is not None:
+            self._strategy.tell(new.genomes[np.argsort(-new.rewards, kind="stable")])
         self._stale += 1
         if len(new) and new.rewards.max() > self._emitter.rewards[0]:
             self._emitter, self._stale = new.take([int(new.rewards.argmax())]), 0
         if self._stale >= config.patience:
             self.archive = self.archive.join(self._emitter.ends())
-            self._emitter = _no_policies()
+            self._emitter, self._strategy = _no_policies(), None
 
     # Evaluation -------------------------------------------------------------------------------------------------------
 
@@ -231,6 +243,8 @@ class NoveltySearch:
         arrays = self.code.arrays() if self.code is not None else {}
         for name in _SAVED:
             arrays |= _name_arrays(name, getattr(self, name))
+        if self._strategy is not None:
+            arrays |= {f"{_STRATEGY}{name}": array for name, array in self._strategy.arrays().items()}
         np.savez(folder / FILE, **arrays)  # pyright: ignore[reportArgumentType]
         return {
             "rngs": {str(key): rng.bit_generator.state for key, rng in self._rngs.items()},
@@ -247,6 +261,8 @@ class NoveltySearch:
                 self.code = BehaviourCode(len(saved["code_0"]), self.config.code_size, np.random.default_rng(0))
                 self.code.load_arrays(saved)
                 self.code.rng = self._rngs[_CODE]
+            strategy = {name.removeprefix(_STRATEGY): saved[name] for name in saved if name.startswith(_STRATEGY)}
+            self._strategy = CovarianceAdaptation.from_arrays(strategy) if strategy else None
         for key, rng in self._rngs.items():
             rng.bit_generator.state = state["rngs"][str(key)]
         self.evaluations = list(state["evaluations"])
@@ -271,6 +287,7 @@ class NoveltySearch:
         return play
 
 
+_STRATEGY = "strategy."
 _SAVED = ("population", "archive", "candidates", "best", "_emitter")
 
 

@@ -4,8 +4,9 @@ What the adversary wants is learned from preferences between pairs of segments (
 et al., arXiv 2412.10713): their rewards r(s, a) make the intended policy pi_I(a|s), the softmax of r(s, .). At every
 step it shows the view s' within so many cells of the true view s for which the victim is closest to that policy, with
 the least KL(pi(.|s') || pi_I(.|s)), after one change of a cell at a time. RAT trains a network to find s', with weights
-of states learned in an outer loop, and pi_I by reinforcement learning; here s' is searched for, and pi_I looks one step
-ahead. Views are those of gridworlds, cells and tiles that the victim has met.
+of states learned in an outer loop, and pi_I by reinforcement learning; here s' is searched for in each state by itself,
+where positive weights of states would change nothing, and pi_I looks one step ahead. Views are those of gridworlds,
+cells and tiles that the victim has met.
 """
 
 from __future__ import annotations

@@ -16,6 +16,10 @@ from .grid_rules import DOORS, FREE_STEPS, GridRules, Option
 from .grid_world import DROP, World, apply_action
 from .rooms import RoomGrid
 
+# Classes of MiniGrid's BabyAI, and what they are here.
+_JOINED = {"AndInstr": "and", "BeforeInstr": "then", "AfterInstr": "after"}
+_CLAUSES = {"GoToInstr": "goto", "PickupInstr": "pickup", "OpenInstr": "open", "PutNextInstr": "putnext"}
+
 
 class BabyAIRules(GridRules):
     """Do what an instruction says: go to a thing, pick it up, open a door, put one thing next to another.
@@ -69,6 +73,9 @@ class BabyAIRules(GridRules):
                 if instruction is not None:
                     return start_instruction(world, instruction, params["room_size"] * params["rooms"])
 
+    def adopt(self, world: World, env: Any) -> World:
+        return start_instruction(world, _read_instruction(env.instrs), env.room_size * env.num_rows)
+
     def mission(self, world: World) -> str:
         instruction, known, _ = world.task
         return baby.say(instruction, known)
@@ -102,6 +109,15 @@ class BabyAIRules(GridRules):
 
     def content(self, world: World) -> str:
         return f"{super().content(world._replace(task=None))} {world.task[0]}"
+
+
+def _read_instruction(instruction: Any) -> baby.Instruction:
+    """Return an instruction that is an object of BabyAI's."""
+    name = type(instruction).__name__
+    if name in _JOINED:
+        return _JOINED[name], _read_instruction(instruction.instr_a), _read_instruction(instruction.instr_b)
+    parts = [getattr(instruction, key) for key in ("desc", "desc_move", "desc_fixed") if hasattr(instruction, key)]
+    return _CLAUSES[name], *((part.type or "", part.color or "") for part in parts)
 
 
 def start_instruction(world: World, instruction: baby.Instruction, side: int) -> World:

@@ -100,6 +100,15 @@ class GridRules:
         parameters as they are."""
         return None, dict(params)
 
+    def adopt(self, world: World, env: Any) -> World:
+        """Return a level that was read from MiniGrid with what this family keeps of its mission.
+
+        Args:
+            world: as `minigrid_surface.read_level` returns it.
+            env: MiniGrid's environment, just after its reset.
+        """
+        return world
+
     def level_functions(self, space: ParamSpace) -> LevelFunctions | None:
         """Return how teachers of levels make levels within the axes of ``space`` and edit them, where `given` takes
         them: generate(rng) -> params of a reset, and mutate(params, rng) -> params after one edit."""

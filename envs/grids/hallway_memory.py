@@ -60,6 +60,10 @@ class HallwayMemoryRules(GridRules):
         task = places if shown == upper else places[::-1]
         return canvas.world((int(rng.integers(1, end + 1)), middle), 0, task=task)
 
+    def adopt(self, world: World, env: Any) -> World:
+        places = (y * env.width + x for x, y in (env.success_pos, env.failure_pos))
+        return world._replace(task=tuple(int(place) for place in places))
+
     def mission(self, world: World) -> str:
         return "go to the matching object at the end of the hallway"
 

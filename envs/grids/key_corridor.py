@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..param_space import IntAxis, ParamSpace
-from .cells import UNLOCKED, code_of, name_thing
+from .cells import THINGS, UNLOCKED, code_of, name_thing
 from .grid_families import define_family
 from .grid_rules import GridRules, Option, fetch_options, open_options
 from .grid_world import World
@@ -53,6 +53,11 @@ class KeyCorridorRules(GridRules):
         agent, facing = rooms.place_agent(start)
         rooms.connect_all(start)
         return rooms.world(agent, facing, task=(rooms.index(door), key, ball, params["room_size"]))
+
+    def adopt(self, world: World, env: Any) -> World:
+        door = next(index for index, code in enumerate(world.cells) if code in UNLOCKED)
+        ball = next(code for code in world.cells if THINGS[code].kind == "ball")
+        return world._replace(task=(door, UNLOCKED[world.cells[door]][0], ball, env.room_size))
 
     def mission(self, world: World) -> str:
         return f"pick up the {name_thing(world.task[2])}"

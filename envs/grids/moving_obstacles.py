@@ -55,6 +55,10 @@ class MovingObstaclesRules(GridRules):
         moves = rng.bytes(count * 4 * size**2)
         return canvas.world((1, 1), 0, task=moves, memo=(0, tuple(canvas.index(ball) for ball in balls)))
 
+    def adopt(self, world: World, env: Any) -> World:
+        balls = tuple(index for index, code in enumerate(world.cells) if code == BALL)
+        return world._replace(task=env.np_random.bytes(len(balls) * env.max_steps), memo=(0, balls))
+
     def mission(self, world: World) -> str:
         return "get to the green goal square"
 

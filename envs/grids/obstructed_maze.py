@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..param_space import ChoiceAxis, ParamSpace
-from .cells import COLOURS, UNLOCKED, code_of
+from .cells import COLOURS, UNLOCKED, WALL, code_of
 from .grid_families import define_family
 from .grid_rules import GridRules, Option, fetch_options, open_options
 from .grid_world import World
@@ -84,6 +84,19 @@ class ObstructedMazeRules(GridRules):
             if rooms.neighbour(room, side) == end
         ]
         return rooms.world(agent, facing, task=(VISITED[maze], tuple(ways)))
+
+    def adopt(self, world: World, env: Any) -> World:
+        width, ball, ways = world.width, world.cells.index(TARGET), []
+
+        def room_of(index: int) -> Room:
+            return index % width // (SIDE - 1), index // width // (SIDE - 1)
+
+        for door in (index for index, code in enumerate(world.cells) if code in UNLOCKED):
+            step = 1 if world.cells[door - 1] != WALL else width
+            for front, behind in ((door - step, door + step), (door + step, door - step)):
+                if room_of(behind) == room_of(ball) and world.cells[behind] != WALL:
+                    ways.append((door, front))
+        return world._replace(task=(env.max_steps // (4 * SIDE**2), tuple(ways)))
 
     def mission(self, world: World) -> str:
         return "pick up the blue ball"

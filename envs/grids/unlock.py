@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from .cells import UNLOCKED, code_of, name_thing
+from .cells import THINGS, UNLOCKED, code_of, name_thing
 from .grid_families import define_family
 from .grid_rules import GridRules, Option, fetch_options, open_options
 from .grid_world import TOGGLE, World
@@ -65,6 +65,12 @@ class UnlockRules(GridRules):
             taken |= set(rooms.add_distractors(1, taken, (index % 2, 0)))
         agent, facing = rooms.place_agent((0, 0))
         return rooms.world(agent, facing, task=(rooms.index(door), key, target, params["task"] == "blocked"))
+
+    def adopt(self, world: World, env: Any) -> World:
+        door = next(index for index, code in enumerate(world.cells) if code in UNLOCKED)
+        target = next((code for code in world.cells if THINGS[code].kind == "box"), 0) if hasattr(env, "obj") else 0
+        blocked = any(THINGS[code].kind == "ball" for code in world.cells)
+        return world._replace(task=(door, UNLOCKED[world.cells[door]][0], target, blocked))
 
     def mission(self, world: World) -> str:
         target = world.task[2]

@@ -42,10 +42,21 @@ def lacks_sandbox(env_id: str) -> bool:
 
 
 def plays_slowly(env_id: str) -> bool:
-    """Whether the family runs programs, queries or pages, so that its episodes take milliseconds: fewer are played."""
+    """Whether the family runs programs, queries, pages or a simulation, so that its episodes take milliseconds or more:
+    fewer are played."""
     inner: Any = make(env_id).unwrapped
-    parts = type(inner).__module__.split(".")
-    return getattr(inner, "needs_sandbox", False) or "sql" in parts or "web" in parts
+    slow = {"sql", "web"} & set(type(inner).__module__.split("."))
+    return getattr(inner, "needs_sandbox", False) or bool(slow) or simulates(env_id)
+
+
+def simulates(env_id: str) -> bool:
+    """Whether an episode is a simulation of a thousand steps and more, which takes a quarter of a second."""
+    return "walkers" in type(make(env_id).unwrapped).__module__.split(".")
+
+
+def solves_all(env_id: str) -> bool:
+    """Whether the family's solver is said to solve every task."""
+    return min(make(env_id).unwrapped.solver_rates) == 1.0  # type: ignore[attr-defined]
 
 
 def make(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
@@ -67,7 +78,7 @@ def play(env: gym.Env[Any, Any], policy: Any = None, limit: int = 5000) -> list[
     for _ in range(limit):
         action = env.unwrapped.oracle() if policy is None else policy()  # type: ignore[attr-defined]
         observation, reward, terminated, truncated, info = env.step(action)
-        record.append((action, plain(observation), reward, terminated, truncated, info))
+        record.append((plain(action), plain(observation), reward, terminated, truncated, info))
         if terminated or truncated:
             break
     return record

@@ -1,31 +1,47 @@
 """palaestra/StumpTracks-v0: a two-legged walker on a track of stumps, the task on which ALP-GMM was published.
 
-It is an adapter of Gymnasium's walker: no scripted solver is known that gets to the end of every track.
+The walker is Gymnasium's; the scripted walk of `gait` gets over low stumps, and no solver over high ones.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 
 from ...checks import check_count, check_number
 from ..param_space import FloatAxis, ParamSpace
+from ..registration import register
 from ..task_env import TaskEnv
+from .gait import GAIT, Stride, find_torques, next_stride
 from .track_walker import END, STEP, Track, build_walker, draw_track
 
 START = 10 * STEP
 MOTORS = 4
 _FALL = -100.0
+_TERMS: tuple[str, ...] = ("forward", "posture", "effort", "fall")
+_UNREADABLE = f"The action must be {MOTORS} numbers from -1 to 1, one for each motor."
 # Bounds of what is seen: angle and speeds of the hull, then for each leg angles and speeds of hip and knee and its
 # contact with the ground, then ten distances of a lidar as shares of its range.
 _LEG = [math.pi, 5.0, math.pi, 5.0, 5.0]
 _HIGH = np.array([math.pi, 5.0, 5.0, 5.0, *_LEG, *_LEG, *[1.0] * 10], dtype=np.float32)
 _LOW = -_HIGH
 _LOW[[8, 13]] = 0.0
+
+
+class TrackState(NamedTuple):
+    """How far an episode is.
+
+    Args:
+        track: see `Track`.
+        steps: that were taken.
+    """
+
+    track: Track
+    steps: int = 0
 
 
 class StumpTracks(TaskEnv):
@@ -36,9 +52,9 @@ class StumpTracks(TaskEnv):
         each leg, and a lidar. High stumps close to each other cannot be passed by any walker of this size.
 
     Parameters:
-        stump_height (0 to 3): mean height of the stumps in units of 0.47 metres; each is drawn from a normal
+        stump_height (0.0 to 3.0): mean height of the stumps in units of 0.47 metres; each is drawn from a normal
             distribution around it with deviation 0.1, and is at least 0.05.
-        spacing (0 to 6): metres of flat ground between two stumps; the less, the harder.
+        spacing (0.0 to 6.0): metres of flat ground between two stumps; the less, the harder.
 
     Observation:
         Gymnasium's BipedalWalker: float32[24], angle and speeds of the hull, angles and speeds of the joints, contacts
@@ -54,8 +70,19 @@ class StumpTracks(TaskEnv):
     Termination:
         At the end of the track, and when the hull touches the ground or the walker is back behind the start, a failure.
         Truncated after 2,000 steps, or ``max_steps``. A success is a return of more than ``mastered_at`` at the end of
-        the track, by the paper's threshold of 230. An action that cannot be read lets the motors rest for a step.
+        the track, by the paper's threshold of 230. An action that cannot be read uses up a step in which nothing moves.
         ``info["progress"]`` is the share of the way.
+
+    Solver:
+        A scripted walk (`gait`), which knows where the stumps are. It succeeds in 40 of 40 held-out tracks at the
+        difficulties 0 and 0.25 each, and in none from 0.5 on. Shares of successes, of 12 tracks each, by mean height
+        (down) and spacing (6, 4.5, 3 and 1.5 metres):
+
+        - 0.0: 1.00, 1.00, 1.00, 1.00
+        - 0.5: 1.00, 1.00, 1.00, 0.58
+        - 0.75: 1.00, 1.00, 0.83, 0.00
+        - 1.0: 0.75, 0.75, 0.17, 0.00
+        - 1.25: 0.00, 0.08, 0.00, 0.00
 
     Source:
         Portelas, Colas, Hofmann and Oudeyer, "Teacher algorithms for curriculum learning of deep RL in continuously
@@ -73,6 +100,7 @@ class StumpTracks(TaskEnv):
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 50}  # type: ignore[misc]
+    solver_rates = (1.0, 0.99, 0.0, 0.0, 0.0)
     param_space = ParamSpace([FloatAxis("stump_height", 0.0, 3.0), FloatAxis("spacing", 0.0, 6.0, harder="down")])
 
     def __init__(self, *, max_steps: int = 2_000, mastered_at: float = 230.0, **kwargs: Any):
@@ -85,41 +113,54 @@ class StumpTracks(TaskEnv):
         self.return_range = (_FALL - 40.0 - 0.112 * max_steps, 400.0)
         self._track: Track | None = None
         self._walker: Any = None
+        self._seen: list[float] = []
+        self._stride = Stride()
         self._taken: list[np.ndarray] = []
-        self._return = 0.0
+        self._steps, self._return = 0, 0.0
 
-    def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Track:
-        return draw_track(rng, params["stump_height"], params["spacing"])
+    def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> TrackState:
+        return TrackState(draw_track(rng, params["stump_height"], params["spacing"]))
 
-    def content_of(self, episode: Track) -> str:
-        return repr(episode)
+    def content_of(self, episode: TrackState) -> str:
+        return repr(episode.track)
 
-    def solver_cost(self, episode: Track) -> float:
+    def solver_cost(self, episode: TrackState) -> float:
         """Return the metres to climb on the way."""
-        return STEP * math.fsum(episode.heights)
+        return STEP * math.fsum(episode.track.heights)
 
-    def here(self) -> Track:
+    def oracle(self) -> np.ndarray:
+        """Return the torques of a scripted walk (see `gait`); ``solver_rates`` says how often it succeeds."""
+        self.require_running()
+        walker = self._running_walker()
+        torques = find_torques(GAIT, self._stride, self._seen, float(walker.hull.position.x), self.here().track)
+        return np.clip(np.array(torques, dtype=np.float32), -1.0, 1.0)
+
+    def here(self) -> TrackState:
         if self._track is None:
             raise gym.error.ResetNeeded("StumpTracks has no track yet; call reset() first.")
-        return self._track
+        return TrackState(self._track, self._steps)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        self._track = track = self.begin(seed, options)
-        self._taken, self._return = [], 0.0
-        self._walker, seen = build_walker(track, self.render_mode)
-        return np.clip(seen, _LOW, _HIGH), self.task_info()
+        self._track = self.begin(seed, options).track
+        self._taken, self._steps, self._return = [], 0, 0.0
+        self._build()
+        return self._observe(), self.task_info()
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         self.require_running()
-        torques, error = _read_action(action)
-        seen, terms, fell = self._move(torques)
+        torques = _read_action(action)
+        terms, fell, error = dict.fromkeys(_TERMS, 0.0), False, _UNREADABLE
+        self._steps += 1
+        if torques is not None:
+            terms, fell = self._move(torques)
+            error = None
         reward = sum(terms.values())
         self._return += reward
-        place = float(self._walker.hull.position.x)
+        place = float(self._running_walker().hull.position.x)
         arrived = not fell and place > END
-        truncated = not fell and not arrived and len(self._taken) >= self.max_steps
+        truncated = not fell and not arrived and self._steps >= self.max_steps
         self._ended = fell or arrived or truncated
         info = self.step_info(
             None,
@@ -129,39 +170,54 @@ class StumpTracks(TaskEnv):
             error=error,
             feedback=error or "",
         )
-        return np.clip(seen, _LOW, _HIGH), reward, fell or arrived, truncated, info
+        return self._observe(), reward, fell or arrived, truncated, info
 
-    def _move(self, torques: np.ndarray) -> tuple[np.ndarray, dict[str, float], bool]:
-        """Take a step of the simulation; return what is seen, the terms of the reward, and whether the walker fell."""
+    def _observe(self) -> np.ndarray:
+        return np.clip(np.array(self._seen, dtype=np.float32), _LOW, _HIGH)
+
+    def _move(self, torques: np.ndarray) -> tuple[dict[str, float], bool]:
+        """Take a step of the simulation; return the terms of the reward, and whether the walker fell."""
         walker = self._running_walker()
         self._taken.append(torques)
         place, lean = walker.hull.position.x, abs(walker.hull.angle)
-        seen = walker.step(torques)[0]
+        self._simulate(torques)
         if walker.game_over or walker.hull.position.x < 0:
-            return seen, {"forward": 0.0, "posture": 0.0, "effort": 0.0, "fall": _FALL}, True
+            return {**dict.fromkeys(_TERMS, 0.0), "fall": _FALL}, True
         terms = {
             "forward": 130 / 30 * (walker.hull.position.x - place),
             "posture": -5.0 * (abs(walker.hull.angle) - lean),
             "effort": -0.028 * float(np.abs(torques).sum()),
             "fall": 0.0,
         }
-        return seen, terms, False
+        return terms, False
+
+    def _build(self) -> None:
+        self._walker, seen = build_walker(self.here().track, self.render_mode)
+        self._seen = seen.tolist()
+        self._stride = next_stride(GAIT, Stride(), self._seen)
+
+    def _simulate(self, torques: np.ndarray) -> None:
+        self._seen = self._walker.step(torques)[0].tolist()
+        self._stride = next_stride(GAIT, self._stride, self._seen)
 
     # Snapshots: the simulation cannot be copied, so that its actions are taken again.
 
     def _running_walker(self) -> Any:
         if self._walker is None:
-            self._walker, _ = build_walker(self.here(), self.render_mode)
+            self._build()
             for torques in self._taken:
-                self._walker.step(torques)
+                self._simulate(torques)
         return self._walker
 
     def get_state(self) -> dict[str, Any]:
-        return {**super().get_state(), "track": self.here(), "taken": [*self._taken], "return": self._return}
+        track, steps = self.here()
+        rest = {"track": track, "steps": steps, "taken": [*self._taken], "return": self._return}
+        return {**super().get_state(), **rest}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         super().set_state(state)
-        self._track, self._taken, self._return = state["track"], [*state["taken"]], state["return"]
+        self._track, self._taken = state["track"], [*state["taken"]]
+        self._steps, self._return = state["steps"], state["return"]
         self._walker = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -171,15 +227,15 @@ class StumpTracks(TaskEnv):
         return self._running_walker().render() if self.render_mode == "rgb_array" else None
 
 
-def _read_action(action: Any) -> tuple[np.ndarray, str | None]:
-    """Return float32[4] from -1 to 1 and no error; zeros and an error where the action is something else."""
+def _read_action(action: Any) -> np.ndarray | None:
+    """Return float32[4] from -1 to 1; None where the action is something else."""
     try:
         torques = np.asarray(action, dtype=np.float32)
     except (TypeError, ValueError, OverflowError):
-        torques = np.zeros(0, dtype=np.float32)
+        return None
     if torques.shape == (MOTORS,) and np.isfinite(torques).all():
-        return np.clip(torques, -1.0, 1.0), None
-    return np.zeros(MOTORS, dtype=np.float32), f"The action must be {MOTORS} numbers from -1 to 1, one for each motor."
+        return np.clip(torques, -1.0, 1.0)
+    return None
 
 
-gym.register("palaestra/StumpTracks-v0", f"{__name__}:StumpTracks")
+register("palaestra/StumpTracks-v0", f"{__name__}:StumpTracks")

@@ -23,6 +23,8 @@ PAD = 20 * STEP
 END = 190 * STEP
 """Metres: the place where a track is walked to its end."""
 LENGTH = 200 * STEP
+SEGMENT = 34 / 30
+"""Metres: length of a thigh, and of a shank with its foot."""
 CLOSEST, LOWEST, SPREAD = 0.01, 0.05, 0.1
 """Metres between two stumps at least; height of a stump at least, and the deviation of heights on a track."""
 

@@ -31,7 +31,8 @@ def test_marks_are_kept_where_they_may_belong_to_an_answer_and_nowhere_else():
     ids = [name for name in palaestra.envs.ids() if name.startswith("palaestra/")]
     kept = {name for name in ids if not strips_marks(name)}
     programs = {name for name in ids if re.search(r"\.envs\.(code|sql)\.", str(gym.spec(name).entry_point))}
-    numbers = {name for name in ids if ".envs.grids." in str(gym.spec(name).entry_point) and "Text-" not in name}
+    homes = re.compile(r"\.envs\.(grids|walkers)\.")
+    numbers = {name for name in ids if homes.search(str(gym.spec(name).entry_point)) and "Text-" not in name}
     others = {"ReasoningGym", "MemoryStores", "ToolUse"}
     assert kept == programs | numbers | {f"palaestra/{name}-v0" for name in others}
 

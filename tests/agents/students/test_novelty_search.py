@@ -101,6 +101,33 @@ def test_an_emitter_moves_to_a_better_mutant_and_ends_where_none_comes():
     assert (len(search._emitter), len(search.archive)) == (0, before + 1)
 
 
+@pytest.mark.parametrize("es", ["cma_es", "sep_cma_es"])
+def test_an_emitter_with_a_strategy_learns_where_better_mutants_are(es: str):
+    search = make_search(es=es, hidden=2, patience=1_000)
+    search._explore()
+    weights = np.zeros(search.network.size)
+    weights[:3] = 1.0, -1.0, 2.0
+
+    def play(genome: np.ndarray) -> tuple[Any, ...]:
+        none = np.zeros(2, dtype=np.float32)
+        return genome, none, none, float(genome @ weights), 0.0
+
+    search._play_levels = play  # type: ignore[method-assign]
+    search.candidates = search._evaluate(search.population.genomes[:1], emitted=False)
+    start = search.candidates.rewards[0]
+    search._emit()
+    assert search._strategy is not None
+    shape = search._strategy.covariance.shape
+    assert shape == ((search.network.size,) * 2 if es == "cma_es" else (search.network.size,))
+    for _ in range(150):
+        search._emit()
+    center = search._strategy.mean - search.population.genomes[0]
+    assert search._strategy.mean @ weights > start + 5.0
+    assert search.best.rewards[0] == search._emitter.rewards[0] > start + 5.0
+    # It moves where the weights point: at random the cosine is about 0.04.
+    assert center @ weights / np.linalg.norm(center) / np.linalg.norm(weights) > 0.4
+
+
 @pytest.mark.parametrize("surprise", ["alternate", "front"])
 def test_a_learned_space_of_behaviours_finds_the_way_too(surprise: str):
     search = make_search(behaviour="learned", surprise=surprise, relearn=5)
@@ -114,7 +141,10 @@ def test_a_learned_space_of_behaviours_finds_the_way_too(surprise: str):
 
 def test_a_resumed_search_goes_on_to_the_same_bytes_and_plays_its_best(tmp_path):
     config = NoveltyConfig(
-        **{**SMALL, "behaviour": "learned", "relearn": 3}, seed=3, steps=15_000, checkpoint_every=2_500
+        **{**SMALL, "behaviour": "learned", "relearn": 3, "es": "sep_cma_es"},
+        seed=3,
+        steps=15_000,
+        checkpoint_every=2_500,
     )
     StudentRun.start(tmp_path / "whole", config).run(notify=lambda sentence: None)
     halved = StudentRun.start(tmp_path / "halved", config)
@@ -134,9 +164,25 @@ def test_a_resumed_search_goes_on_to_the_same_bytes_and_plays_its_best(tmp_path)
     assert total == pytest.approx(read(tmp_path / "whole")[-1]["best_reward"])
 
 
+def test_a_long_genome_is_refused_before_anything_is_played():
+    with pytest.raises(InputError, match="take --es sep_cma_es, or fewer --hidden units"):
+        make_search(es="cma_es", hidden=16)
+    assert make_search(es="cma_es", hidden=16, emitters=False)
+
+
 def test_the_command_line_trains_it(tmp_path):
     argv = ["train", MAZE, "--learner", "novelty-search", "--axis", "pockets=1", "depth=3", "--steps", "4000"]
-    argv += ["--log-every", "2000", "--final-episodes", "1", "--no-emitters", "--out", str(tmp_path / "run")]
+    argv += [
+        "--log-every",
+        "2000",
+        "--final-episodes",
+        "1",
+        "--no-emitters",
+        "--es",
+        "sep_cma_es",
+        "--out",
+        str(tmp_path / "run"),
+    ]
     assert main(argv) == 0
     assert [row["step"] for row in read(tmp_path / "run")] == [2000, 4000]
     assert read(tmp_path / "run")[-1]["archive"] > 0
@@ -150,6 +196,8 @@ def test_the_command_line_trains_it(tmp_path):
         ({"behaviour": "code"}, "must be one of place, learned, not 'code'"),
         ({"added": 21}, "at most the 20 mutants"),
         ({"mutation": 0.0}, "mutation must be"),
+        ({"es": "cmaes"}, "es must be one of best, cma_es, sep_cma_es, not 'cmaes'"),
+        ({"es": "cma_es", "emitter_population": 1}, "an emitter_population of at least 2, not 1"),
     ],
 )
 def test_what_cannot_be_is_refused(changes: dict[str, Any], words: str):

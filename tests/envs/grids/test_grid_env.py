@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -8,92 +7,25 @@ import minigrid  # noqa: F401  # registers MiniGrid's ids
 import numpy as np
 import palaestra  # noqa: F401  # registers ours
 import pytest
-from palaestra.envs.grids import baby_instructions as baby
-from palaestra.envs.grids.baby_ai import start_instruction
-from palaestra.envs.grids.cells import THINGS, UNLOCKED, WALL
-from palaestra.envs.grids.grid_world import World
+from palaestra.envs.grids.minigrid_levels import read_minigrid
 from palaestra.envs.grids.minigrid_surface import read_level
 from palaestra.envs.grids.moving_obstacles import BALL, MovingObstaclesRules
-from palaestra.envs.grids.obstructed_maze import TARGET
 from palaestra.envs.grids.unlock import UnlockRules
 
-
-def plain(env: Any) -> World:
-    return read_level(env)
-
-
-def multi_room(env: Any) -> World:
-    return read_level(env, task=env.maxNumRooms)
-
-
-def unlock(env: Any) -> World:
-    world = read_level(env)
-    door = next(index for index, code in enumerate(world.cells) if code in UNLOCKED)
-    target = next((code for code in world.cells if THINGS[code].kind == "box"), 0) if hasattr(env, "obj") else 0
-    return world._replace(task=(door, UNLOCKED[world.cells[door]][0], target, env.max_steps > 300))
-
-
-def key_corridor(env: Any) -> World:
-    world = read_level(env)
-    door = next(index for index, code in enumerate(world.cells) if code in UNLOCKED)
-    ball = next(code for code in world.cells if THINGS[code].kind == "ball")
-    return world._replace(task=(door, UNLOCKED[world.cells[door]][0], ball, env.room_size))
-
-
-def memory(env: Any) -> World:
-    places = (y * env.width + x for x, y in (env.success_pos, env.failure_pos))
-    return read_level(env, task=tuple(int(place) for place in places))
-
-
-def maze(env: Any) -> World:
-    world = read_level(env)
-    width, ways = world.width, []
-    ball = world.cells.index(TARGET)
-
-    def room(index: int) -> tuple[int, int]:
-        return index % width // 5, index // width // 5
-
-    for door in (index for index, code in enumerate(world.cells) if code in UNLOCKED):
-        step = 1 if world.cells[door - 1] != WALL else width
-        for front, behind in ((door - step, door + step), (door + step, door - step)):
-            if room(behind) == room(ball) and world.cells[behind] != WALL:
-                ways.append((door, front))
-    return world._replace(task=(env.max_steps // 144, tuple(ways)))
-
-
-def read_instruction(instruction: Any) -> baby.Instruction:
-    """BabyAI's instruction objects as our tuples."""
-    name = type(instruction).__name__
-    joined = {"AndInstr": "and", "BeforeInstr": "then", "AfterInstr": "after"}
-    if name in joined:
-        return joined[name], read_instruction(instruction.instr_a), read_instruction(instruction.instr_b)
-    kind = {"GoToInstr": "goto", "PickupInstr": "pickup", "OpenInstr": "open", "PutNextInstr": "putnext"}[name]
-    descriptions = [
-        getattr(instruction, key) for key in ("desc", "desc_move", "desc_fixed") if hasattr(instruction, key)
-    ]
-    return kind, *((what.type or "", what.color or "") for what in descriptions)
-
-
-def baby_level(env: Any) -> World:
-    return start_instruction(read_level(env), read_instruction(env.instrs), env.room_size * env.num_rows)
-
-
-SHARED: list[tuple[str, str, Callable[[Any], World]]] = [
-    ("DoorKey", "MiniGrid-DoorKey-5x5-v0", plain),
-    ("DoorKey", "MiniGrid-DoorKey-8x8-v0", plain),
-    ("FourRooms", "MiniGrid-FourRooms-v0", plain),
-    *(("LavaGap", f"MiniGrid-{name}-v0", plain) for name in ("LavaGapS5", "LavaGapS7", "LavaCrossingS9N3")),
-    *(("LavaGap", f"MiniGrid-{name}-v0", plain) for name in ("SimpleCrossingS9N2", "LavaCrossingS11N5")),
-    *(("MultiRoom", f"MiniGrid-MultiRoom-{name}", multi_room) for name in ("N2-S4-v0", "N4-S5-v1", "N6-v0")),
-    *(("Unlock", f"MiniGrid-{name}-v0", unlock) for name in ("Unlock", "UnlockPickup", "BlockedUnlockPickup")),
-    *(("KeyCorridor", f"MiniGrid-KeyCorridor{name}-v0", key_corridor) for name in ("S3R1", "S3R3", "S5R3")),
-    *(("HallwayMemory", f"MiniGrid-Memory{name}-v0", memory) for name in ("S7", "S13Random")),
-    *(
-        ("ObstructedMaze", f"MiniGrid-ObstructedMaze-{name}", maze)
-        for name in ("1Dl-v0", "1Dlhb-v0", "2Dlhb-v1", "1Q-v1")
-    ),
-    *(("BabyAI", f"BabyAI-{name}-v0", baby_level) for name in ("GoToLocalS5N2", "PickupDist", "OpenTwoDoors")),
-    *(("BabyAI", f"BabyAI-{name}-v0", baby_level) for name in ("PutNextLocalS5N3", "GoToSeqS5R2", "OpenRedDoor")),
+SHARED = [
+    ("DoorKey", "MiniGrid-DoorKey-5x5-v0"),
+    ("DoorKey", "MiniGrid-DoorKey-8x8-v0"),
+    ("FourRooms", "MiniGrid-FourRooms-v0"),
+    *(("LavaGap", f"MiniGrid-{name}-v0") for name in ("LavaGapS5", "LavaGapS7", "LavaCrossingS9N3")),
+    *(("LavaGap", f"MiniGrid-{name}-v0") for name in ("SimpleCrossingS9N2", "LavaCrossingS11N5")),
+    *(("DistShift", f"MiniGrid-DistShift{number}-v0") for number in (1, 2)),
+    *(("MultiRoom", f"MiniGrid-MultiRoom-{name}") for name in ("N2-S4-v0", "N4-S5-v1", "N6-v0")),
+    *(("Unlock", f"MiniGrid-{name}-v0") for name in ("Unlock", "UnlockPickup", "BlockedUnlockPickup")),
+    *(("KeyCorridor", f"MiniGrid-KeyCorridor{name}-v0") for name in ("S3R1", "S3R3", "S5R3")),
+    *(("HallwayMemory", f"MiniGrid-Memory{name}-v0") for name in ("S7", "S13Random")),
+    *(("ObstructedMaze", f"MiniGrid-ObstructedMaze-{name}") for name in ("1Dl-v0", "1Dlhb-v0", "2Dlhb-v1", "1Q-v1")),
+    *(("BabyAI", f"BabyAI-{name}-v0") for name in ("GoToLocalS5N2", "PickupDist", "OpenTwoDoors")),
+    *(("BabyAI", f"BabyAI-{name}-v0") for name in ("PutNextLocalS5N3", "GoToSeqS5R2", "OpenRedDoor")),
 ]
 
 
@@ -105,8 +37,8 @@ def test_an_observation_is_its_readers_to_change():
     assert np.array_equal(env.unwrapped.gen_obs()["image"], kept)
 
 
-@pytest.mark.parametrize(("name", "minigrid_id", "read"), SHARED, ids=[row[1] for row in SHARED])
-def test_minigrids_levels_play_as_they_do_in_minigrid(name: str, minigrid_id: str, read: Callable[[Any], World]):
+@pytest.mark.parametrize(("name", "minigrid_id"), SHARED, ids=[row[1] for row in SHARED])
+def test_minigrids_levels_play_as_they_do_in_minigrid(name: str, minigrid_id: str):
     theirs: Any = gym.make(minigrid_id, disable_env_checker=True).unwrapped
     ours: Any = gym.make(f"palaestra/{name}-v0", disable_env_checker=True).unwrapped
     rng = np.random.default_rng(0)
@@ -114,7 +46,7 @@ def test_minigrids_levels_play_as_they_do_in_minigrid(name: str, minigrid_id: st
     for seed in range(4):
         seen, _ = theirs.reset(seed=seed)
         ours.reset(seed=seed)
-        ours.place_world(read(theirs), limit=theirs.max_steps)
+        ours.place_world(read_minigrid(theirs, ours.rules), limit=theirs.max_steps)
         mine, wrong = ours.gen_obs(), 0.15 if seed % 2 else 1.0
         while True:
             assert np.array_equal(mine["image"], seen["image"])

@@ -1,0 +1,151 @@
+"""CMA-ES: search by mutants whose covariance is adapted to those that did well (Hansen, arXiv 1604.00772).
+
+`CovarianceAdaptation` is asked for mutants and told which were the best. It has all of the covariance, or its diagonal
+alone (sep-CMA-ES; Ros and Hansen, PPSN 2008) where genomes are long. Equations are those of the tutorial; only numpy is
+needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+
+LARGEST = 1_500
+"""Numbers of a genome up to which all of the covariance is kept: its eigenvectors take a second there."""
+
+
+def check_size(size: int) -> None:
+    """Raise InputError where genomes of so many numbers are too long for all of the covariance."""
+    if size > LARGEST:
+        raise InputError(
+            f"cma_es keeps the covariance of up to {LARGEST} weights of a policy, and there are {size}; "
+            "take --es sep_cma_es, or fewer --hidden units."
+        )
+
+
+class CovarianceAdaptation:
+    """A normal distribution of mutants, N(mean, step**2 C), that moves to their better half and takes its shape.
+
+    Args:
+        mean: float[n], where it begins.
+        step: sigma, the first standard deviation.
+        population: lambda, mutants of a generation.
+        diagonal: keep the diagonal of C alone, which then is learned (n + 2) / 3 times as fast.
+
+    Attributes:
+        mean: float64[n].
+        step: sigma.
+        covariance: C, float64[n, n], or its diagonal float64[n].
+
+    Raises:
+        InputError: fewer than two mutants, or a genome too long for all of the covariance.
+    """
+
+    def __init__(self, mean: np.ndarray, step: float, population: int, diagonal: bool = False):
+        size = len(mean)
+        if population < 2:
+            raise InputError(f"an evolution strategy needs at least 2 mutants in a generation, not {population}.")
+        if not diagonal:
+            check_size(size)
+        self.mean, self.step, self.population, self.diagonal = (
+            mean.astype(np.float64),
+            float(step),
+            population,
+            diagonal,
+        )
+        self.covariance = np.ones(size) if diagonal else np.eye(size)
+        self._path, self._step_path = np.zeros(size), np.zeros(size)
+        self._generation, self._decomposed = 0, 0
+        self._basis, self._scales = np.zeros((0, 0)), np.ones(size)
+        self._set_rates(size)
+
+    def _set_rates(self, size: int) -> None:
+        """Weights and rates of the tutorial's table 1, without its negative weights."""
+        parents = self.population // 2
+        raw = np.log((self.population + 1) / 2) - np.log(np.arange(1, parents + 1))
+        self._weights = raw / raw.sum()
+        mass = self._mass = 1.0 / float((self._weights**2).sum())
+        self._step_rate = (mass + 2) / (size + mass + 5)
+        self._damping = 1 + 2 * max(0.0, ((mass - 1) / (size + 1)) ** 0.5 - 1) + self._step_rate
+        self._path_rate = (4 + mass / size) / (size + 4 + 2 * mass / size)
+        self._one_rate = 2 / ((size + 1.3) ** 2 + mass)
+        self._mass_rate = min(1 - self._one_rate, 2 * (0.25 + mass + 1 / mass - 2) / ((size + 2) ** 2 + mass))
+        if self.diagonal:
+            self._one_rate = min(1.0, self._one_rate * (size + 2) / 3)
+            self._mass_rate = min(1 - self._one_rate, self._mass_rate * (size + 2) / 3)
+        self._expected = size**0.5 * (1 - 1 / (4 * size) + 1 / (21 * size**2))
+
+    def ask(self, rng: np.random.Generator) -> np.ndarray:
+        """float64[population, n]: mutants."""
+        self._decompose()
+        noise = self._scales * rng.standard_normal((self.population, len(self.mean)))
+        return self.mean + self.step * (noise if self.diagonal else noise @ self._basis.T)
+
+    def tell(self, ranked: np.ndarray) -> None:
+        """Move to the mutants of a generation, float[m, n], from the best; fewer than were asked for count as the best.
+
+        Nothing happens where none is given.
+        """
+        if not len(ranked):
+            return
+        weights = self._weights[: len(ranked)]
+        weights = weights / weights.sum()
+        changes = (ranked[: len(weights)].astype(np.float64) - self.mean) / self.step
+        shift = weights @ changes
+        self.mean = self.mean + self.step * shift
+        self._generation += 1
+        # Equation 43: the path of the steps, in the coordinates in which C is the identity.
+        rate = self._step_rate
+        self._step_path = (1 - rate) * self._step_path + (rate * (2 - rate) * self._mass) ** 0.5 * self._whiten(shift)
+        length = float(np.linalg.norm(self._step_path))
+        settled = (1 - (1 - rate) ** (2 * self._generation)) ** 0.5
+        moves = length / settled < (1.4 + 2 / (len(self.mean) + 1)) * self._expected
+        # Equations 45 and 47: the path in which C is learned, and C by it and by the mutants.
+        rate = self._path_rate
+        self._path = (1 - rate) * self._path + moves * (rate * (2 - rate) * self._mass) ** 0.5 * shift
+        one, mass = self._one_rate, self._mass_rate
+        kept = 1 - one - mass + (not moves) * one * rate * (2 - rate)
+        if self.diagonal:
+            self.covariance = kept * self.covariance + one * self._path**2 + mass * (weights @ changes**2)
+        else:
+            learned = (changes * weights[:, None]).T @ changes
+            self.covariance = kept * self.covariance + one * np.outer(self._path, self._path) + mass * learned
+        # Equation 44; the tutorial bounds the exponent against runaway steps.
+        self.step *= float(np.exp(min(1.0, self._step_rate / self._damping * (length / self._expected - 1))))
+
+    def _whiten(self, change: np.ndarray) -> np.ndarray:
+        """C**-1/2 times a vector."""
+        if self.diagonal:
+            return change / self._scales
+        return self._basis @ ((self._basis.T @ change) / self._scales)
+
+    def _decompose(self) -> None:
+        """Update the eigenvectors of C, or not yet where they take longer than what has changed is worth."""
+        if self.diagonal:
+            self._scales = np.sqrt(self.covariance)
+            return
+        gap = 1 / ((self._one_rate + self._mass_rate) * len(self.mean) * 10)
+        if len(self._basis) and self._generation - self._decomposed < gap:
+            return
+        values, self._basis = np.linalg.eigh((self.covariance + self.covariance.T) / 2)
+        self._scales, self._decomposed = np.sqrt(np.maximum(values, 1e-20)), self._generation
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return everything that it has learned."""
+        counts = np.array([self.step, self._generation, self._decomposed, self.population, self.diagonal], np.float64)
+        named = {"mean": self.mean, "covariance": self.covariance, "path": self._path, "step_path": self._step_path}
+        return {**named, "basis": self._basis, "scales": self._scales, "counts": counts}
+
+    @classmethod
+    def from_arrays(cls, saved: Mapping[str, Any]) -> CovarianceAdaptation:
+        """Go on from what `arrays` returned."""
+        step, generation, decomposed, population, diagonal = saved["counts"].tolist()
+        found = cls(saved["mean"], step, int(population), bool(diagonal))
+        found.covariance, found._path, found._step_path = saved["covariance"], saved["path"], saved["step_path"]
+        found._basis, found._scales = saved["basis"], saved["scales"]
+        found._generation, found._decomposed = int(generation), int(decomposed)
+        return found
