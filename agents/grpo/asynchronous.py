@@ -59,7 +59,7 @@ class StepData:
     state: str = ""
 
 
-class Collection:
+class StepCollection:
     """Collects the data of each step when the step asks for it, with the policy as it is then.
 
     Args:
@@ -123,7 +123,7 @@ class Collection:
         return found | ({"collector": own} if own else {})
 
 
-class CollectionAhead(Collection):
+class AsynchronousCollection(StepCollection):
     """Collects ahead in a thread, with a copy of the policy; see the module's description.
 
     Args:

@@ -25,7 +25,7 @@ from ..evaluation import Report
 from ..language.decoder import context_limit
 from ..language.model import LanguageModel, resolve_device
 from ..lookup import find_agent
-from .asynchronous import Collection, CollectionAhead, copy_policy
+from .asynchronous import AsynchronousCollection, StepCollection, copy_policy
 from .batch.packing import PACKERS
 from .collection import Collector, check_room, token_limits
 from .config import TrainConfig
@@ -72,7 +72,7 @@ class Learner:
     language: LanguageModel
     update: Update
     collector: Collector
-    collection: Collection
+    collection: StepCollection
 
     def __init__(self, config: TrainConfig, engines: Serving | None = None, ranks: Ranks | None = None):
         PACKERS[config.packer]
@@ -372,9 +372,9 @@ class Learner:
         reference = self.language.reference().model if needs & {"logp_ref", "kl_ref"} else None
         model, distilled, vocabulary = self.language.model, teacher and teacher.model, len(self.language.tokenizer)
         self.update = Update(config, self.objective, model, reference, distilled, vocabulary, self.ranks)
-        played, forward, kind = self.language, self.update.forward, Collection
+        played, forward, kind = self.language, self.update.forward, StepCollection
         if config.staleness:
-            played, forward, kind = copy_policy(self.language), plain(forward), CollectionAhead
+            played, forward, kind = copy_policy(self.language), plain(forward), AsynchronousCollection
             reference = played.reference().model if reference is not None and played.adapters is not None else reference
         places = (self.environments, self.teacher, played, teacher, forward, reference, self.rewriter, self.engines)
         self.collector = Collector(config, self.collecting, *places)

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..batch.tally import Tally
 from ..batch.trajectory import Group
 from ..config import TrainConfig
+from ..rollouts.environments import Environments
 from .blend import summarise_environments
 from .folder import RunFolder
 from .logs import overlapped_rates, phase_rates, proposal_row, step_summary, token_ages, trajectory_row
 from .trackers import Tracker
 
-if TYPE_CHECKING:
-    from ..asynchronous import StepData
-    from ..rollouts.environments import Environments
+
+class StepRecord(Protocol):
+    """What a step has trained on; see `asynchronous.StepData`."""
+
+    @property
+    def collected(self) -> Any: ...
+    @property
+    def streams(self) -> Sequence[Sequence[Group]]: ...
+    @property
+    def teacher(self) -> Mapping[str, float]: ...
+    @property
+    def rollout_s(self) -> float: ...
+    @property
+    def waits(self) -> Mapping[str, float]: ...
 
 
 def write_step(
     step: int,
-    data: StepData,
+    data: StepRecord,
     tally: Tally,
     updates: Mapping[str, float],
     weights: Mapping[str, float],
@@ -47,7 +59,7 @@ def write_step(
     collected, groups = data.collected, data.collected.groups
     trained_on: list[Group] = [group for part in (collected.trainable, *data.streams) for group in part]
     metrics: dict[str, Any] = {"step": step, **step_summary(groups, collected.trainable), **tally.means(), **updates}
-    metrics |= collected.requests | weights
+    metrics |= {**collected.requests, **weights}
     if config.staleness:
         metrics |= token_ages(step, trained_on)
     if environments.families:
