@@ -17,12 +17,14 @@ import pytest
 import torch
 from palaestra.agents.engines.engine import ENGINES
 from palaestra.agents.engines.torch_engine import TorchEngine
+from palaestra.agents.grpo.asynchronous import copy_policy, set_weights, trained_weights
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.collection import played_version
 from palaestra.agents.grpo.config import Stages, TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.run.folder import newest_checkpoint
+from palaestra.agents.language.model import LanguageModel
 from palaestra.envs import register
 from palaestra.errors import InputError
 
@@ -201,6 +203,9 @@ def test_a_checkpoint_holds_the_older_weights_that_the_next_batches_are_played_w
 
     saved = load_file(newest_checkpoint(tmp_path / "run") / "older-000004.safetensors")
     assert all(torch.equal(saved[name], weight) for name, weight in learner.weights[4].named_parameters())
+    seen = Learner.inspect(tmp_path / "run")
+    pairs = zip(seen.language.model.parameters(), learner.language.model.parameters(), strict=True)
+    assert all(torch.equal(*pair) for pair in pairs)
 
 
 def test_an_error_of_the_collection_ends_the_run_as_its_own_and_the_run_can_be_resumed(config, whole, tmp_path):
@@ -223,6 +228,8 @@ def test_an_error_of_the_collection_ends_the_run_as_its_own_and_the_run_can_be_r
     with pytest.raises(RuntimeError, match="the task server is gone"):
         learner.run()
     learner.close()
+    with pytest.raises(InputError, match="staleness: 2 instead of 1"):
+        Learner.resume(run, replace(config, staleness=2))
     assert [row["step"] for row in rows(run, "metrics")] == [1, 2, 3]
     assert Learner.resume(run).run()
     assert outcome(run) == outcome(whole)
@@ -310,6 +317,27 @@ def test_what_needs_the_update_of_the_step_before_is_refused_in_one_sentence(con
 def test_a_reference_that_stays_is_measured_beside_the_updates(config, tmp_path):
     shaped = replace(config, stages=Stages(shaping="repexp(embedder='reference')"), steps=3)
     assert Learner.start(tmp_path / "run", shaped).run()
+
+
+@pytest.mark.parametrize("lora", [0, 2])
+def test_a_copy_of_a_policy_shows_engines_the_same_trained_weights_and_can_be_given_others(small, lora):
+    language = LanguageModel.of(copy.deepcopy(small.model), small.tokenizer)
+    if lora:
+        pytest.importorskip("peft")
+        language = language.with_lora(lora)
+    copied, before = copy_policy(language), trained_weights(language)
+    trained = [
+        [name for name, weight in each.model.named_parameters() if weight.requires_grad] for each in (language, copied)
+    ]
+    assert trained[0] == trained[1] == list(before)
+    assert not {weight.data_ptr() for weight in language.model.parameters()} & {
+        weight.data_ptr() for weight in copied.model.parameters()
+    }
+    set_weights(copied, {name: weight + 1 for name, weight in before.items()})
+    assert all(torch.equal(weight, before[name]) for name, weight in trained_weights(language).items())
+    assert all(torch.equal(weight, before[name] + 1) for name, weight in trained_weights(copied).items())
+    if lora:
+        assert copied.adapters.get_base_model() is copied.model
 
 
 def test_versions_count_the_updates_before_a_batch():
