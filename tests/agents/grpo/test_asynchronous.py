@@ -177,8 +177,9 @@ def test_a_run_is_the_same_whatever_the_speed_of_either_side(config, whole, tmp_
 
 @pytest.mark.parametrize("staleness", [1, 2])
 def test_a_run_that_was_stopped_continues_bit_for_bit(config, whole, tmp_path, staleness):
-    config = replace(config, staleness=staleness)
-    if staleness != 1:
+    if staleness == 2:  # with a memory on both sides
+        stages = Stages(replay="priority", shaping="count-bonus")
+        config = replace(config, staleness=2, recipe="recap", teacher="alp-gmm", stages=stages)
         whole = tmp_path / "whole"
         Learner.start(whole, config).run()
     run = tmp_path / "stopped"
@@ -190,6 +191,11 @@ def test_a_run_that_was_stopped_continues_bit_for_bit(config, whole, tmp_path, s
 
     assert not learner.run(look)
     assert newest_checkpoint(run).name == "step-000003"
+    if staleness == 2:
+        state = json.loads((newest_checkpoint(run) / "state.json").read_text())["objective"]
+        assert {name.partition("/")[0] for name in state["parts"]} >= {"replay", "selection"}
+        assert state["rewards"][0]["visits"]
+        assert not learner.objective.state_dict()["parts"]["replay/0"]["kept"]
     assert Learner.resume(run).run()
     assert outcome(run) == outcome(whole)
 

@@ -17,7 +17,7 @@ def model() -> Any:
 
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        sizes = {"n_embd": 16, "n_layer": 3, "n_head": 2, "n_positions": 32, "vocab_size": 50}
+        sizes: dict[str, Any] = {"n_embd": 16, "n_layer": 3, "n_head": 2, "n_positions": 32, "vocab_size": 50}
         return GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=None, eos_token_id=None)).eval()
 
 
