@@ -153,6 +153,8 @@ class AsynchronousCollection(StepCollection):
         Raises:
             Exception: the one that ended the collection, when the steps before it have been taken.
         """
+        if self._closed:
+            raise RuntimeError("the run was closed; resume it with Learner.resume.")
         begun = time.perf_counter()
         self.training.advance(step, self.config.steps)
         with self._changed:
@@ -184,8 +186,9 @@ class AsynchronousCollection(StepCollection):
     def pause(self) -> Iterator[None]:
         with self._changed:
             self._paused += 1
-            self._changed.wait_for(lambda: not self._busy)
         try:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._busy)
             yield
         finally:
             with self._changed:

@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -341,7 +342,8 @@ class Learner:
             greedy: take the likeliest tokens, instead of sampling at the training temperature.
             family: of several environments, the name of the one to evaluate on; None draws them by their weights.
         """
-        return self.evaluations.evaluate(self.language, self.step, episodes, seed, split, greedy, family)
+        with self.collection.pause() if hasattr(self, "collection") else nullcontext():
+            return self.evaluations.evaluate(self.language, self.step, episodes, seed, split, greedy, family)
 
     def _evaluate(self, watch: Callable[[TrainingProgress], None], episodes: int) -> float:
         with self.collection.pause(), self.folder.measure_time(self.step, "evaluation_s"):

@@ -69,6 +69,8 @@ class RolloutBenchOptions:
     """Steps of each training run, at least 6; 0 leaves training out."""
     group: int = 8
     """Episodes a task in training."""
+    recipe: str = "decoupled_ppo"
+    """The recipe that is trained; this one is for samples of an older policy, and takes four updates a batch."""
     json: Path | None = None
     """Write the figures here as JSON."""
 
@@ -272,6 +274,7 @@ def measure_training(options: RolloutBenchOptions) -> TrainingTimes:
         env=ENV,
         axes={name: value for name, value in TURNS.items()},
         teacher="random",
+        recipe=options.recipe,
         # Rewards that differ although no answer of random weights is right.
         stages=Stages(shaping="cosine-length"),
         warmup=WarmUp(steps=0),
