@@ -7,7 +7,7 @@ examples:
   palaestra train palaestra/GuessNumber-v0 --model Qwen/Qwen2.5-0.5B-Instruct --lora 16 --max-new-tokens 64
   palaestra train palaestra/GSM8K-v0 --env-option source=questions.jsonl --lr-schedule cosine --lr-end 0.1
   palaestra train palaestra/GSM8K-v0 --model models/mine --engine vllm --engine-option cache_gb=4
-  palaestra train palaestra/ProgramDebugging-v0 --env-workers 32 --env-seconds 60    # environments that wait
+  palaestra train palaestra/ProgramDebugging-v0 --env-workers 32 --staleness 1    # environments that wait
   palaestra train palaestra/Sudoku-v0 --env-processes 4 --env-seconds 60    # environments that may crash or hang
   palaestra train palaestra/GSM8K-v0 --model models/mine --ray HEAD:6379 --workers 8    # or --ray local
   palaestra train --resume runs/first

@@ -24,6 +24,7 @@ LEARNER = (
     {"rollouts", "ranks"},
     {"run", "measures", "proposals"},
     {"collection", "update", "warmup", "evaluations"},
+    {"asynchronous"},
     {"learner"},
 )
 """Files and folders of the learner: each may import those of its own line and of the lines above it."""

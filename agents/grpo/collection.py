@@ -42,6 +42,11 @@ def derive_seed(*keys: int) -> int:
     return int(np.random.SeedSequence(list(keys)).generate_state(1, np.uint64)[0] >> 1)
 
 
+def played_version(step: int, staleness: int) -> int:
+    """Number of updates that the policy has had with which the data of a step (from 1) is played."""
+    return max(step - 1 - staleness, 0)
+
+
 def token_limits(config: TrainConfig) -> TokenLimits:
     """The token budgets of a run."""
     return TokenLimits(config.max_new_tokens, config.max_episode_tokens, config.context)
@@ -127,6 +132,8 @@ class Collector:
         reference: the reference model, or None if nothing needs one.
         rewriter: rewrites prompts where proposals ask for it; None for the policy.
         engines: the run's engine, from which the policy is sampled; the model to distil from has an engine of torch.
+
+    Where it is ahead of the updates, ``objective``, ``language`` and ``forward`` are its own.
     """
 
     def __init__(
@@ -150,6 +157,10 @@ class Collector:
         self._instruments = self._make_instruments(0)
         self.rewriter = rewriter or Rewriter(config.requests)
         self._screened: dict[int, tuple[Trajectory, ...]] = {}
+
+    def follow_policy(self) -> None:
+        """Let the engine sample from the policy's present weights, whatever it was used for meanwhile."""
+        self._engine.follow(self.language)
 
     def _open(self, engines: Serving, language: LanguageModel) -> Engine:
         config = self.config
@@ -258,12 +269,12 @@ class Collector:
     def _player(self, step: int, *keys: int, engine: Engine | None = None) -> Player:
         """Make a player of the present policy (or another engine); ``keys`` select its random numbers."""
         config = self.config
-        engine = engine or self._engine
+        engine, version = engine or self._engine, played_version(step, config.staleness)
 
         def play_teacher() -> Player:
             return self._player(step, 5000, *keys, engine=self._teacher_engine)
 
-        engine.load_weights(max(step - 1, 0))
+        engine.load_weights(version)
         noise = derive_seed(config.seed, NOISE, step, *keys)
         engine.seed(noise)
         return Player(
@@ -275,7 +286,7 @@ class Collector:
             np.random.default_rng([config.seed, ROLLOUT, step, *keys, 1]),
             step=max(step - 1, 0),
             steps=config.steps,
-            version=max(step - 1, 0),
+            version=version,
             judge=self.judge,
             teacher=None if self.teacher_model is None else play_teacher,
             noise=noise,

@@ -89,6 +89,9 @@ class TrainConfig:
             is lost is replaced; its episodes go on. None: in this process.
         workers: number of rollout workers; more than 1 without ``ray`` are on this machine. The tokens are the same
             with any number of them, and log-probabilities up to rounding.
+        staleness: updates by which the policy that plays is older than the one that is trained. With N of 1 and more, a
+            thread plays up to N batches ahead while earlier ones are trained on, batch k with the policy after
+            k - 1 - N updates: a run is the same whatever the speed of either side. 0: they take turns.
         env_workers: threads in which environments are reset and stepped while the policy decodes, for environments that
             wait (for a network, a program, a page): as many as wait at a time. The tokens are the same with any number
             of them, and log-probabilities up to rounding. 0: one after another beside the policy.
@@ -154,6 +157,7 @@ class TrainConfig:
     engine_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     ray: str | None = None
     workers: int = 1
+    staleness: int = 0
     env_workers: int = 0
     env_processes: int = 0
     env_seconds: float = 0.0
@@ -228,7 +232,8 @@ class TrainConfig:
 
     def in_one_process(self) -> TrainConfig:
         """The same run, sampled and played in this process alone."""
-        elsewhere = {"engine": "torch", "engine_options": {}, "ray": None, "workers": 1, "env_processes": 0}
+        elsewhere: dict[str, Any] = {"engine": "torch", "engine_options": {}, "ray": None, "workers": 1}
+        elsewhere |= {"env_processes": 0, "staleness": 0}
         # Without processes of their own, the time of environments has a limit in threads only.
         seconds = self.env_seconds if self.env_workers else 0.0
         return dataclasses.replace(self, **elsewhere, env_seconds=seconds)
@@ -303,6 +308,7 @@ _LEAST = {
     "checkpoint_every": 1,
     "keep_trajectories": 0,
     "workers": 1,
+    "staleness": 0,
     "env_workers": 0,
     "env_processes": 0,
     "threads": 0,

@@ -7,11 +7,13 @@ that it would have taken without the interruption.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -24,6 +26,7 @@ from ..evaluation import Report
 from ..language.decoder import context_limit
 from ..language.model import LanguageModel, resolve_device
 from ..lookup import find_agent
+from .asynchronous import AsynchronousCollection, StepCollection, copy_policy
 from .batch.packing import PACKERS
 from .collection import Collector, check_room, token_limits
 from .config import TrainConfig
@@ -31,19 +34,19 @@ from .evaluations import Evaluations
 from .objective.dry_run import dry_run
 from .objective.notices import apply_overrides, recipe_notices
 from .objective.objective import Objective
+from .objective.sides import check_separable, make_training_side
 from .optimizers import learning_rate
 from .proposals.requests import check_requests_known
 from .proposals.rewriting import Rewriter
-from .ranks.leader import Ranks
+from .ranks.leader import Ranks, plain
 from .recipes import RECIPES
-from .run.blend import summarise_environments
 from .run.collapse import SuccessWatch
 from .run.defaults import describe_defaults
 from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, refuse_changes
 from .run.health import DeadRun, Health, StepSigns
-from .run.logs import phase_rates, proposal_row, step_summary, trajectory_row
 from .run.models import add_missing_adapters, load_policy, load_teacher
 from .run.observers import Notices, TrainingProgress
+from .run.step_log import write_step
 from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .update import Update
 from .warmup import Syllabus, measure_variance, solution_texts, warm_up
@@ -51,6 +54,7 @@ from .warmup import Syllabus, measure_variance, solution_texts, warm_up
 FREE = ("patience", "collapse", "engine", "engine_options", "ray", "workers", "env_processes")
 """Fields of the configuration that may be others when a run is resumed."""
 _PARTS = ("evaluations", "environments", "teacher", "objective", "rewriter", "language", "update", "collector")
+_PARTS += ("collecting", "collection")
 
 
 class Learner:
@@ -69,6 +73,7 @@ class Learner:
     language: LanguageModel
     update: Update
     collector: Collector
+    collection: StepCollection
 
     def __init__(self, config: TrainConfig, engines: Serving | None = None, ranks: Ranks | None = None):
         PACKERS[config.packer]
@@ -93,18 +98,17 @@ class Learner:
             options["generator"] = find_agent(options["generator"])
         self.teacher = teachers.make(config.teacher, tasks, seed=config.seed, **options)
         self.teacher.expect(max(config.steps, 1) * config.prompts)  # an outcome is that of a group
-        self.objective = Objective(
-            self.recipe,
-            teacher_model=distils,
-            extras=self.environments.supplies,
-            teacher_needs=self.teacher.needs,
-            teacher_uses=self.teacher.uses,
-        )
+        uses = {"teacher_needs": self.teacher.needs, "teacher_uses": self.teacher.uses}
+        self.objective = Objective(self.recipe, teacher_model=distils, extras=supplies, **uses)
+        self.collecting = self.objective
+        if config.staleness:
+            check_separable(self.collecting)
+            self.objective = make_training_side(self.collecting, supplies, distils)
         for part in (self.objective, *self.objective.streams) if ranks else ():
             Ranks.check(part.loss, config.recipe)
         head = {"--fp32-head": {"fp32_head"}} if config.fp32_head else {}
-        check_engine(*config.serving, self.objective.engine_needs | head)
-        if config.lora and self.recipe.reference.name != "frozen" and "logp_ref" in self.objective.needs:
+        check_engine(*config.serving, self.collecting.engine_needs | head)
+        if config.lora and self.recipe.reference.name != "frozen" and "logp_ref" in self.needs:
             raise InputError(
                 f"the reference policy {self.recipe.reference} cannot follow low-rank adapters, whose reference is the "
                 "base model; train without --lora, or take --reference frozen."
@@ -175,12 +179,19 @@ class Learner:
         learner._restore(newest)
         return learner
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """Needs of all components of the recipe."""
+        return self.objective.needs | self.collecting.needs
+
     def stop(self) -> None:
         """Make `run` save and return after the present step."""
         self._stop = True
 
     def close(self) -> None:
         """End the processes of its engine and of its environments."""
+        if hasattr(self, "collection"):
+            self.collection.close()
         self.engines.shut_down()
         self.evaluations.close()
 
@@ -204,6 +215,8 @@ class Learner:
         try:
             return self._run(watch)
         finally:
+            if hasattr(self, "collection") and sys.exc_info()[0] is not KeyboardInterrupt:
+                self.collection.halt()
             for tracker in self._trackers:
                 tracker.close()
 
@@ -248,6 +261,7 @@ class Learner:
             elif config.eval_every and self.step % config.eval_every == 0:
                 metrics["validation"] = self._evaluate(watch, config.eval_episodes)
             self.update.move_reference(self.step, metrics)
+            self.collection.publish(self.step)
             regular = returned or self.step % config.checkpoint_every == 0
             if regular:
                 self.collapse.add_checkpoint(self.step)
@@ -262,39 +276,20 @@ class Learner:
     def _train_step(self, watch: Callable[[TrainingProgress], None]) -> dict[str, float]:
         config = self.config
         self.step += 1
-        self.objective.advance(self.step, config.steps)
-        self.environments.set_progress(self.step - 1, config.steps)
+        data = self.collection.take(self.step)
+        collected = data.collected
         begun = time.perf_counter()
-        collected = self.collector.collect(self.step)
-        streams = self.collector.draw(self.step, collected.played)
-        self.engines.sleep()
-        rolled = time.perf_counter()
         weights = self.update.balance(collected.groups)
         rate = learning_rate(self.step, config.steps, config.lr, config.lr_warmup, self._schedule)
-        tally, updates = self.update.run(collected.trainable, streams, rate)
-        trained = time.perf_counter()
-        groups = collected.groups
-        metrics = {"step": self.step, **step_summary(groups, collected.trainable), **tally.means(), **updates}
-        metrics |= collected.requests | weights
-        if self.environments.families:
-            metrics |= summarise_environments(groups)
-        if collected.overlong:
-            metrics["overlong_prompts"] = collected.overlong
-            self._notices.report_overlong(self.step, collected.overlong, len(collected.played), config.context)
-        metrics |= {f"teacher/{name}": value for name, value in self.teacher.metrics().items()}
-        space = self.environments.param_space
-        kept = [group.trajectories[0] for group in groups if group.trajectories][: config.keep_trajectories]
-        self.folder.append("metrics", [metrics])
-        self.folder.append("proposals", [proposal_row(self.step, practice, space) for practice in collected.played])
-        self.folder.append("trajectories", [trajectory_row(self.step, trajectory) for trajectory in kept])
-        trained_on = [group for part in (collected.trainable, *streams) for group in part]
-        updated = sum(t.action_tokens for group in trained_on for t in group.valid)
-        rates = phase_rates(int(metrics["tokens"]), updated * self.update.epochs, rolled - begun, trained - rolled)
-        self.folder.append("timings", [{"step": self.step, **rates}])
-        for tracker in self._trackers:
-            tracker.log(self.step, {**metrics, **{f"time/{name}": value for name, value in rates.items()}})
-        watch(TrainingProgress("train", self.step, config.steps, {**metrics, "tokens_per_s": rates["tokens_per_s"]}))
-        self._signs = StepSigns.of(groups, metrics, self.update.has_signal)
+        tally, updates = self.update.run(collected.trainable, data.streams, rate)
+        seconds = time.perf_counter() - begun
+        places = {"environments": self.environments, "folder": self.folder, "trackers": self._trackers}
+        metrics, speed = write_step(
+            self.step, data, tally, updates, weights, seconds, config=config, epochs=self.update.epochs, **places
+        )
+        self._notices.report_overlong(self.step, collected.overlong, len(collected.played), config.context)
+        watch(TrainingProgress("train", self.step, config.steps, {**metrics, "tokens_per_s": speed}))
+        self._signs = StepSigns.of(collected.groups, metrics, self.update.has_signal)
         return metrics
 
     def _check_health(self, metrics: Mapping[str, float], last: bool) -> None:
@@ -316,16 +311,23 @@ class Learner:
         """Report a collapse. Return True if the run has gone back to a checkpoint from before it: policy, optimiser,
         teacher and components are those of the time, while steps, and so random numbers, go on.
         """
-        play_again = functools.partial(self.evaluations.play_again, self.language, self.step)
+
+        def play_again(tasks: Sequence[Mapping[str, Any]], episodes: int) -> list[bool]:
+            with self.collection.pause():
+                return self.evaluations.play_again(self.language, self.step, tasks, episodes)
+
         back, sentences = self.collapse.check(self.step, self._signs, self.folder, play_again)
         self._notices.add(self.step, "health", *sentences)
         if back is None:
             return False
+        self.collection.halt()
+        self.collection.close()
         earlier = Learner(self.config, self.engines, self.ranks)
         earlier._restore(find_checkpoint(self.folder.path, str(back)))
         self.evaluations.close()  # its successor has processes of its own
         for name in _PARTS:
             setattr(self, name, getattr(earlier, name))
+        self.collection.restart(self.step)
         self.health.restart()
         return True
 
@@ -340,10 +342,11 @@ class Learner:
             greedy: take the likeliest tokens, instead of sampling at the training temperature.
             family: of several environments, the name of the one to evaluate on; None draws them by their weights.
         """
-        return self.evaluations.evaluate(self.language, self.step, episodes, seed, split, greedy, family)
+        with self.collection.pause() if hasattr(self, "collection") else nullcontext():
+            return self.evaluations.evaluate(self.language, self.step, episodes, seed, split, greedy, family)
 
     def _evaluate(self, watch: Callable[[TrainingProgress], None], episodes: int) -> float:
-        with self.folder.measure_time(self.step, "evaluation_s"):
+        with self.collection.pause(), self.folder.measure_time(self.step, "evaluation_s"):
             row = self.evaluations.row(self.language, self.step, episodes)
         self.folder.append("evaluations", [row])
         for tracker in self._trackers:
@@ -367,22 +370,17 @@ class Learner:
 
     def _prepare(self, fresh: bool = True) -> None:
         """Make the update and the collector, once the policy has been warmed up."""
-        config, needs, teacher = self.config, self.objective.needs, self._distilled
+        config, needs, teacher = self.config, self.needs, self._distilled
         reference = self.language.reference().model if needs & {"logp_ref", "kl_ref"} else None
         model, distilled, vocabulary = self.language.model, teacher and teacher.model, len(self.language.tokenizer)
         self.update = Update(config, self.objective, model, reference, distilled, vocabulary, self.ranks)
-        self.collector = Collector(
-            config,
-            self.objective,
-            self.environments,
-            self.teacher,
-            self.language,
-            teacher,
-            self.update.forward,
-            reference,
-            self.rewriter,
-            self.engines,
-        )
+        played, forward, kind = self.language, self.update.forward, StepCollection
+        if config.staleness:
+            played, forward, kind = copy_policy(self.language), plain(forward), AsynchronousCollection
+            reference = played.reference().model if reference is not None and played.adapters is not None else reference
+        places = (self.environments, self.teacher, played, teacher, forward, reference, self.rewriter, self.engines)
+        self.collector = Collector(config, self.collecting, *places)
+        self.collection = kind(config, self.collector, self.objective, self.language, self.engines)
         if fresh:
             self.collector.prepare_streams()
 
@@ -391,15 +389,15 @@ class Learner:
         with self.folder.checkpoint(self.step, keep) as place:
             self.language.save(place)
             self.update.save(place)
+            collection = self.collection.save(place, self.step)
             state = {
                 "step": self.step,
-                "teacher": self.teacher.state_dict(),
-                "objective": self.objective.state_dict(),
+                "teacher": collection.pop("teacher"),
+                "objective": collection.pop("objective"),
                 "health": self.health.state_dict(),
                 "collapse": self.collapse.state_dict(),
+                **collection,
             }
-            if collector := self.collector.state_dict():
-                state["collector"] = collector
             (place / "state.json").write_text(json.dumps(state), encoding="utf-8")
 
     def _restore(self, checkpoint: Path) -> None:
@@ -410,9 +408,7 @@ class Learner:
         self._prepare(fresh=False)
         with checkpoint_errors(checkpoint):
             self.update.load(checkpoint)
-            self.teacher.load_state_dict(state["teacher"])
-            self.objective.load_state_dict(state["objective"])
-            self.collector.load_state_dict(state.get("collector", {}))
+            self.collection.load(checkpoint, state)
             for name in ("health", "collapse"):
                 if name in state:  # not in checkpoints of earlier versions
                     getattr(self, name).load_state_dict(state[name])

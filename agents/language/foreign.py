@@ -9,6 +9,7 @@ last guard, `check_foreign` compares two packed sequences with the model's plain
 from __future__ import annotations
 
 import sys
+import threading
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,8 +41,18 @@ class _Pass:
     layers: list[int] = field(default_factory=list)
 
 
-_passes: list[_Pass] = []
-"""A stack; the innermost pass answers. Recomputation in a backward pass puts its own on top."""
+class _Passes(threading.local):
+    """The passes of each thread, as a stack; the innermost answers. Recomputation in a backward pass puts its own on
+    top."""
+
+    def __init__(self) -> None:
+        self.stack: list[_Pass] = []
+
+
+_passes = _Passes()
+_lock = threading.Lock()
+_routed: dict[int, tuple[int, Any]] = {}
+"""By the id of a model's configuration, the passes through it in all threads, and its own choice of attention."""
 
 
 def _flat_attention(
@@ -74,7 +85,7 @@ def _flat_attention(
         q = q * (scaling * width**0.5)
     if v_width < width:
         v = F.pad(v, (0, width - v_width))
-    current = _passes[-1]
+    current = _passes.stack[-1]
     current.layers.append(module.layer_idx)
     mixed = current.attend(module.layer_idx, q, k, v, window=sliding_window, softcap=softcap)
     return mixed[None, ..., :v_width], None
@@ -88,21 +99,27 @@ class _RoutedAttention:
 
     def __init__(self, model: Any, attend: Attend):
         self._config, self._attend = text_config(model.config), attend
-        self._chosen: list[Any] = []
 
     def __enter__(self) -> _Pass:
         from transformers import AttentionInterface
 
         if _NAME not in AttentionInterface._global_mapping:
             AttentionInterface.register(_NAME, _flat_attention)
-        self._chosen.append(self._config._attn_implementation)
-        self._config._attn_implementation = _NAME
-        _passes.append(_Pass(self._attend))
-        return _passes[-1]
+        with _lock:
+            count, chosen = _routed.get(id(self._config), (0, self._config._attn_implementation))
+            _routed[id(self._config)] = count + 1, chosen
+            self._config._attn_implementation = _NAME
+        _passes.stack.append(_Pass(self._attend))
+        return _passes.stack[-1]
 
     def __exit__(self, *_: object) -> None:
-        _passes.pop()
-        self._config._attn_implementation = self._chosen.pop()
+        _passes.stack.pop()
+        with _lock:
+            count, chosen = _routed.pop(id(self._config))
+            if count > 1:
+                _routed[id(self._config)] = count - 1, chosen
+            else:
+                self._config._attn_implementation = chosen
 
 
 def foreign_hidden_states(

@@ -41,7 +41,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),
     "processes": ("processes", "time of an update that several processes share, beside one process"),
     "rewards": ("rewards", "how soon Q-learning solves a gridworld with designed rewards, designer by designer"),
-    "rollouts": ("rollouts", "wall time of rollouts whose environments wait, beside decoding and waiting alone"),
+    "rollouts": ("rollouts", "wall time of rollouts whose environments wait, and of training in turns or ahead"),
     "sandbox": (
         "sandbox.command",
         "runs of programs per second and their latency, against a cold interpreter and peers",

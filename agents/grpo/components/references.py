@@ -22,6 +22,8 @@ class ReferenceRule:
 
     clears_optimizer: bool = False
     """True if the optimiser starts anew when the reference is replaced."""
+    moves: bool = True
+    """False if the reference stays the starting policy."""
 
     def state_dict(self) -> dict[str, Any]:
         return {}
@@ -33,6 +35,8 @@ class ReferenceRule:
 @REFERENCES.register("frozen")
 class Frozen(ReferenceRule):
     """The starting policy throughout."""
+
+    moves = False
 
     def after_step(self, step: int, metrics: Mapping[str, float]) -> float | None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ...engines.engine import ENGINES
 from ..components.loss_arrays import arrays_of
@@ -29,9 +29,12 @@ def choose_anchor(recipe: Recipe, config: TrainConfig) -> str:
     where weights are half precision.
 
     There sampler and trainer disagree by about 1e-3 nats at the same weights, more than the width of narrow bands.
+    Samples of an older policy cannot be scored by it again, so that with staleness the recipe's anchor stays.
     """
     if config.stages.anchor is not None:
         return config.stages.anchor
+    if config.staleness:
+        return recipe.anchor
     return "rescored" if recipe.anchor == "sampler" and config.dtype in HALF_PRECISION else recipe.anchor
 
 
@@ -62,12 +65,14 @@ def recipe_notices(recipe: Recipe, config: TrainConfig) -> list[str]:
             f"weights are {config.dtype}, in which sampler and trainer round differently: ratios are taken against the "
             "policy at the beginning of the update; --anchor sampler takes the recorded log-probabilities."
         )
+    if config.staleness:
+        return notices + _staleness_notices(recipe, config, minibatches * epochs)
     if recipe.rollout_share == 0 or recipe.replay.name != "none":
         return notices
-    if minibatches * epochs == 1 and (idle := list(dict.fromkeys(map(str, _ratio_parts(recipe))))):
+    if minibatches * epochs == 1 and (idle := _name_ratio_parts(recipe, SURROGATES, CORRECTORS)):
         notices.append(
             "with one update a batch on fresh samples every ratio is 1, so that bounds on ratios and penalties on "
-            f"them have no effect ({' and '.join(idle)}); with --minibatches or --epochs of 2 and more they act."
+            f"them have no effect ({idle}); with --minibatches or --epochs of 2 and more they act."
         )
     corrects = "anchor" in bind(CORRECTORS, recipe.corrector, Clock()).needs
     if ENGINES[config.engine].copies:
@@ -86,10 +91,61 @@ def recipe_notices(recipe: Recipe, config: TrainConfig) -> list[str]:
     return notices
 
 
-def _ratio_parts(recipe: Recipe) -> Iterator[Component]:
-    """The parts of the loss that act through ratios alone, or have bounds on them."""
+def _staleness_notices(recipe: Recipe, config: TrainConfig, updates: int) -> list[str]:
+    """Sentences on a recipe whose samples are older than the policy that they train, by several updates a batch or
+    one."""
+    if recipe.rollout_share == 0:
+        return []
+    notices = []
+    if recipe.anchor == "policy" and updates == 1 and (idle := _name_ratio_parts(recipe, SURROGATES)):
+        notices.append(
+            "with one update a batch every ratio to the policy before it is 1, however old the samples are, so that "
+            f"bounds on ratios and penalties on them have no effect ({idle}); with --minibatches or --epochs of 2 and "
+            "more they act."
+        )
+    age = "one update" if config.staleness == 1 else f"{config.staleness} updates"
+    remedy = (
+        'the recipes decoupled_ppo, tis and icepop do, as --anchor policy --corrector "truncated_is(cap=2)" does with '
+        "others."
+    )
+    if not corrects_staleness(recipe):
+        notices.append(
+            f"samples are {age} old, and recipe {recipe.name!r} does not weigh them by how far the policy has moved "
+            f"since; {remedy}"
+        )
+    elif config.dtype in HALF_PRECISION and recipe.anchor != "policy":
+        notices.append(
+            f"samples are {age} old and weights are {config.dtype}: ratios to the sampler hold its rounding, too, and "
+            f"recipe {recipe.name!r} does not take the two apart; {remedy}"
+        )
+    return notices
+
+
+def corrects_staleness(recipe: Recipe) -> bool:
+    """True if the loss on rollouts reads by how much the policy differs from the one that sampled them, or uses no
+    policy gradient, for which it does not matter."""
+    if any("logp_mu_t" in _arrays(CORRECTORS, part) for part in _formulas(CORRECTORS, recipe.corrector)):
+        return True
+    sampler = {"logp_mu_t"} if recipe.anchor == "policy" else {"logp_mu_t", "logp_old_t"}
+    parts = [_arrays(SURROGATES, part) for part in _formulas(SURROGATES, recipe.surrogate)]
+    return not any("adv_t" in arrays and not arrays & sampler for arrays in parts)
+
+
+def _arrays(stage: Stage, part: Component) -> frozenset[str]:
+    target = stage[part.name]
+    return frozenset() if inspect.isclass(target) else arrays_of(target)
+
+
+def _name_ratio_parts(recipe: Recipe, *stages: Stage) -> str:
+    """The parts of the loss that act through ratios alone, or have bounds on them, in words: those of the stages, and
+    regularisers."""
+    return " and ".join(dict.fromkeys(map(str, _ratio_parts(recipe, stages))))
+
+
+def _ratio_parts(recipe: Recipe, stages: Collection[Stage]) -> Iterator[Component]:
     for stage, part in ((SURROGATES, recipe.surrogate), (CORRECTORS, recipe.corrector)):
-        yield from (inner for inner in _formulas(stage, part) if _compares_policies(stage, inner))
+        if stage in stages:
+            yield from (inner for inner in _formulas(stage, part) if _compares_policies(stage, inner))
     for part in recipe.regularisers:
         if _compares_policies(REGULARISERS, part) and not _other_arrays(REGULARISERS, part):
             yield part
@@ -109,10 +165,9 @@ _WITHOUT_BOUNDS = ("ratio", "distill")
 
 def _compares_policies(stage: Stage, part: Component) -> bool:
     """True if a component reads the policy being trained and the one that ratios are taken against."""
-    target = stage[part.name]
     if part.name in _WITHOUT_BOUNDS:
         return False
-    arrays = frozenset() if inspect.isclass(target) else arrays_of(target)
+    arrays = _arrays(stage, part)
     return "logp_t" in arrays and bool(arrays & {"logp_old_t", "logp_mu_t"})
 
 

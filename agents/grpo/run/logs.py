@@ -16,7 +16,7 @@ import numpy as np
 from ....teachers import Proposal
 from ...evaluation import Report
 from ...evaluation.pass_at_k import pass_at_ks, powers_of_two
-from ..batch.trajectory import Group, Trajectory
+from ..batch.trajectory import Group, Origin, Trajectory
 
 if TYPE_CHECKING:
     from ..rollouts.starts import RolloutTask
@@ -163,6 +163,49 @@ def _ages(played: Sequence[Trajectory], trained: Sequence[Group]) -> dict[str, f
     newest = max((t.version for t in played), default=max((t.version for t in seen), default=0))
     ages = [newest - t.version for t in seen if t.version < newest]
     return {"replayed_share": len(ages) / len(seen) if seen else 0.0, "replayed_age": _mean(ages)}
+
+
+def token_ages(step: int, trained: Sequence[Group]) -> dict[str, float]:
+    """Mean and largest age of the tokens of a step's update that the policy sampled: the updates that the policy had
+    had since then. {} where there is none.
+
+    Args:
+        step: from 1.
+        trained: the groups of the update, those of streams included.
+    """
+    count: Counter[int] = Counter()
+    for trajectory in (t for group in trained for t in _sampled_episodes(group)):
+        sampled = sum(origin in _SAMPLED for turn in trajectory.turns for origin in turn.token_origins)
+        count[step - 1 - trajectory.version] += sampled
+    total = count.total()
+    if not total:
+        return {}
+    mean = sum(age * tokens for age, tokens in count.items()) / total
+    return {"token_age": mean, "token_age_max": float(max(age for age, tokens in count.items() if tokens))}
+
+
+_SAMPLED = (Origin.POLICY, Origin.COPY)
+
+
+def overlapped_rates(
+    rollout_tokens: float,
+    train_tokens: float,
+    rollout_s: float,
+    train_s: float,
+    *,
+    update_wait_s: float,
+    **waits: float,
+) -> dict[str, float]:
+    """The same as `phase_rates` where the next batches are played meanwhile.
+
+    Args:
+        update_wait_s: seconds that the update waited for this batch; with its own they are those of the step.
+        waits: seconds of further waits, which pass beside the step.
+    """
+    rates = phase_rates(rollout_tokens, train_tokens, rollout_s, train_s)
+    seconds = update_wait_s + train_s
+    overall = {"seconds": seconds, "tokens_per_s": _rate(rollout_tokens, seconds)}
+    return {**rates, **overall, "update_wait_s": update_wait_s, **waits}
 
 
 def phase_rates(

@@ -37,6 +37,33 @@ def test_a_corrector_without_a_gap_is_for_stale_samplers():
     assert all(RECIPES[name].summary.startswith("for stale samplers") for name in ("tis", "mis", "icepop", "geo_mask"))
 
 
+@pytest.mark.parametrize("recipe", ["grpo", "gspo", "cispo", "m2po", "opsm", "decoupled_ppo", "tis", "sft"])
+def test_recipes_that_read_the_sampler_have_no_notice_for_older_samples(recipe):
+    assert notices(recipe, staleness=2) == []
+
+
+def test_recipes_without_a_ratio_are_told_what_corrects_for_older_samples():
+    (sentence,) = notices("reinforce", staleness=2)
+    assert "samples are 2 updates old" in sentence
+    assert "decoupled_ppo, tis and icepop" in sentence
+    assert "one update old" in notices("rloo", staleness=1)[0]
+    # The anchor is the policy before the update, which did not sample them; another update brings the ratio to life.
+    idle, uncorrected = notices("grpo", staleness=1, stages=Stages(anchor="policy"))
+    assert "however old the samples are" in idle
+    assert "does not weigh them" in uncorrected
+    (idle,) = notices("icepop", staleness=1)
+    assert "clip(low=0.2, high=0.2)" in idle
+    assert notices("icepop", staleness=1, minibatches=2) == []
+
+
+def test_half_precision_keeps_the_sampler_as_the_anchor_of_older_samples():
+    half = TrainConfig(recipe="gspo", dtype="bfloat16", staleness=1)
+    assert apply_overrides(RECIPES["gspo"], half).anchor == "sampler"
+    (sentence,) = notices("gspo", dtype="bfloat16", staleness=1)
+    assert "hold its rounding, too" in sentence
+    assert notices("tis", dtype="bfloat16", staleness=1) == []
+
+
 def test_fewer_tasks_than_updates_degrade_with_a_sentence():
     config = TrainConfig(recipe="dapo", prompts=4)
     assert updates_per_batch(RECIPES["dapo"], config) == (4, 1)

@@ -15,7 +15,8 @@ import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.forward import Forward
-from palaestra.agents.grpo.config import TrainConfig
+from palaestra.agents.grpo.config import TrainConfig, WarmUp
+from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.ranks.channel import RankChannel
 from palaestra.agents.grpo.ranks.leader import Ranks, plain
@@ -24,7 +25,7 @@ from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.update import Update
 from palaestra.errors import InputError
 
-from ..arms import SUPPLIED
+from ..arms import ENV, SUPPLIED, trained_on
 from ..test_every_recipe import full, models  # noqa: F401 - fixtures
 
 FOLLOW = """
@@ -221,3 +222,35 @@ def test_a_loss_that_remembers_parts_of_a_batch_is_refused(models):  # noqa: F81
     objective.loss.surrogate.state_dict = lambda: {"seen": 1}  # type: ignore[method-assign]
     with pytest.raises(InputError, match=r"'clip' of recipe 'grpo' .* without --nproc"):
         Ranks.check(objective.loss, "grpo")
+
+
+def test_a_run_that_plays_ahead_shares_its_updates_and_plays_alone(ranks, small, tmp_path):
+    trained_on(small, "aab", steps=30).save(tmp_path / "model")
+    config = TrainConfig(
+        env=ENV,
+        model=str(tmp_path / "model"),
+        teacher="random",
+        recipe="tis",
+        minibatches=1,
+        warmup=WarmUp(steps=0),
+        lr=1e-3,
+        steps=4,
+        prompts=2,
+        samples=6,
+        max_new_tokens=2,
+        max_episode_tokens=2,
+        context=64,
+        eval_every=0,
+        final_episodes=2,
+        threads=1,
+        track=(),
+        staleness=1,
+    )
+    weights = []
+    for name, others in (("alone", None), ("shared", ranks)):
+        learner = Learner.start(tmp_path / name, config, ranks=others)
+        assert learner.run()
+        assert type(learner.collector._forward) is Forward
+        weights.append(torch.cat([weight.detach().flatten() for weight in learner.language.model.parameters()]))
+    assert torch.allclose(*weights, atol=1e-5)
+    assert (tmp_path / "alone/proposals.jsonl").read_bytes() == (tmp_path / "shared/proposals.jsonl").read_bytes()

@@ -231,3 +231,26 @@ def test_a_run_that_was_stopped_before_its_collapse_finds_the_same_checkpoint(wh
     assert not learner.run(stop)
     assert Learner.resume(tmp_path / "run").run()
     assert outcome(tmp_path / "run") == outcome(whole)
+
+
+def test_a_run_that_plays_ahead_goes_back_as_well_and_is_resumed_bit_for_bit(config, tmp_path):
+    class Killed(BaseException):
+        """Nothing catches it, as nothing catches kill -9."""
+
+    ahead = replace(config, staleness=1)
+    assert Learner.start(tmp_path / "whole", ahead).run()
+    (notice,) = said(tmp_path / "whole")
+    back = notice["step"]
+    success = {row["step"]: row["success"] for row in rows(tmp_path / "whole", "metrics")}
+    assert success[back] == 0
+    # No batch of the policy that was lost is trained on.
+    assert min(success[step] for step in range(back + 1, 17)) > 0.4
+
+    def kill(progress: TrainingProgress) -> None:
+        if progress.phase == "train" and progress.step == back + 1:
+            raise Killed
+
+    with pytest.raises(Killed):
+        Learner.start(tmp_path / "run", ahead).run(kill)
+    assert Learner.resume(tmp_path / "run").run()
+    assert outcome(tmp_path / "run") == outcome(tmp_path / "whole")

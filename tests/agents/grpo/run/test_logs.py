@@ -7,8 +7,15 @@ import json
 import pytest
 from palaestra.agents.evaluation import Report, mean_interval, share_interval, wilson_interval
 from palaestra.agents.evaluation.pass_at_k import pass_at_ks
-from palaestra.agents.grpo.batch.trajectory import Group, Trajectory, Turn
-from palaestra.agents.grpo.run.logs import evaluation_row, phase_rates, step_summary, trajectory_row
+from palaestra.agents.grpo.batch.trajectory import Group, Origin, Trajectory, Turn
+from palaestra.agents.grpo.run.logs import (
+    evaluation_row,
+    overlapped_rates,
+    phase_rates,
+    step_summary,
+    token_ages,
+    trajectory_row,
+)
 
 
 def played(success: bool, tokens: int = 1, **changes) -> Trajectory:
@@ -128,6 +135,19 @@ class TestReplay:
         assert (summary["replayed_share"], summary["replayed_age"]) == (0.0, 0.0)
 
 
+class TestTokenAges:
+    def test_each_token_counts_by_the_updates_since_its_policy(self):
+        # Before step 6 there were 5 updates: one token of age 1, three of age 4.
+        groups = [group(played(True, version=4)), group(played(True, tokens=3, version=1))]
+        assert token_ages(6, groups) == {"token_age": 13 / 4, "token_age_max": 4.0}
+
+    def test_only_tokens_of_the_policy_count(self):
+        given = Turn((5,), (6, 7), (-1.0, 0.0), "stop", 1.0, origins=(Origin.POLICY, Origin.TEACHER))
+        others = [played(True, version=-1), played(True, version=0, valid=False)]
+        assert token_ages(3, [group(played(True, turns=(given,), version=1), *others)])["token_age"] == 1.0
+        assert token_ages(3, [group(*others)]) == {}
+
+
 class TestTimings:
     def test_each_phase_has_a_rate_of_its_own(self):
         rates = phase_rates(600, 300, 2.0, 3.0, score_s=1.0)
@@ -139,6 +159,19 @@ class TestTimings:
             "rollout_tokens_per_s": 300.0,
             "train_tokens_per_s": 100.0,
             "tokens_per_s": 100.0,
+        }
+
+    def test_a_step_beside_the_next_rollouts_takes_its_wait_and_its_update(self):
+        rates = overlapped_rates(600, 300, 4.0, 3.0, update_wait_s=1.0, collection_wait_s=2.0)
+        assert rates == {
+            "seconds": 4.0,
+            "rollout_s": 4.0,
+            "train_s": 3.0,
+            "update_wait_s": 1.0,
+            "collection_wait_s": 2.0,
+            "rollout_tokens_per_s": 150.0,
+            "train_tokens_per_s": 100.0,
+            "tokens_per_s": 150.0,
         }
 
     def test_a_phase_without_time_has_no_rate(self):

@@ -1,0 +1,310 @@
+"""How a run's updates get the data that they train on: collected when it is asked for, or ahead by a thread.
+
+With a staleness of N, batch k is played by the policy of N updates before it could have been: by version
+max(0, k - 1 - N), where version v is the policy after v updates. The collecting thread begins batch k as soon as that
+version is there, so that at most N batches lie ahead of the updates (the capacity rule of AReaL, arXiv 2505.24298,
+section 5.1, in whole batches). What is played by which weights follows from the numbers of the batches alone and never
+from the clock: a run repeats bit for bit. Everything that the collection touches (teacher, environments, engine, the
+recipe's rewards, filters and replay) is called by that thread alone, in the order of the batches.
+
+A checkpoint holds the state of the collection from before the first batch that is not trained on yet, and the older
+weights that the batches ahead are played with, so that a resumed run plays them again as they were.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..engines.serving import Serving
+from ..language.model import LanguageModel
+from .batch.trajectory import Group
+from .collection import Collected, Collector, played_version
+from .config import TrainConfig
+from .objective.objective import Objective
+from .objective.sides import join_states, load_training_side
+
+Weights = dict[str, Tensor]
+"""The trained weights of a policy by their names, on the CPU."""
+
+
+@dataclass(frozen=True)
+class StepData:
+    """What one step trains on.
+
+    Attributes:
+        collected: the groups that were played.
+        streams: the groups of each stream.
+        teacher: figures of the curriculum's teacher after it has seen the outcomes.
+        rollout_s: seconds that the collection took.
+        waits: seconds that each side waited for the other, by name; {} where they take turns.
+        state: what the collection goes on from after this step, as JSON; "" where it is asked for when it is saved.
+    """
+
+    collected: Collected
+    streams: list[list[Group]]
+    teacher: Mapping[str, float]
+    rollout_s: float
+    waits: Mapping[str, float] = field(default_factory=dict)
+    state: str = ""
+
+
+class StepCollection:
+    """Collects the data of each step when the step asks for it, with the policy as it is then.
+
+    Args:
+        collector: plays, measures and judges.
+        training: the objective that trains on the data; here it is the collector's own.
+        language: the policy that is trained.
+        engines: the run's engine.
+    """
+
+    def __init__(
+        self, config: TrainConfig, collector: Collector, training: Objective, language: LanguageModel, engines: Serving
+    ):
+        self.config, self.collector, self.training = config, collector, training
+        self._language, self._engines = language, engines
+
+    def take(self, step: int) -> StepData:
+        """Return the data of a step; steps are taken in order."""
+        begun = time.perf_counter()
+        self.training.advance(step, self.config.steps)
+        collected, streams = self._collect(step)
+        self._engines.sleep()
+        teacher = dict(self.collector.teacher.metrics())
+        return StepData(collected, streams, teacher, time.perf_counter() - begun)
+
+    def _collect(self, step: int) -> tuple[Collected, list[list[Group]]]:
+        self.collector.environments.set_progress(step - 1, self.config.steps)
+        collected = self.collector.collect(step)
+        return collected, self.collector.draw(step, collected.played)
+
+    def publish(self, step: int) -> None:
+        """Let the collection have the policy as it is after ``step`` updates."""
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Leave the engine and the environments to the caller within the context."""
+        yield
+
+    def halt(self) -> None:
+        """Begin no further batch until the next one is taken, and wait for the one that is being played."""
+
+    def close(self) -> None:
+        """End for good, without waiting."""
+
+    def restart(self, step: int) -> None:
+        """Go on after ``step`` with the present policy, once it and all else are those of an earlier checkpoint."""
+
+    def save(self, folder: Path, step: int) -> dict[str, Any]:
+        """Return what goes into the state of the checkpoint after ``step``; write what is too large for it."""
+        return self._state() | {"objective": self.training.state_dict()}
+
+    def load(self, folder: Path, state: Mapping[str, Any]) -> None:
+        """The inverse of `save`, once the policy is that of the checkpoint."""
+        self.collector.teacher.load_state_dict(state["teacher"])
+        self.collector.load_state_dict(state.get("collector", {}))
+        self.collector.objective.load_state_dict(state["objective"])
+
+    def _state(self) -> dict[str, Any]:
+        """What the collection goes on from, apart from its objective."""
+        found: dict[str, Any] = {"teacher": self.collector.teacher.state_dict()}
+        own = self.collector.state_dict()
+        return found | ({"collector": own} if own else {})
+
+
+class AsynchronousCollection(StepCollection):
+    """Collects ahead in a thread, with a copy of the policy; see the module's description.
+
+    Args:
+        collector: has an objective and a policy of its own.
+        training: the objective of the updates.
+    """
+
+    def __init__(
+        self, config: TrainConfig, collector: Collector, training: Objective, language: LanguageModel, engines: Serving
+    ):
+        super().__init__(config, collector, training, language, engines)
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._going = self._busy = self._closed = False
+        self._paused = 0
+        self._next = 1
+        self._ready: dict[int, StepData] = {}
+        self._error: BaseException | None = None
+        self._saved = ""  # the state after the step taken last; "" before the first
+        self._versions = {0: trained_weights(language)}
+
+    # The updates' side ------------------------------------------------------------------------------------------------
+
+    def take(self, step: int) -> StepData:
+        """Wait for the data of a step.
+
+        Raises:
+            Exception: the one that ended the collection, when the steps before it have been taken.
+        """
+        if self._closed:
+            raise RuntimeError("the run was closed; resume it with Learner.resume.")
+        begun = time.perf_counter()
+        self.training.advance(step, self.config.steps)
+        with self._changed:
+            self._going = True
+            if self._thread is None:
+                # A daemon, as an environment that hangs would keep the process from ending.
+                self._thread = threading.Thread(target=self._work, name="collection", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: step in self._ready or self._error is not None)
+            if step not in self._ready:
+                assert self._error is not None
+                raise self._error
+            data = self._ready.pop(step)
+        self._saved = data.state
+        waits = {**data.waits, "update_wait_s": time.perf_counter() - begun}
+        return StepData(data.collected, data.streams, data.teacher, data.rollout_s, waits, data.state)
+
+    def publish(self, step: int) -> None:
+        weights = trained_weights(self._language)
+        with self._changed:
+            self._versions[step] = weights
+            # The next batch to train on is played with the oldest that is kept.
+            for old in [each for each in self._versions if each < played_version(step + 1, self.config.staleness)]:
+                del self._versions[old]
+            self._changed.notify_all()
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        with self._changed:
+            self._paused += 1
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._busy)
+            yield
+        finally:
+            with self._changed:
+                self._paused -= 1
+                self._changed.notify_all()
+
+    def halt(self) -> None:
+        with self._changed:
+            self._going = False
+            self._changed.wait_for(lambda: not self._busy)
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def restart(self, step: int) -> None:
+        weights = trained_weights(self._language)
+        with self._changed:
+            first = played_version(step + 1, self.config.staleness)
+            self._versions = dict.fromkeys(range(first, step + 1), weights)
+            self._next = step + 1
+
+    # Checkpoints ------------------------------------------------------------------------------------------------------
+
+    def save(self, folder: Path, step: int) -> dict[str, Any]:
+        from safetensors.torch import save_file
+
+        with self._changed:
+            first = played_version(step + 1, self.config.staleness)
+            older = {version: self._versions[version] for version in range(first, step)}
+        for version, weights in older.items():
+            save_file(weights, folder / _file_of(version))
+        state = json.loads(self._saved or self._pack_state())
+        return state | {"objective": join_states(state["objective"], self.training)}
+
+    def load(self, folder: Path, state: Mapping[str, Any]) -> None:
+        from safetensors.torch import load_file
+
+        super().load(folder, state)
+        load_training_side(self.training, state["objective"])
+        step = int(state["step"])
+        self.restart(step)
+        for version in range(played_version(step + 1, self.config.staleness), step):
+            self._versions[version] = load_file(folder / _file_of(version))
+
+    def _pack_state(self) -> str:
+        return json.dumps(self._state() | {"objective": self.collector.objective.state_dict()})
+
+    # The thread -------------------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        torch.set_num_threads(self.config.threads or torch.get_num_threads())
+        try:
+            while (waited := self._wait_for_capacity()) is not None:
+                self._play(waited)
+        except BaseException as error:  # whatever it is, the updates must not wait for ever
+            with self._changed:
+                self._error, self._busy = error, False
+                self._changed.notify_all()
+
+    def _wait_for_capacity(self) -> float | None:
+        """Wait until the next batch may begin. Return the seconds that it took; None if there will be no other."""
+        begun = time.perf_counter()
+
+        def may_begin() -> bool:
+            free = self._going and not self._paused and self._next <= self.config.steps
+            return self._closed or (free and played_version(self._next, self.config.staleness) in self._versions)
+
+        with self._changed:
+            # The thread stays when the last batch is played, as processes that it has started may end with it.
+            self._changed.wait_for(may_begin)
+            self._busy = not self._closed
+            return time.perf_counter() - begun if self._busy else None
+
+    def _play(self, waited: float) -> None:
+        step, collector = self._next, self.collector
+        begun = time.perf_counter()
+        with self._changed:
+            weights = self._versions[played_version(step, self.config.staleness)]
+        set_weights(collector.language, weights)
+        collector.follow_policy()
+        collector.objective.advance(step, self.config.steps)
+        collected, streams = self._collect(step)
+        teacher = dict(collector.teacher.metrics())
+        state, took = self._pack_state(), time.perf_counter() - begun
+        data = StepData(collected, streams, teacher, took, {"collection_wait_s": waited}, state)
+        with self._changed:
+            self._ready[step], self._next, self._busy = data, step + 1, False
+            self._changed.notify_all()
+
+
+def copy_policy(language: LanguageModel) -> LanguageModel:
+    """A copy of a policy, adapters included, that trains nothing and can be given other weights."""
+    if language.adapters is None:
+        return LanguageModel(copy.deepcopy(language.model).eval(), language.tokenizer, language.renderer)
+    adapters = copy.deepcopy(language.adapters).eval()
+    return LanguageModel(adapters.get_base_model(), language.tokenizer, language.renderer, adapters)
+
+
+def trained_weights(language: LanguageModel) -> Weights:
+    """A copy of the weights that training changes."""
+    return {
+        name: weight.detach().to("cpu", copy=True).contiguous()
+        for name, weight in language.model.named_parameters()
+        if weight.requires_grad
+    }
+
+
+@torch.no_grad()
+def set_weights(language: LanguageModel, weights: Weights) -> None:
+    """Give a policy the weights of `trained_weights`, in place."""
+    own = dict(language.model.named_parameters())
+    for name, weight in weights.items():
+        own[name].copy_(weight)
+
+
+def _file_of(version: int) -> str:
+    return f"older-{version:06d}.safetensors"

@@ -1,0 +1,81 @@
+"""The rows that a training step leaves in the logs of its run, and for the trackers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from ..batch.tally import Tally
+from ..batch.trajectory import Group
+from ..config import TrainConfig
+from ..rollouts.environments import Environments
+from .blend import summarise_environments
+from .folder import RunFolder
+from .logs import overlapped_rates, phase_rates, proposal_row, step_summary, token_ages, trajectory_row
+from .trackers import Tracker
+
+
+class StepRecord(Protocol):
+    """What a step has trained on; see `asynchronous.StepData`."""
+
+    @property
+    def collected(self) -> Any: ...
+    @property
+    def streams(self) -> Sequence[Sequence[Group]]: ...
+    @property
+    def teacher(self) -> Mapping[str, float]: ...
+    @property
+    def rollout_s(self) -> float: ...
+    @property
+    def waits(self) -> Mapping[str, float]: ...
+
+
+def write_step(
+    step: int,
+    data: StepRecord,
+    tally: Tally,
+    updates: Mapping[str, float],
+    weights: Mapping[str, float],
+    train_s: float,
+    *,
+    config: TrainConfig,
+    epochs: int,
+    environments: Environments,
+    folder: RunFolder,
+    trackers: Sequence[Tracker],
+) -> tuple[dict[str, Any], float]:
+    """Write the rows of a step.
+
+    Args:
+        tally: of its losses.
+        updates: figures of its optimiser steps.
+        weights: those of rewards that learn from the updates.
+        train_s: seconds of the update.
+        epochs: passes over the data.
+
+    Returns:
+        (its row of ``metrics.jsonl``, sampled tokens a second).
+    """
+    collected, groups = data.collected, data.collected.groups
+    trained_on: list[Group] = [group for part in (collected.trainable, *data.streams) for group in part]
+    metrics: dict[str, Any] = {"step": step, **step_summary(groups, collected.trainable), **tally.means(), **updates}
+    metrics |= {**collected.requests, **weights}
+    if config.staleness:
+        metrics |= token_ages(step, trained_on)
+    if environments.families:
+        metrics |= summarise_environments(groups)
+    if collected.overlong:
+        metrics["overlong_prompts"] = collected.overlong
+    metrics |= {f"teacher/{name}": value for name, value in data.teacher.items()}
+    space = environments.param_space
+    kept = [group.trajectories[0] for group in groups if group.trajectories][: config.keep_trajectories]
+    folder.append("metrics", [metrics])
+    folder.append("proposals", [proposal_row(step, practice, space) for practice in collected.played])
+    folder.append("trajectories", [trajectory_row(step, trajectory) for trajectory in kept])
+    updated = sum(t.action_tokens for group in trained_on for t in group.valid) * epochs
+    rate = overlapped_rates if config.staleness else phase_rates
+    rates = rate(int(metrics["tokens"]), updated, data.rollout_s, train_s, **data.waits)
+    folder.append("timings", [{"step": step, **rates}])
+    for tracker in trackers:
+        tracker.log(step, {**metrics, **{f"time/{name}": value for name, value in rates.items()}})
+    return metrics, rates["tokens_per_s"]
