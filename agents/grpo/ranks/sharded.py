@@ -27,7 +27,7 @@ from ..objective.notices import apply_overrides
 from ..recipes import RECIPES, Recipe
 from .channel import RankChannel, lost_ranks
 from .leader import Ranks, SplitForward, plain
-from .sharding import outline
+from .sharding import check_model, outline, root_of
 from .shards import Shards
 from .shares import split_episodes, strip
 from .work import join_shares
@@ -45,11 +45,17 @@ class ShardedRanks(Ranks):
 
         Afterwards the reference and the model to distil from have no weights here beside this process's parts, except
         for a model that also plays, which stays whole and is not split.
+
+        Raises:
+            InputError: a model cannot be split.
         """
         self.__dict__.pop("shards", None)  # earlier parts go before there are others
         gc.collect()  # torch's modules that are split refer to each other
         recipe = apply_overrides(RECIPES[config.recipe], config)
         self.models = [*models[:2], None if _teacher_plays(recipe) else models[2]]
+        for model in self.models:
+            if model is not None:
+                check_model(root_of(model))
         buffer = io.BytesIO()
         torch.save(outline(self.models), buffer)
         data = (config.to_json(), torch.get_num_threads(), buffer.getvalue())

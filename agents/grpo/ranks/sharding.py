@@ -8,7 +8,7 @@ together, so each must make the same passes in the same order: see `ShardedForwa
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from types import MethodType
 from typing import Any, Protocol, TypeVar
@@ -40,6 +40,21 @@ def outline(models: Sequence[Any]) -> list[Any]:
     return copy.deepcopy(list(models), known)
 
 
+def check_model(model: Any) -> None:
+    """Raise InputError if a model cannot be split: its layers share weights, or trained weights are of several types."""
+    trained = {weight.dtype for weight in model.parameters() if weight.requires_grad}
+    if len(trained) > 1:
+        raise InputError(
+            f"weights of {len(trained)} types are trained ({', '.join(sorted(map(str, trained)))}), which cannot be "
+            "split over processes; train without --shard."
+        )
+    layers = [set(layer.parameters()) for layer in layers_of(model)]
+    inside = {module for layer in layers_of(model) for module in layer.modules()}
+    outside = {w for module in model.modules() if module not in inside for w in module.parameters(recurse=False)}
+    if len(outside.union(*layers)) < len(outside) + sum(map(len, layers)):
+        raise InputError(f"layers of this {type(model).__name__} share weights; train without --shard.")
+
+
 def shard(model: Any, source: Any, mesh: DeviceMesh, channel: RankChannel) -> None:
     """Give this process its parts of a model's weights, in place.
 
@@ -50,25 +65,14 @@ def shard(model: Any, source: Any, mesh: DeviceMesh, channel: RankChannel) -> No
     Args:
         model: from `outline`.
         source: at the leader, the model with its weights; None elsewhere.
-
-    Raises:
-        InputError: its layers share weights, or weights of several types are trained.
     """
-    trained = {weight.dtype for weight in model.parameters() if weight.requires_grad}
-    if len(trained) > 1:
-        raise InputError(
-            f"weights of {len(trained)} types are trained ({', '.join(sorted(map(str, trained)))}), which cannot be "
-            "split over processes; train without --shard, or give one --dtype."
-        )
-    half = next(iter(trained & set(_HALF)), None)
+    half = next((w.dtype for w in model.parameters() if w.requires_grad and w.dtype in _HALF), None)
     policy = MixedPrecisionPolicy() if half is None else MixedPrecisionPolicy(half, torch.float32)
     names = {id(weight): name for name, weight in model.named_parameters()}
     values = {} if source is None else dict(source.named_parameters())
     layers = list(layers_of(model))
-    filled: set[int] = set()
     for part in (*layers, model):
-        fresh = _fill(part, channel, half, {id_: values.get(name) for id_, name in names.items()}, filled)
-        filled |= fresh
+        _fill(part, channel, half, {known: values.get(name) for known, name in names.items()})
         fully_shard(part, mesh=mesh, mp_policy=policy)
         # Losses are sums over the episodes of all processes. The factor alone would ask for an operation gloo lacks.
         part.set_gradient_divide_factor(1.0)
@@ -81,17 +85,13 @@ def shard(model: Any, source: Any, mesh: DeviceMesh, channel: RankChannel) -> No
 
 
 @torch.no_grad()
-def _fill(
-    part: nn.Module, channel: RankChannel, half: torch.dtype | None, values: dict[int, Tensor | None], filled: set[int]
-) -> set[int]:
-    """Replace the weights without memory in a part of a model by the leader's values; their ids."""
+def _fill(part: nn.Module, channel: RankChannel, half: torch.dtype | None, values: Mapping[int, Tensor | None]) -> None:
+    """Replace the weights without memory in a part of a model by the leader's, which it has in ``values`` by id."""
     fresh: dict[int, nn.Parameter] = {}
     for module in part.modules():
         for key, weight in module._parameters.items():
             if weight is None or not weight.is_meta:
                 continue
-            if id(weight) in filled:
-                raise InputError("layers of this model share weights, which cannot be split; train without --shard.")
             if id(weight) not in fresh:
                 dtype = torch.float32 if half is not None and weight.requires_grad else weight.dtype
                 whole = torch.empty(weight.shape, dtype=dtype, device=channel.device)
@@ -100,7 +100,6 @@ def _fill(
                 fresh[id(weight)] = nn.Parameter(whole, weight.requires_grad)
             module._parameters[key] = fresh[id(weight)]
     channel.copy_weights(list(fresh.values()))
-    return set(fresh)
 
 
 def _call(model: nn.Module, function: Callable[[], T]) -> T:

@@ -67,6 +67,8 @@ class Shards:
         self._rounded = {weight.dtype for weight in self.models[0].parameters() if weight.requires_grad} & set(_HALF)
         for number, model in enumerate(self.models):
             if model is not None and not isinstance(model, BaseOnly):
+                if number:
+                    model.requires_grad_(False)
                 shard(model, sources[number] if sources else None, mesh, channel)
         self._before: Any = None
         self.reset()
