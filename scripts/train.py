@@ -130,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _refuse_options_of_others(arguments, name)
     options = _parse(arguments, LEARNERS[name].config())
     language = name == DEFAULT_LEARNER
-    processes = train_ranks.Processes(**{name: getattr(options, name) for name in train_ranks.OPTIONS})
+    processes = train_ranks.RunProcesses(**{name: getattr(options, name) for name in train_ranks.OPTIONS})
     processes.check(language)
     if options.nproc == train_ranks.world_size() == 1:
         return train(_open_run(arguments, name, options))

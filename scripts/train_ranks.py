@@ -52,7 +52,7 @@ OPTIONS: dict[str, tuple[Any, Any, str]] = {
 
 
 @dataclass(frozen=True)
-class Processes:
+class RunProcesses:
     """The processes of a run: the values of `OPTIONS`."""
 
     nproc: int = 1
@@ -131,7 +131,7 @@ def check_gpus(device: str, processes: int) -> bool:
     return True
 
 
-def take_part(processes: Processes, cuda: bool, folder: Path, run: Callable[[Any], int] | None = None) -> int:
+def take_part(processes: RunProcesses, cuda: bool, folder: Path, run: Callable[[Any], int] | None = None) -> int:
     """Lead a run in the process of rank 0, follow in the others.
 
     Args:
@@ -162,7 +162,7 @@ def take_part(processes: Processes, cuda: bool, folder: Path, run: Callable[[Any
     os._exit(code)
 
 
-def _lead(processes: Processes, cuda: bool, run: Callable[[Any], int]) -> int:
+def _lead(processes: RunProcesses, cuda: bool, run: Callable[[Any], int]) -> int:
     from ..agents.grpo.ranks.channel import RankChannel
     from ..agents.grpo.ranks.leader import Ranks
     from ..agents.grpo.ranks.sharded import ShardedRanks
@@ -184,7 +184,7 @@ def _lead(processes: Processes, cuda: bool, run: Callable[[Any], int]) -> int:
     return code
 
 
-def _follow(processes: Processes, cuda: bool) -> None:
+def _follow(processes: RunProcesses, cuda: bool) -> None:
     # The models that will come are made of it, and the leader needs as long to read its command line.
     import transformers.modeling_utils  # noqa: F401
 
@@ -201,7 +201,7 @@ def _follow(processes: Processes, cuda: bool) -> None:
 def launch(
     command: Callable[[Sequence[str]], int],
     arguments: Sequence[str],
-    processes: Processes,
+    processes: RunProcesses,
     cuda: bool,
     folder: Path,
 ) -> int:
@@ -312,7 +312,7 @@ def _call(work: Callable[[Any], Any], argument: Any) -> Any:
     return result
 
 
-def _work(given: tuple[Callable[[Sequence[str]], int], list[str], Processes, bool, Path]) -> int:
+def _work(given: tuple[Callable[[Sequence[str]], int], list[str], RunProcesses, bool, Path]) -> int:
     """One process of a run."""
     command, arguments, processes, cuda, folder = given
     try:
@@ -347,7 +347,7 @@ def _say(sentence: str) -> None:
     print(f"palaestra: {sentence}", file=sys.stderr, flush=True)
 
 
-def _remedy(folder: Path, processes: Processes) -> str:
+def _remedy(folder: Path, processes: RunProcesses) -> str:
     """What to type to go on."""
     if not (folder / "config.json").is_file():
         return "nothing was complete yet: type the same command again."

@@ -25,8 +25,8 @@ from .objective.binding import Bound
 from .objective.loss import WeightedBatch, accumulate_gradients
 from .objective.notices import updates_per_batch
 from .objective.objective import Objective
-from .optimizer_steps import OptimizerSteps
 from .ranks.leader import Ranks
+from .ranks.optimizer_steps import OptimizerSteps
 
 
 class Update:

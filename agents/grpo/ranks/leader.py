@@ -22,8 +22,8 @@ from ..batch.forward import Forward, Outputs
 from ..batch.tally import Tally
 from ..config import TrainConfig
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
-from ..optimizer_steps import OptimizerSteps
 from .channel import RankChannel, unique_weights
+from .optimizer_steps import OptimizerSteps
 from .shares import split_episodes, strip
 from .work import join_shares, measure_share
 

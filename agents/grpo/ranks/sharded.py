@@ -108,7 +108,7 @@ def _teacher_plays(recipe: Recipe) -> bool:
 
 
 class ShardedSteps:
-    """The optimiser's steps on a policy that is split over processes; see `optimizer_steps.OptimizerSteps`.
+    """The optimiser's steps on a policy that is split over processes; see `OptimizerSteps`.
 
     Args:
         whole: the leader's copy of the policy.

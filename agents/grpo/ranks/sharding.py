@@ -41,7 +41,7 @@ def outline(models: Sequence[Any]) -> list[Any]:
 
 
 def check_model(model: Any) -> None:
-    """Raise InputError if a model cannot be split: its layers share weights, or trained weights are of several types."""
+    """Raise InputError if a model cannot be split: layers share weights, or those trained are of several types."""
     trained = {weight.dtype for weight in model.parameters() if weight.requires_grad}
     if len(trained) > 1:
         raise InputError(
@@ -71,6 +71,7 @@ def shard(model: Any, source: Any, mesh: DeviceMesh, channel: RankChannel) -> No
     names = {id(weight): name for name, weight in model.named_parameters()}
     values = {} if source is None else dict(source.named_parameters())
     layers = list(layers_of(model))
+    part: Any
     for part in (*layers, model):
         _fill(part, channel, half, {known: values.get(name) for known, name in names.items()})
         fully_shard(part, mesh=mesh, mp_policy=policy)
@@ -147,14 +148,12 @@ class ShardedForward(Forward):
         return own + [_silence(super().micro_batches(batch, [shortest])[0])] * missing
 
     def score(self, model: Any, micro: MicroBatch, **settings: Any) -> Outputs:
-        names = [item.name for item in fields(Outputs)]
-
-        def score() -> tuple[Tensor | None, ...]:
+        def score() -> tuple[Any, ...]:
             # torch finds the tensors whose gradients announce the backward pass in a tuple only.
             found = Forward.score(self, model, micro, **settings)
-            return tuple(getattr(found, name) for name in names)
+            return tuple(getattr(found, item.name) for item in fields(Outputs))
 
-        return Outputs(**dict(zip(names, self._enter(model, score), strict=True)))
+        return Outputs(*self._enter(model, score))
 
     def _states(self, model: Any, micro: MicroBatch) -> Tensor:
         return self._enter(model, lambda: Forward._states(self, model, micro))

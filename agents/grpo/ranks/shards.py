@@ -20,9 +20,10 @@ from ..config import TrainConfig
 from ..objective.binding import Clock
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
 from ..objective.notices import apply_overrides
-from ..optimizer_steps import OPTIMIZER, REFERENCE, keep_state, new_optimizer, restore_state
 from ..recipes import RECIPES
-from ..shard_files import (
+from .channel import RankChannel, lost_ranks
+from .optimizer_steps import OPTIMIZER, REFERENCE, keep_state, new_optimizer, restore_state
+from .shard_files import (
     MASTER,
     MOMENTS,
     SHARDS,
@@ -36,7 +37,6 @@ from ..shard_files import (
     trained_weights,
     write_shards,
 )
-from .channel import RankChannel, lost_ranks
 from .sharding import ShardedForward, root_of, shard
 from .work import measure_share
 
@@ -155,6 +155,7 @@ class Shards:
     def gather_policy(self, into: Callable[[int, Tensor], None] = lambda number, weight: None) -> None:
         """Gather the trained weights, one at a time; ``into(number, weight)`` takes each, and None of it is kept."""
         for number, (_, weight) in enumerate(trained_weights(self.models[0])):
+            assert isinstance(weight, DTensor)
             into(number, weight.full_tensor())
 
     @torch.no_grad()

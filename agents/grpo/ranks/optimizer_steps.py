@@ -1,6 +1,6 @@
 """Steps of the optimiser on a policy that is whole in this process, the reference that follows it, and what is saved.
 
-`ranks.sharded.ShardedSteps` has the same methods for a policy whose weights are split over processes.
+`sharded.ShardedSteps` has the same methods for a policy whose weights are split over processes.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..language.adapters import BaseOnly
-from .config import TrainConfig
-from .optimizers import make_optimizer
+from ...language.adapters import BaseOnly
+from ..config import TrainConfig
+from ..optimizers import make_optimizer
 from .shard_files import SHARDS, load_whole
 
 OPTIMIZER, REFERENCE = "optimizer.pt", "reference.pt"

@@ -28,7 +28,8 @@ def write_shards(folder: Path, tensors: dict[str, Any], group: dist.ProcessGroup
     Raises:
         OSError: one of the processes could not write.
     """
-    from torch.distributed.checkpoint import CheckpointException, save
+    from torch.distributed.checkpoint.api import CheckpointException
+    from torch.distributed.checkpoint.state_dict_saver import save
 
     try:
         save(tensors, checkpoint_id=folder, process_group=group)
@@ -42,7 +43,8 @@ def read_shards(folder: Path, tensors: dict[str, Any], group: dist.ProcessGroup 
     Raises:
         OSError: the files, or some tensors in them, cannot be read by one of the processes.
     """
-    from torch.distributed.checkpoint import CheckpointException, load
+    from torch.distributed.checkpoint.api import CheckpointException
+    from torch.distributed.checkpoint.state_dict_loader import load
 
     try:
         with warnings.catch_warnings():
@@ -60,7 +62,7 @@ def _first_reason(error: Any) -> str:
 
 def names_in(folder: Path) -> frozenset[str]:
     """Names of the tensors that were written."""
-    from torch.distributed.checkpoint import FileSystemReader
+    from torch.distributed.checkpoint.filesystem import FileSystemReader
 
     return frozenset(FileSystemReader(folder).read_metadata().state_dict_metadata)
 
