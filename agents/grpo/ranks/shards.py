@@ -5,8 +5,10 @@ Every method is called in all processes at a time, by the order of the leader (`
 
 from __future__ import annotations
 
+import ctypes
 import io
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,8 @@ from .shard_files import (
 from .sharding import ShardedForward, root_of, shard
 from .work import measure_share
 
+_MMAP_THRESHOLD = -3
+"""M_MMAP_THRESHOLD of glibc's malloc.h."""
 _HALF = (torch.bfloat16, torch.float16)
 
 
@@ -55,6 +59,8 @@ class Shards:
     def __init__(self, channel: RankChannel, data: tuple[Any, int, bytes], sources: Sequence[Any] = ()):
         config, threads, outlines = data
         torch.set_num_threads(threads)
+        if channel.device.type == "cpu":
+            _return_freed_memory()
         self.channel = channel
         where = None if channel.device.type == "cpu" else channel.device
         # From a process of the same run.
@@ -241,6 +247,15 @@ class Shards:
         moments = [value for state in self.optimizer.state.values() for value in state.values()]
         kinds = {"weights": weights, "gradients": gradients, "optimizer": moments}
         return {kind: sum(map(_bytes_of, tensors)) for kind, tensors in kinds.items()}
+
+
+def _return_freed_memory() -> None:
+    """Let the C library give freed tensors of a MiB or more back to the system at once.
+
+    glibc raises that size by itself, to 32 MiB at most, and would keep the gathered weights of many layers otherwise.
+    """
+    with suppress(AttributeError, OSError):  # other libraries
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 20)
 
 
 def _bytes_of(tensor: Tensor) -> int:
