@@ -12,6 +12,7 @@ examples:
   palaestra train palaestra/GSM8K-v0 --model models/mine --ray HEAD:6379 --workers 8    # or --ray local
   palaestra train --resume runs/first
   palaestra train palaestra/GSM8K-v0 --model models/mine --nproc 2 --max-restarts 3
+  palaestra train palaestra/GSM8K-v0 --model models/mine --nproc 4 --shard    # weights and optimiser in four parts
   torchrun --nnodes 2 --nproc-per-node 8 -m palaestra.scripts.train palaestra/GSM8K-v0 --model models/mine
   palaestra train palaestra/DoorKey-v0 --learner ppo --axis size=5 obstacles=0 --steps 200000
   palaestra train palaestra/DoorKey-v0 --learner ppo --teacher alp-gmm --bonus subgoals --memory 64
@@ -84,18 +85,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "The part of the tasks that the warm-up shows solutions of and counts its target on, given as for --axis; by "
         "default all.",
     ),
-    "nproc": (
-        int,
-        1,
-        "Processes on this machine that share the update, each with a copy of the model; the first one plays, decides "
-        "and writes. A run may be resumed with another number, but is repeated bit for bit with the same one only.",
-    ),
-    "max_restarts": (int, 0, "With --nproc, how often a run goes on from its checkpoint after a process was lost."),
-    "rank_timeout": (
-        float,
-        10.0,
-        "With several processes, minutes that one waits for the others' share of a piece of work before the run ends.",
-    ),
+    **train_ranks.OPTIONS,
     "out": (
         Path | None,
         None,
@@ -110,7 +100,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     ),
 }
 """Options beside those of the configuration: name -> (type, default, help)."""
-_LANGUAGE_ONLY = ("env_weight", "engine_option", "warmup_axis", "nproc", "max_restarts", "rank_timeout")
+_LANGUAGE_ONLY = ("env_weight", "engine_option", "warmup_axis", *train_ranks.OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -128,6 +118,7 @@ class TrainOptions:
     engine_option: Texts = ()
     warmup_axis: Texts = ()
     nproc: int = 1
+    shard: bool = False
     max_restarts: int = 0
     rank_timeout: float = 10.0
 
@@ -139,18 +130,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     _refuse_options_of_others(arguments, name)
     options = _parse(arguments, LEARNERS[name].config())
     language = name == DEFAULT_LEARNER
-    train_ranks.check_options(options.nproc, options.max_restarts, options.rank_timeout, language)
+    processes = train_ranks.RunProcesses(**{name: getattr(options, name) for name in train_ranks.OPTIONS})
+    processes.check(language)
     if options.nproc == train_ranks.world_size() == 1:
         return train(_open_run(arguments, name, options))
     config = _build_config(options) if options.resume is None else RunFolder.reopen(options.resume)[1]
+    if options.shard and options.resume is None:
+        train_ranks.check_split(config)
     cuda = train_ranks.check_gpus(config.device, options.nproc)
     folder = options.resume or options.out or _default_folder(config)
     if train_ranks.world_size() == 1:
-        place = (options.rank_timeout, cuda, folder)
-        return train_ranks.launch(main, arguments, options.nproc, options.max_restarts, *place)
+        return train_ranks.launch(main, arguments, processes, cuda, folder)
     again = train_ranks.restarts() > 0
     return train_ranks.take_part(
-        options.rank_timeout, cuda, folder, lambda ranks: train(_open_run(arguments, name, options, again, ranks=ranks))
+        processes, cuda, folder, lambda ranks: train(_open_run(arguments, name, options, again, ranks=ranks))
     )
 
 
@@ -257,7 +250,8 @@ def train(learner: Any) -> int:
     report = write_report(folder)
     if not finished:
         # Never wrapped: the command is there to be copied.
-        again = train_ranks.resume_command(folder)
+        split = getattr(getattr(learner, "ranks", None), "splits", False)
+        again = train_ranks.resume_command(folder, split)
         console.print(f"stopped after step {learner.step}; continue with: {again}", soft_wrap=True)
         return 130
     what = "model" if isinstance(learner.config, TrainConfig) else "policy"

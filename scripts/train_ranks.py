@@ -13,6 +13,7 @@ import time
 import traceback
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +27,66 @@ _LOST, _STOPPED = 75, 130
 """Exit codes of a process that has said itself that it lost another, or that Ctrl-C ended it at once."""
 
 
-def check_options(processes: int, most_restarts: int, minutes: float, learner_shares: bool) -> None:
-    """Raise InputError for a value out of range, or for several processes where there can be one only."""
-    for name, value, least in (("nproc", processes, 1), ("max-restarts", most_restarts, 0)):
-        if value < least:
-            raise InputError(f"--{name} must be at least {least}, got {value}.")
-    if not 0 < minutes < 1e5:
-        raise InputError(f"--rank-timeout must be between 0 and 100000 minutes, got {minutes}.")
-    started = world_size()
-    if started > 1 and processes not in (1, started):
-        raise InputError(f"torchrun has started {started} processes; leave --nproc {processes} out.")
-    if started > 1 and not learner_shares:
-        raise InputError(f"this learner trains in one process, but torchrun has started {started}; start it alone.")
-    if most_restarts and processes == 1:
+OPTIONS: dict[str, tuple[Any, Any, str]] = {
+    "nproc": (
+        int,
+        1,
+        "Processes on this machine that share the update, each with a copy of the model; the first one plays, decides "
+        "and writes. A run may be resumed with another number, but is repeated bit for bit with the same one only.",
+    ),
+    "shard": (
+        bool,
+        False,
+        "With several processes, split the weights that are trained, their gradients and the optimiser's state over "
+        "them (FSDP2), where these do not fit into one. The first process has a whole copy of the weights besides, "
+        "which it plays with. A run may be resumed with or without.",
+    ),
+    "max_restarts": (int, 0, "With --nproc, how often a run goes on from its checkpoint after a process was lost."),
+    "rank_timeout": (
+        float,
+        10.0,
+        "With several processes, minutes that one waits for the others' share of a piece of work before the run ends.",
+    ),
+}
+"""Options of ``palaestra train``: name -> (type, default, help)."""
+
+
+@dataclass(frozen=True)
+class RunProcesses:
+    """The processes of a run: the values of `OPTIONS`."""
+
+    nproc: int = 1
+    shard: bool = False
+    max_restarts: int = 0
+    rank_timeout: float = 10.0
+
+    def check(self, learner_shares: bool) -> None:
+        """Raise InputError for a value out of range, or for several processes where there can be one only."""
+        for name, value, least in (("nproc", self.nproc, 1), ("max-restarts", self.max_restarts, 0)):
+            if value < least:
+                raise InputError(f"--{name} must be at least {least}, got {value}.")
+        if not 0 < self.rank_timeout < 1e5:
+            raise InputError(f"--rank-timeout must be between 0 and 100000 minutes, got {self.rank_timeout}.")
+        started = world_size()
+        if started > 1 and self.nproc not in (1, started):
+            raise InputError(f"torchrun has started {started} processes; leave --nproc {self.nproc} out.")
+        if started > 1 and not learner_shares:
+            raise InputError(f"this learner trains in one process, but torchrun has started {started}; start it alone.")
+        if self.max_restarts and self.nproc == 1:
+            raise InputError(
+                f"--max-restarts {self.max_restarts} is of runs of several processes; give --nproc as well"
+                + (", or --max-restarts of torchrun." if started > 1 else ".")
+            )
+        if self.shard and self.nproc == started == 1:
+            raise InputError("--shard splits models over several processes; give --nproc 2 or more as well.")
+
+
+def check_split(config: Any) -> None:
+    """Raise InputError for a new run of a language model that cannot be split over processes."""
+    if config.model != "tiny" and (steps := config.warmup.most_steps(config.model)):
         raise InputError(
-            f"--max-restarts {most_restarts} is of runs of several processes; give --nproc as well"
-            + (", or --max-restarts of torchrun." if started > 1 else ".")
+            f"a warm-up of {steps} steps trains the whole model in one process, which --shard is there to avoid; "
+            "leave --shard out, or give --warmup.steps 0."
         )
 
 
@@ -50,10 +95,11 @@ def world_size() -> int:
     return int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1
 
 
-def resume_command(folder: Path, processes: int = 0) -> str:
-    """The command that continues a run with a number of processes, by default with as many as it has now."""
-    count = processes or world_size()
-    return f"palaestra train --resume {folder}" + (f" --nproc {count}" if count > 1 else "")
+def resume_command(folder: Path, shard: bool = False, processes: int = 1) -> str:
+    """The command that continues a run with a number of processes, or with as many as it has now."""
+    count = max(processes, world_size())
+    shared = f" --nproc {count}" + " --shard" * shard if count > 1 else ""
+    return f"palaestra train --resume {folder}{shared}"
 
 
 def restarts() -> int:
@@ -85,11 +131,10 @@ def check_gpus(device: str, processes: int) -> bool:
     return True
 
 
-def take_part(minutes: float, cuda: bool, folder: Path, run: Callable[[Any], int] | None = None) -> int:
+def take_part(processes: RunProcesses, cuda: bool, folder: Path, run: Callable[[Any], int] | None = None) -> int:
     """Lead a run in the process of rank 0, follow in the others.
 
     Args:
-        minutes: how long a process waits for the others' share of the work.
         cuda: the run is on GPUs, one a process.
         folder: the run's, to name it when a process is lost.
         run: the leader's part, given its `agents.grpo.ranks.leader.Ranks`; returns the exit code. Read in the
@@ -102,31 +147,32 @@ def take_part(minutes: float, cuda: bool, folder: Path, run: Callable[[Any], int
 
     try:
         if run is not None and os.environ["RANK"] == "0":
-            return _lead(minutes, cuda, run)
-        _follow(minutes, cuda)
+            return _lead(processes, cuda, run)
+        _follow(processes, cuda)
         return 0
     except LostRank as lost:
         code = _LOST
         time.sleep(_GRACE)
-        _say(f"process {os.environ['RANK']} ends, as another process of the run {lost}; {_remedy(folder)}")
+        _say(f"process {os.environ['RANK']} ends, as another process of the run {lost}; {_remedy(folder, processes)}")
     except KeyboardInterrupt:
         code = _STOPPED
-        _say(f"stopped in the middle of a step; {_remedy(folder)}")
+        _say(f"stopped in the middle of a step; {_remedy(folder, processes)}")
     # Without the usual clean-up, which would wait for processes that are lost or wait for this one.
     sys.stdout.flush()
     os._exit(code)
 
 
-def _lead(minutes: float, cuda: bool, run: Callable[[Any], int]) -> int:
+def _lead(processes: RunProcesses, cuda: bool, run: Callable[[Any], int]) -> int:
     from ..agents.grpo.ranks.channel import RankChannel
     from ..agents.grpo.ranks.leader import Ranks
+    from ..agents.grpo.ranks.sharded import ShardedRanks
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     _stop_without_launcher()
     if restarts():
         _say(f"a process of the run was lost; it goes on from what is complete (start {restarts() + 1}).")
-    channel = RankChannel(minutes, cuda)
-    ranks = Ranks(channel)
+    channel = RankChannel(processes.rank_timeout, cuda)
+    ranks = ShardedRanks(channel) if processes.shard else Ranks(channel)
     try:
         code = run(ranks)
     except (InputError, MissingExtra, OSError):
@@ -138,25 +184,24 @@ def _lead(minutes: float, cuda: bool, run: Callable[[Any], int]) -> int:
     return code
 
 
-def _follow(minutes: float, cuda: bool) -> None:
+def _follow(processes: RunProcesses, cuda: bool) -> None:
     # The models that will come are made of it, and the leader needs as long to read its command line.
     import transformers.modeling_utils  # noqa: F401
 
     from ..agents.grpo.ranks.channel import RankChannel
     from ..agents.grpo.ranks.follower import Follower
+    from ..agents.grpo.ranks.sharded import ShardedFollower
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when the run ends
-    channel = RankChannel(minutes, cuda)
-    Follower(channel).serve()
+    channel = RankChannel(processes.rank_timeout, cuda)
+    (ShardedFollower if processes.shard else Follower)(channel).serve()
     channel.leave()
 
 
 def launch(
     command: Callable[[Sequence[str]], int],
     arguments: Sequence[str],
-    processes: int,
-    most_restarts: int,
-    minutes: float,
+    processes: RunProcesses,
     cuda: bool,
     folder: Path,
 ) -> int:
@@ -164,7 +209,7 @@ def launch(
 
     Args:
         command: the function of ``palaestra train``, which leads with these arguments.
-        minutes, cuda, folder: see `take_part`.
+        cuda, folder: see `take_part`.
 
     Returns:
         The exit code of the leader; 1 if a process was lost, 130 if Ctrl-C ended the run at once, 128 +
@@ -176,14 +221,15 @@ def launch(
     # Ctrl-C reaches the leader as well, which ends the run after its step.
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
-        given = (command, list(arguments), minutes, cuda, folder)
-        return run_in_processes(_work, given, processes, most_restarts, cuda)
+        given = (command, list(arguments), processes, cuda, folder)
+        return run_in_processes(_work, given, processes.nproc, processes.max_restarts, cuda)
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         if failure.exitcode not in (_LOST, _STOPPED):
             how = f"was killed by {failure.signal_name()}" if failure.exitcode < 0 else f"ended with {failure.exitcode}"
-            after = f" after {most_restarts} restart{'s' * (most_restarts > 1)}" if most_restarts else ""
-            _say(f"process {rank} of {processes} (pid {failure.pid}) {how}{after}; {_remedy(folder, processes)}")
+            most = processes.max_restarts
+            after = f" after {most} restart{'s' * (most > 1)}" if most else ""
+            _say(f"process {rank} of {processes.nproc} (pid {failure.pid}) {how}{after}; {_remedy(folder, processes)}")
         return _STOPPED if failure.exitcode == _STOPPED else 1
     except SignalException as error:
         _say(f"ended by {error.sigval.name}; {_remedy(folder, processes)}")
@@ -266,12 +312,12 @@ def _call(work: Callable[[Any], Any], argument: Any) -> Any:
     return result
 
 
-def _work(given: tuple[Callable[[Sequence[str]], int], list[str], float, bool, Path]) -> int:
+def _work(given: tuple[Callable[[Sequence[str]], int], list[str], RunProcesses, bool, Path]) -> int:
     """One process of a run."""
-    command, arguments, minutes, cuda, folder = given
+    command, arguments, processes, cuda, folder = given
     try:
         if os.environ["RANK"] != "0":
-            return take_part(minutes, cuda, folder)
+            return take_part(processes, cuda, folder)
         from .cli import run_guarded
 
         return run_guarded(command, arguments)
@@ -301,8 +347,8 @@ def _say(sentence: str) -> None:
     print(f"palaestra: {sentence}", file=sys.stderr, flush=True)
 
 
-def _remedy(folder: Path, processes: int = 0) -> str:
+def _remedy(folder: Path, processes: RunProcesses) -> str:
     """What to type to go on."""
     if not (folder / "config.json").is_file():
         return "nothing was complete yet: type the same command again."
-    return f"what was complete is kept; continue with: {resume_command(folder, processes)}"
+    return f"what was complete is kept; continue with: {resume_command(folder, processes.shard, processes.nproc)}"

@@ -6,7 +6,6 @@ mini-batches, so that one optimiser step trains on a part of each.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..language.adapters import BaseOnly
 from .batch.batch import Batch, collate
 from .batch.forward import Forward
 from .batch.tally import Tally
@@ -27,8 +25,8 @@ from .objective.binding import Bound
 from .objective.loss import WeightedBatch, accumulate_gradients
 from .objective.notices import updates_per_batch
 from .objective.objective import Objective
-from .optimizers import make_optimizer
 from .ranks.leader import Ranks
+from .ranks.optimizer_steps import OptimizerSteps
 
 
 class Update:
@@ -63,28 +61,23 @@ class Update:
             vocabulary,
         )
         self.ranks = ranks
-        if ranks is not None:
+        if ranks is None:
+            self.steps = OptimizerSteps(config, model, reference)
+        else:
             self.forward = ranks.begin(config, [model, reference, teacher], self.forward)
+            self.steps = ranks.optimizer_steps(config)
         self.minibatches, self.epochs = updates_per_batch(objective.recipe, config)
         self.has_signal = False
         """Whether the latest `run` had anything to learn from but penalties."""
-        self.reset_optimizer()
         for part in objective.auxiliaries:
             part.target.attach(model, reference)
         for part in objective.copies:
             part.target.attach(model)
 
-    def reset_optimizer(self) -> None:
-        """Make a new optimiser."""
-        config = self.config
-        self.optimizer = make_optimizer(
-            [weight for weight in self.model.parameters() if weight.requires_grad],
-            lr=config.lr,
-            betas=(0.9, config.beta2),
-            weight_decay=config.weight_decay,
-        )
-        if self.ranks is not None:
-            self.ranks.watch(self.optimizer)
+    @property
+    def optimizer(self) -> torch.optim.Optimizer:
+        """The optimiser; of weights that are split over processes, that of this one's."""
+        return self.steps.optimizer
 
     def run(
         self, groups: Sequence[Group], streams: Sequence[Sequence[Group]], rate: float
@@ -99,8 +92,7 @@ class Update:
         Returns:
             (the tally of the losses, figures of the optimiser steps).
         """
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        self.steps.set_rate(rate)
         tally = Tally()
         norms: list[float] = []
         changes: list[float] = []
@@ -115,7 +107,7 @@ class Update:
                 if step is None:
                     continue
                 tally.merge(step)
-                norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
+                norm = self.steps.clip()
                 if (
                     torch.isfinite(norm)
                     and all(guard(step.means()) for guard in before)
@@ -125,7 +117,8 @@ class Update:
                 else:
                     skipped += 1
                     nonfinite += not torch.isfinite(norm)
-                self.optimizer.zero_grad()
+                self.steps.clear()
+        self.steps.finish()
         for part in self.objective.auxiliaries:
             for batch in {id(w.batch): w.batch for parts in prepared for w in parts[:1]}.values():
                 tally.add_all(part.refresh().update(batch, self.forward))
@@ -225,11 +218,10 @@ class Update:
         The largest change of a token is added to ``changes`` where there is a guard to read it.
         """
         if not guards:
-            self.optimizer.step()
+            self.steps.take()
             return True
-        weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
-        before = [weight.detach().clone() for weight in weights], copy.deepcopy(self.optimizer.state_dict())
-        self.optimizer.step()
+        self.steps.remember()
+        self.steps.take()
         moved = []
         for part in parts:
             sampled = (part.weight != 0) & part.batch.written_by(Origin.POLICY, Origin.COPY)
@@ -239,10 +231,7 @@ class Update:
         changes.append(float(change.max()) if len(change) else 0.0)
         if all(guard(change) for guard in guards):
             return True
-        with torch.no_grad():
-            for weight, old in zip(weights, before[0], strict=True):
-                weight.copy_(old)
-        self.optimizer.load_state_dict(before[1])
+        self.steps.undo()
         return False
 
     def _accumulate(self, parts: Sequence[WeightedBatch]) -> Tally | None:
@@ -262,37 +251,26 @@ class Update:
 
     # The reference, and what is saved --------------------------------------------------------------------------------
 
-    @torch.no_grad()
     def move_reference(self, step: int, metrics: Mapping[str, float]) -> bool:
         """Move the reference to the policy by the recipe's rule. Return True if it was replaced by the policy."""
         rule = self.objective.reference.refresh()
         share = rule.after_step(step, metrics)
         if share is None or self.reference is None:
             return False
-        for mine, theirs in zip(self.reference.parameters(), self.model.parameters(), strict=True):
-            mine.lerp_(theirs, share) if share < 1 else mine.copy_(theirs)
+        self.steps.move_reference(share)
         if share == 1 and rule.clears_optimizer:
-            self.reset_optimizer()
+            self.steps.reset()
         return share == 1
-
-    @property
-    def owns_reference(self) -> bool:
-        """True if the reference has weights of its own that must be saved."""
-        return self.reference is not None and not isinstance(self.reference, BaseOnly)
 
     def save(self, folder: Path) -> None:
         """Save the optimiser, a reference that has weights of its own, auxiliary models and what measures own."""
-        torch.save(self.optimizer.state_dict(), folder / "optimizer.pt")
-        if self.owns_reference:
-            torch.save(self.reference.state_dict(), folder / "reference.pt")
+        self.steps.save(folder)
         for name, parts in self._owners.items():
             torch.save([part.target.state() for part in parts], folder / name)
 
     def load(self, folder: Path) -> None:
         """The inverse of `save`."""
-        self.optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))
-        if self.owns_reference:
-            self.reference.load_state_dict(torch.load(folder / "reference.pt", weights_only=True))
+        self.steps.load(folder)
         for name, parts in self._owners.items():
             for part, state in zip(parts, torch.load(folder / name, weights_only=True), strict=True):
                 part.target.load(state)

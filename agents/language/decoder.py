@@ -25,6 +25,9 @@ from .head import text_config
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 """Model types with a forward pass of our own."""
 
+LAYER_PASS = "pass_with_weights"
+"""Method of a layer whose weights are split over processes: `pass_layer`, while they are gathered."""
+
 _HALF = (torch.bfloat16, torch.float16)
 
 
@@ -76,10 +79,14 @@ def attention_shape(model: Any) -> AttentionShape:
     return AttentionShape(config.num_hidden_layers, config.num_attention_heads, config.num_key_value_heads, dim)
 
 
+def layers_of(model: Any) -> nn.ModuleList:
+    """The layers of a transformers causal language model."""
+    return next(part for part in model.get_decoder().children() if isinstance(part, nn.ModuleList))
+
+
 def last_layer(model: Any) -> nn.Module:
     """The last of the layers of a transformers causal language model."""
-    layers = next(part for part in model.get_decoder().children() if isinstance(part, nn.ModuleList))
-    return layers[-1]
+    return layers_of(model)[-1]
 
 
 def hidden_states(model: Any, ids: Tensor, positions: Tensor, attend: Attend, checkpoint: bool = False) -> Tensor:
@@ -108,11 +115,21 @@ def hidden_states(model: Any, ids: Tensor, positions: Tensor, attend: Attend, ch
     half = cos.shape[-1] // 2
     cos, sin = cos[0, :, None], torch.cat((-sin[0, :, :half], sin[0, :, half:]), -1)[:, None]
     for index, layer in enumerate(body.layers):
-        if checkpoint:
-            x = recompute(_layer, layer, index, x, cos, sin, attend, use_reentrant=False)
+        gathering = layer.__dict__.get(LAYER_PASS)
+        if gathering is None:
+            x = pass_layer(layer, index, x, cos, sin, attend, checkpoint)
         else:
-            x = _layer(layer, index, x, cos, sin, attend)
+            x = gathering(index, x, cos, sin, attend, checkpoint)
     return _norm(x, body.norm)
+
+
+def pass_layer(
+    layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend, checkpoint: bool = False
+) -> Tensor:
+    """One layer of `hidden_states`."""
+    if checkpoint:
+        return recompute(_layer, layer, index, x, cos, sin, attend, use_reentrant=False)  # type: ignore[return-value]
+    return _layer(layer, index, x, cos, sin, attend)
 
 
 def _ropes(config: Any) -> list[dict[str, Any]]:

@@ -181,9 +181,41 @@ def test_a_run_that_lost_processes_in_mid_step_is_the_run_that_lost_none(checkpo
     capsys.readouterr()
 
 
+def test_a_run_whose_models_are_split_goes_on_after_a_loss_and_in_one_process(checkpoint, tmp_path, capsys):
+    arguments = ["--model", checkpoint("qwen2"), *QUICK, "--shard"]
+    whole, broken, temporary = tmp_path / "whole", tmp_path / "broken", Path(tempfile.mkdtemp())
+    assert main(["train", *arguments, "--steps", "5", "--out", str(whole)]) == 0
+    running = Running(*arguments, "--steps", "5", "--max-restarts", "1", run=broken, folder=temporary)
+    try:
+        running.lose(1)
+        said = running.process.communicate(timeout=300)[1]
+    finally:
+        running.process.kill()
+    assert running.process.returncode == 0
+    assert "goes on from what is complete (start 2)" in said
+    wait_for(lambda: not any(map(exists, running.seen)), seconds=20)
+    temporary.rmdir()  # it is empty
+    for log in ("metrics", "proposals", "trajectories", "evaluations"):
+        assert rows(broken, log) == rows(whole, log)
+    assert weights(broken) == weights(whole)
+
+    newest = broken / "checkpoints" / "step-000005"
+    assert not (newest / "optimizer.pt").exists()
+    assert len(list((newest / "shards").glob("__*"))) == 2
+    assert main(["train", "--resume", str(broken), "--steps", "6"]) == 0
+    assert rows(broken, "metrics")[-1]["updates"] == 1
+    assert not (broken / "checkpoints" / "step-000006" / "shards").exists()
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["--shard"], ["--shard", "--nproc 2"]),
+        (
+            ["--model", "any", "--nproc", "2", "--shard", "--warmup.steps", "7"],
+            ["warm-up of 7 steps", "--warmup.steps 0"],
+        ),
         (["--nproc", "0"], ["--nproc", "0"]),
         (["--nproc", "2", "--rank-timeout", "0"], ["--rank-timeout", "0.0"]),
         (["--max-restarts", "1"], ["--max-restarts 1", "--nproc"]),

@@ -64,6 +64,9 @@ class Forward:
     checkpoint: bool = False
     vocabulary: int | None = None
 
+    together = False
+    """True if other processes wait for a backward pass of each micro-batch, even one without any gradient."""
+
     def micro_batches(self, batch: Batch, episodes: Sequence[int]) -> list[MicroBatch]:
         """Cut the episodes into micro-batches."""
         return PACKERS[self.packer](batch, episodes, self.budget) if len(episodes) else []

@@ -133,10 +133,8 @@ def accumulate_gradients(
     loss = weighted.loss
     share = set(weighted.episodes if episodes is None else episodes)
     wanted = [episode for episode in weighted.episodes if episode in share]
-    if not wanted:
-        return Tally()
     reference = reference if "kl_ref" in loss.needs else None
-    if loss.coupled:
+    if loss.coupled and wanted:
         return _accumulate_coupled(model, weighted, forward, reference, wanted)
     tally = Tally()
     for micro in forward.micro_batches(weighted.batch, wanted):
@@ -147,10 +145,15 @@ def accumulate_gradients(
             reference=reference,
             top_ids=weighted.batch.extra.get("top_ids") if "top_tokens" in loss.needs else None,
         )
+        if not len(micro.scored):  # a pass for the sake of other processes
+            outputs.logp.sum().backward()
+            continue
         scored = make_scored(weighted, micro.scored, micro.episode, micro.episodes, outputs)
         value = loss(scored, tally)
         if value.requires_grad:
             value.backward()
+        elif forward.together:
+            (outputs.logp * 0.0).sum().backward()
         add_loss_statistics(tally, scored, value)
     return tally
 

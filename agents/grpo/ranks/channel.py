@@ -16,6 +16,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
@@ -31,13 +32,23 @@ class LostRank(RuntimeError):
     """Another process of the run ended or did not answer within the time limit; the run can be resumed."""
 
 
+_COLLECTIVE = ("gloo", "nccl", "connection", "process group", "timed out", "timeout")
+"""Words of which errors of collectives have one."""
+
+
 @contextmanager
-def lost_ranks() -> Iterator[None]:
-    """Turn the errors of collectives into `LostRank`."""
+def lost_ranks(among_others: bool = False) -> Iterator[None]:
+    """Turn the errors of collectives into `LostRank`.
+
+    Args:
+        among_others: there may be errors of other kinds, which stay what they are.
+    """
     try:
         yield
     except RuntimeError as error:  # torch's own errors of collectives are kinds of it
         reason = str(error).lower()
+        if among_others and not (isinstance(error, dist.DistError) or any(word in reason for word in _COLLECTIVE)):
+            raise
         hung = "timed out" in reason or "timeout" in reason
         raise LostRank("did not answer in time" if hung else "ended in the middle of the run") from error
 
@@ -69,6 +80,22 @@ class RankChannel:
             self._orders = _group("gloo", _PATIENT if self.rank else limit)
             self._objects = _group("gloo", limit)
             self._tensors = _group("nccl" if cuda else "gloo", limit)
+
+    @property
+    def objects(self) -> dist.ProcessGroup:
+        """The group for objects, on CPUs, with the run's time limit."""
+        return self._objects
+
+    def mesh(self) -> DeviceMesh:
+        """All processes in a row, for weights that are split over them."""
+        return DeviceMesh.from_group(self._tensors, self.device.type)
+
+    def most(self, count: int) -> int:
+        """The largest of a number that each process has."""
+        found = torch.tensor(count)
+        with lost_ranks():
+            dist.all_reduce(found, dist.ReduceOp.MAX, group=self._objects)
+        return int(found)
 
     def leave(self) -> None:
         """End the exchange; the others must have been told to end it as well."""

@@ -23,12 +23,16 @@ from ..batch.tally import Tally
 from ..config import TrainConfig
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
 from .channel import RankChannel, unique_weights
+from .optimizer_steps import OptimizerSteps
 from .shares import split_episodes, strip
 from .work import join_shares, measure_share
 
 
 class Ranks:
     """The processes of a run, as their leader sees them."""
+
+    splits = False
+    """True if the models are split over them."""
 
     @staticmethod
     def check(loss: LossTerms, recipe: str) -> None:
@@ -42,7 +46,8 @@ class Ranks:
 
     def __init__(self, channel: RankChannel):
         self.channel = channel
-        self._models: list[Any] = []
+        self.models: list[Any] = []
+        """The policy, the reference and the model to distil from, as `SplitForward` knows them."""
         self._weights: list[Tensor] = []
         self._sent: list[int] = []
 
@@ -52,9 +57,13 @@ class Ranks:
         buffer = io.BytesIO()
         torch.save(list(models), buffer)
         self.channel.order(("begin", (config.to_json(), torch.get_num_threads(), buffer.getvalue())))
-        self._models, self._weights = list(models), unique_weights(models)
+        self.models, self._weights = list(models), unique_weights(models)
         self._sent = [weight._version for weight in self._weights]
         return self._split(forward)
+
+    def optimizer_steps(self, config: TrainConfig) -> OptimizerSteps:
+        """The steps of the optimiser, which the leader takes alone."""
+        return OptimizerSteps(config, self.models[0], self.models[1], self.watch)
 
     def watch(self, optimizer: torch.optim.Optimizer) -> None:
         """Notice the steps of an optimiser: torch's fused ones leave the versions of weights as they are."""
@@ -63,7 +72,7 @@ class Ranks:
 
     def number(self, model: Any) -> int | None:
         """The number under which the others have a model, if they have it."""
-        return next((i for i, known in enumerate(self._models) if known is model and model is not None), None)
+        return next((i for i, known in enumerate(self.models) if known is model and model is not None), None)
 
     def accumulate(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
         """Accumulate the gradient of a loss, each process that of its episodes.
@@ -74,14 +83,17 @@ class Ranks:
         if part.loss.coupled:
             # The loss is evaluated here, on log-probabilities that are measured in shares, as its slopes are applied.
             gathering = self._split(forward, gathers=True)
-            return accumulate_gradients(self._models[0], part, gathering, reference=reference)
+            return accumulate_gradients(self.models[0], part, gathering, reference=reference)
+        return self._accumulate_in_shares(part, number, forward, reference)
+
+    def _accumulate_in_shares(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
         shares = split_episodes(part.batch, part.episodes, self.channel.size)
         clock = part.loss.surrogate.clock
         bare = {"batch": strip(part.batch), "advantage": part.advantage, "weight": part.weight}
         data = (number, bare, part.episodes, part.live_anchor, (clock.step, clock.steps))
         alone = plain(forward)
         self._send("accumulate", (alone, data, shares))
-        mine = accumulate_gradients(self._models[0], part, alone, reference=reference, episodes=shares[0])
+        mine = accumulate_gradients(self.models[0], part, alone, reference=reference, episodes=shares[0])
         tally = Tally()
         for each in self.channel.gather(mine):
             tally.merge(each)
@@ -90,14 +102,14 @@ class Ranks:
     def collect_gradients(self) -> None:
         """Add up the gradients of the policy."""
         self._send("gradients", None)
-        self.channel.add_gradients([w for w in self._models[0].parameters() if w.requires_grad])
+        self.channel.add_gradients([w for w in self.models[0].parameters() if w.requires_grad])
 
     def measure(self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any]) -> Outputs:
         """Measure every episode of a batch in shares; see `Forward.measure`."""
         shares = split_episodes(batch, range(batch.episodes), self.channel.size)
         alone = plain(forward)
         self._send("measure", (alone, (model, strip(batch), self._refer(settings)), shares))
-        mine = measure_share(alone, self._models[model], batch, shares[0], settings)
+        mine = measure_share(alone, self.models[model], batch, shares[0], settings)
         return join_shares(batch, shares, self.channel.gather(mine))
 
     def backward(
@@ -107,7 +119,7 @@ class Ranks:
         shares = split_episodes(batch, episodes, self.channel.size)
         alone = plain(forward)
         self._send("backward", (alone, (model, strip(batch), self._refer(settings)), shares))
-        alone.backward(self._models[model], batch, **settings, episodes=shares[0])
+        alone.backward(self.models[model], batch, **settings, episodes=shares[0])
 
     def stop(self) -> None:
         """Let the other processes end."""

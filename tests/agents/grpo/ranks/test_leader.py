@@ -38,13 +38,13 @@ channel.leave()
 
 
 @contextmanager
-def follow():
+def follow(program: str = FOLLOW):
     """Start another process that follows, in an environment in which this one leads."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-    other = subprocess.Popen([sys.executable, "-c", FOLLOW], env={**os.environ, **place, "RANK": "1"})
+    other = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, **place, "RANK": "1"})
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**place, "RANK": "0"}.items():
             patch.setenv(name, value)

@@ -1,0 +1,124 @@
+"""Files of a checkpoint that several processes write, each its shards: by torch.distributed.checkpoint.
+
+They hold the moments of the optimiser, single-precision masters of half-precision weights, and a reference that has
+weights of its own, under the names of the weights. Any number of processes can read them, each what it has shards of;
+`load_whole` reads them into one process that has everything.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+SHARDS = "shards"
+"""Folder of a checkpoint that holds them."""
+MOMENTS = ("exp_avg", "exp_avg_sq")
+MASTER, STEP, REFERENCE = "master", "step", "reference"
+
+
+def write_shards(folder: Path, tensors: dict[str, Any], group: dist.ProcessGroup) -> None:
+    """Write the shards that this process has of tensors, together with the other processes.
+
+    Raises:
+        OSError: one of the processes could not write.
+    """
+    from torch.distributed.checkpoint.api import CheckpointException
+    from torch.distributed.checkpoint.state_dict_saver import save
+
+    try:
+        save(tensors, checkpoint_id=folder, process_group=group)
+    except CheckpointException as error:  # not an Exception by itself
+        raise OSError(f"{folder}: {_first_reason(error)}") from None
+
+
+def read_shards(folder: Path, tensors: dict[str, Any], group: dist.ProcessGroup | None) -> None:
+    """Read tensors in place, as far as this process has shards of them; None: alone, as this process has all.
+
+    Raises:
+        OSError: the files, or some tensors in them, cannot be read by one of the processes.
+    """
+    from torch.distributed.checkpoint.api import CheckpointException
+    from torch.distributed.checkpoint.state_dict_loader import load
+
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "torch.distributed is disabled")
+            load(tensors, checkpoint_id=folder, process_group=group, no_dist=group is None)
+    except CheckpointException as error:
+        raise OSError(f"{folder}: {_first_reason(error)}") from None
+
+
+def _first_reason(error: Any) -> str:
+    """What the first process that failed says."""
+    rank = min(error.failures)
+    return f"process {rank}: {error.failures[rank][0]}"
+
+
+def names_in(folder: Path) -> frozenset[str]:
+    """Names of the tensors that were written."""
+    from torch.distributed.checkpoint.filesystem import FileSystemReader
+
+    return frozenset(FileSystemReader(folder).read_metadata().state_dict_metadata)
+
+
+def moment_tensors(optimizer: torch.optim.Optimizer, weights: Iterable[tuple[str, Tensor]]) -> dict[str, Any]:
+    """The state of AdamW under the names of its weights; those that never had a gradient have none."""
+    found: dict[str, Any] = {}
+    for name, weight in weights:
+        if state := optimizer.state.get(weight):
+            found |= {f"{key}/{name}": state[key] for key in (STEP, *MOMENTS)}
+    return found
+
+
+def empty_moments(weight: Tensor) -> dict[str, Tensor]:
+    """The state that AdamW has of a weight, with room for its values."""
+    step = torch.zeros((), device=weight.device if weight.is_cuda else "cpu")
+    return {STEP: step, **{key: torch.zeros_like(weight) for key in MOMENTS}}
+
+
+def load_whole(folder: Path, model: Any, optimizer: torch.optim.Optimizer, reference: Any) -> None:
+    """Read shards into a model, its optimiser and a reference (or None) that are whole in this process.
+
+    Raises:
+        OSError: they cannot be read.
+        KeyError: a tensor is missing.
+    """
+    stored, state = names_in(folder), optimizer.state_dict()
+    masters = state.get("masters", [])
+    inner = state["inner"] if masters else state
+    tensors, moments = reference_tensors(reference), dict[int, Any]()
+    for number, (name, weight) in enumerate(trained_weights(model)):
+        # The optimiser's own tensors are read into, which `load_state_dict` then takes over.
+        stepped = weight
+        if masters and masters[number] is not None:
+            stepped = tensors[f"{MASTER}/{name}"] = masters[number]
+        if f"{STEP}/{name}" in stored:
+            moments[number] = empty_moments(stepped)
+            tensors |= {f"{key}/{name}": value for key, value in moments[number].items()}
+    check_stored(tensors, stored)
+    read_shards(folder, tensors, None)
+    inner["state"] = moments
+    optimizer.load_state_dict(state)
+
+
+def trained_weights(model: Any) -> list[tuple[str, Tensor]]:
+    """Names and weights that are trained, in the order of the optimiser."""
+    return [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
+
+
+def reference_tensors(reference: Any) -> dict[str, Any]:
+    """The weights of a reference under the names that they are saved by; nothing if it is None."""
+    found = {} if reference is None else dict(reference.named_parameters())
+    return {f"{REFERENCE}/{name}": weight.detach() for name, weight in found.items()}
+
+
+def check_stored(wanted: Mapping[str, Any], stored: frozenset[str]) -> None:
+    """Raise KeyError if a tensor was not written."""
+    if missing := sorted(set(wanted) - stored):
+        raise KeyError(f"{missing[0]!r} is not in it, nor are {len(missing) - 1} others")

@@ -1,0 +1,208 @@
+"""A run whose models are split over its processes: the leader's side, and that of the others.
+
+The leader has a whole copy of the policy's weights beside its part, in the type that they are sampled in. It plays with
+it, and evaluates and saves it; after each update the trained weights are gathered into it. What is measured and trained
+goes through the split models in all processes at once. Models beside the policy, auxiliary ones and averages of its
+weights, are whole and at the leader alone.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...language.adapters import BaseOnly
+from ..batch.batch import Batch
+from ..batch.forward import Forward, Outputs
+from ..batch.tally import Tally
+from ..config import TrainConfig
+from ..objective.loss import WeightedBatch
+from ..objective.notices import apply_overrides
+from ..recipes import RECIPES, Recipe
+from .channel import RankChannel, lost_ranks
+from .leader import Ranks, SplitForward, plain
+from .sharding import check_model, outline, root_of
+from .shards import Shards
+from .shares import split_episodes, strip
+from .work import join_shares
+
+
+class ShardedRanks(Ranks):
+    """The processes of a run among which models are split, as their leader sees them."""
+
+    splits = True
+    shards: Shards
+
+    def begin(self, config: TrainConfig, models: Sequence[Any], forward: Forward) -> SplitForward:
+        """Split the policy, the reference and the model to distil from (None where there is none) over the processes,
+        in place of earlier ones. Return the passes through them.
+
+        Afterwards the reference and the model to distil from have no weights here beside this process's parts, except
+        for a model that also plays, which stays whole and is not split.
+
+        Raises:
+            InputError: a model cannot be split.
+        """
+        self.__dict__.pop("shards", None)  # earlier parts go before there are others
+        gc.collect()  # torch's modules that are split refer to each other
+        recipe = apply_overrides(RECIPES[config.recipe], config)
+        self.models = [*models[:2], None if _teacher_plays(recipe) else models[2]]
+        for model in self.models:
+            if model is not None:
+                check_model(root_of(model))
+        buffer = io.BytesIO()
+        torch.save(outline(self.models), buffer)
+        data = (config.to_json(), torch.get_num_threads(), buffer.getvalue())
+        self.channel.order(("begin", data))
+        with lost_ranks(among_others=True):
+            self.shards = Shards(self.channel, data, self.models)
+        for model in self.models[1:]:
+            if model is not None and not isinstance(model, BaseOnly):
+                model.to("meta")
+        return self._split(forward)
+
+    def optimizer_steps(self, config: TrainConfig) -> ShardedSteps:
+        """The steps of all processes' optimisers."""
+        return ShardedSteps(self, self.models[0])
+
+    def together(self, name: str, *arguments: Any) -> Any:
+        """Let every process do the same; what it returns here."""
+        self.channel.order((name, arguments))
+        return self.shards.call(name, arguments)
+
+    def collect_gradients(self) -> None:
+        """Each process has its part of their sum already."""
+
+    def measure(self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any]) -> Outputs:
+        shares = split_episodes(batch, range(batch.episodes), self.channel.size)
+        given = (model, strip(batch), self._refer(settings), shares)
+        return join_shares(batch, shares, self.together("measure", plain(forward), *given))
+
+    def backward(
+        self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any], episodes: Sequence[int]
+    ) -> None:
+        shares = split_episodes(batch, episodes, self.channel.size)
+        self.together("backward", plain(forward), strip(batch), self._refer(settings), shares)
+
+    def _accumulate_in_shares(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
+        shares = split_episodes(part.batch, part.episodes, self.channel.size)
+        clock = part.loss.surrogate.clock
+        bare = {"batch": strip(part.batch), "advantage": part.advantage, "weight": part.weight}
+        data = (number, bare, part.episodes, part.live_anchor, (clock.step, clock.steps), shares)
+        tally = Tally()
+        for each in self.together("accumulate", plain(forward), *data):
+            tally.merge(each)
+        return tally
+
+
+def _teacher_plays(recipe: Recipe) -> bool:
+    """True if episodes of a recipe may be played by the model to distil from."""
+    streams = [stream.source.name for stream in recipe.streams]
+    return recipe.rollout.name != "independent" or "teacher_model" in streams
+
+
+class ShardedSteps:
+    """The optimiser's steps on a policy that is split over processes; see `OptimizerSteps`.
+
+    Args:
+        whole: the leader's copy of the policy.
+    """
+
+    def __init__(self, ranks: ShardedRanks, whole: Any):
+        self._ranks = ranks
+        self._whole = [weight for weight in whole.parameters() if weight.requires_grad]
+        self._moved = False
+
+    @property
+    def optimizer(self) -> torch.optim.Optimizer:
+        """This process's, of its parts of the weights."""
+        return self._ranks.shards.optimizer
+
+    def reset(self) -> None:
+        self._ranks.together("reset")
+
+    def set_rate(self, rate: float) -> None:
+        self._ranks.together("set_rate", rate)
+
+    def clip(self) -> Tensor:
+        return self._ranks.together("clip")
+
+    def take(self) -> None:
+        self._ranks.together("take")
+        self._moved = True
+
+    def clear(self) -> None:
+        self._ranks.together("clear")
+
+    def remember(self) -> None:
+        self._ranks.together("remember")
+
+    def undo(self) -> None:
+        self._ranks.together("undo")
+
+    @torch.no_grad()
+    def finish(self) -> None:
+        """Gather the trained weights into the leader's copy, if there was a step."""
+        if not self._moved:
+            return
+        self._ranks.channel.order(("gather_policy", ()))
+        self._ranks.shards.call("gather_policy", (lambda number, weight: self._whole[number].copy_(weight),))
+        self._moved = False
+
+    def move_reference(self, share: float) -> None:
+        self._ranks.together("move_reference", share)
+
+    def save(self, folder: Path) -> None:
+        """Let each process write its shards.
+
+        Raises:
+            OSError: one of them could not.
+        """
+        if failed := _first_failure(self._ranks.together("save", folder)):
+            raise OSError(failed)
+
+    def load(self, folder: Path) -> None:
+        """Let each process read what it has parts of, whatever number of processes wrote it.
+
+        Raises:
+            RuntimeError: one of them could not.
+        """
+        if failed := _first_failure(self._ranks.together("load", folder)):
+            raise RuntimeError(failed)
+
+
+def _first_failure(errors: Sequence[str | None]) -> str | None:
+    return next((f"process {rank}: {error}" for rank, error in enumerate(errors) if error is not None), None)
+
+
+class ShardedFollower:
+    """The other processes' side: their parts of the models."""
+
+    def __init__(self, channel: RankChannel):
+        self.channel = channel
+
+    def serve(self) -> None:
+        """Carry out orders until "stop".
+
+        Raises:
+            LostRank: another process ended.
+        """
+        shards = None
+        while True:
+            name, data = self.channel.order()
+            if name == "stop":
+                return
+            if name == "begin":
+                shards = None
+                gc.collect()
+                with lost_ranks(among_others=True):
+                    shards = Shards(self.channel, data)
+            else:
+                assert shards is not None
+                shards.call(name, data)

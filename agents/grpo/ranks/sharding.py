@@ -1,0 +1,176 @@
+"""Models whose weights are split over the processes of a run, by torch's `fully_shard` (FSDP2).
+
+Each process keeps a part of every weight. The weights of a layer are gathered before its forward and its backward pass,
+and given up afterwards; the sum of their gradients over the processes arrives in parts as well. All processes gather
+together, so each must make the same passes in the same order: see `ShardedForward`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from types import MethodType
+from typing import Any, Protocol, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard, register_fsdp_forward_method
+
+from ....errors import InputError
+from ...language.adapters import BaseOnly
+from ...language.decoder import LAYER_PASS, layers_of, pass_layer
+from ..batch.batch import Batch
+from ..batch.forward import Forward, Outputs
+from ..batch.packing import MicroBatch
+from .channel import RankChannel, unique_weights
+
+T = TypeVar("T")
+_HALF = (torch.bfloat16, torch.float16)
+_ENTER = "enter_with_weights"
+"""Method of a sharded model that calls a function while its weights outside of the layers are gathered."""
+
+
+def outline(models: Sequence[Any]) -> list[Any]:
+    """Copy models without their weights, which take no memory in the copies (device "meta")."""
+    known: dict[int, Any] = {}
+    for weight in unique_weights(models):
+        known[id(weight)] = nn.Parameter(torch.empty_like(weight, device="meta"), weight.requires_grad)
+    return copy.deepcopy(list(models), known)
+
+
+def check_model(model: Any) -> None:
+    """Raise InputError if a model cannot be split: layers share weights, or those trained are of several types."""
+    trained = {weight.dtype for weight in model.parameters() if weight.requires_grad}
+    if len(trained) > 1:
+        raise InputError(
+            f"weights of {len(trained)} types are trained ({', '.join(sorted(map(str, trained)))}), which cannot be "
+            "split over processes; train without --shard."
+        )
+    layers = [set(layer.parameters()) for layer in layers_of(model)]
+    inside = {module for layer in layers_of(model) for module in layer.modules()}
+    outside = {w for module in model.modules() if module not in inside for w in module.parameters(recurse=False)}
+    if len(outside.union(*layers)) < len(outside) + sum(map(len, layers)):
+        raise InputError(f"layers of this {type(model).__name__} share weights; train without --shard.")
+
+
+def shard(model: Any, source: Any, mesh: DeviceMesh, channel: RankChannel) -> None:
+    """Give this process its parts of a model's weights, in place.
+
+    Weights come from the leader a layer at a time, so that no process needs room for more than one layer beside its
+    parts. Trained weights of half precision become single-precision masters, which are rounded as they are gathered;
+    their gradients are summed in single precision.
+
+    Args:
+        model: from `outline`.
+        source: at the leader, the model with its weights; None elsewhere.
+    """
+    half = next((w.dtype for w in model.parameters() if w.requires_grad and w.dtype in _HALF), None)
+    policy = MixedPrecisionPolicy() if half is None else MixedPrecisionPolicy(half, torch.float32)
+    names = {id(weight): name for name, weight in model.named_parameters()}
+    values = {} if source is None else dict(source.named_parameters())
+    layers = list(layers_of(model))
+    part: Any
+    for part in (*layers, model):
+        _fill(part, channel, half, {known: values.get(name) for known, name in names.items()})
+        fully_shard(part, mesh=mesh, mp_policy=policy)
+        # Losses are sums over the episodes of all processes. The factor alone would ask for an operation gloo lacks.
+        part.set_gradient_divide_factor(1.0)
+        part.set_force_sum_reduction_for_comms(True)
+    for layer in layers:
+        setattr(layer, LAYER_PASS, MethodType(pass_layer, layer))
+        register_fsdp_forward_method(layer, LAYER_PASS)
+    setattr(model, _ENTER, MethodType(_call, model))
+    register_fsdp_forward_method(model, _ENTER)
+
+
+@torch.no_grad()
+def _fill(part: nn.Module, channel: RankChannel, half: torch.dtype | None, values: Mapping[int, Tensor | None]) -> None:
+    """Replace the weights without memory in a part of a model by the leader's, which it has in ``values`` by id."""
+    fresh: dict[int, nn.Parameter] = {}
+    for module in part.modules():
+        for key, weight in module._parameters.items():
+            if weight is None or not weight.is_meta:
+                continue
+            if id(weight) not in fresh:
+                dtype = torch.float32 if half is not None and weight.requires_grad else weight.dtype
+                whole = torch.empty(weight.shape, dtype=dtype, device=channel.device)
+                if (value := values[id(weight)]) is not None:
+                    whole.copy_(value)
+                fresh[id(weight)] = nn.Parameter(whole, weight.requires_grad)
+            module._parameters[key] = fresh[id(weight)]
+    channel.copy_weights(list(fresh.values()))
+
+
+def _call(model: nn.Module, function: Callable[[], T]) -> T:
+    return function()
+
+
+def root_of(model: Any) -> Any:
+    """The sharded module that a model is, or is a view of."""
+    return model._model if isinstance(model, BaseOnly) else model
+
+
+class Partners(Protocol):
+    """The processes that pass through the same models together."""
+
+    def most(self, count: int) -> int:
+        """The largest of a number that each process has."""
+        ...
+
+
+@dataclass(frozen=True)
+class ShardedForward(Forward):
+    """`Forward` through sharded models: as many passes in each process as in the one that has most.
+
+    A process with fewer micro-batches adds passes that score no token, so that its part of weights and gradients is
+    there when the others ask for it.
+    """
+
+    together = True
+
+    partners: Partners = field(kw_only=True)
+    _entered: list[Any] = field(default_factory=list, init=False, compare=False)
+
+    @classmethod
+    def of(cls, forward: Forward, partners: Partners) -> ShardedForward:
+        """The same settings for sharded models."""
+        own = {item.name: getattr(forward, item.name) for item in fields(Forward)}
+        return cls(**own, partners=partners)
+
+    def micro_batches(self, batch: Batch, episodes: Sequence[int]) -> list[MicroBatch]:
+        own = super().micro_batches(batch, episodes)
+        missing = self.partners.most(len(own)) - len(own)
+        if not missing:
+            return own
+        shortest = int(torch.bincount(batch.episode_of, minlength=batch.episodes).argmin())
+        return own + [_silence(super().micro_batches(batch, [shortest])[0])] * missing
+
+    def score(self, model: Any, micro: MicroBatch, **settings: Any) -> Outputs:
+        def score() -> tuple[Any, ...]:
+            # torch finds the tensors whose gradients announce the backward pass in a tuple only.
+            found = Forward.score(self, model, micro, **settings)
+            return tuple(getattr(found, item.name) for item in fields(Outputs))
+
+        return Outputs(*self._enter(model, score))
+
+    def _states(self, model: Any, micro: MicroBatch) -> Tensor:
+        return self._enter(model, lambda: Forward._states(self, model, micro))
+
+    def _enter(self, model: Any, function: Callable[[], T]) -> T:
+        """Call a function with the weights of a model at hand."""
+        root = root_of(model)
+        if any(root is entered for entered in self._entered):
+            return function()
+        self._entered.append(root)
+        try:
+            return getattr(root, _ENTER)(function)
+        finally:
+            self._entered.pop()
+
+
+def _silence(micro: MicroBatch) -> MicroBatch:
+    """The same tokens, none of which is scored."""
+    none = torch.zeros(0, dtype=torch.int64)
+    return replace(micro, episodes=none, scored=none, source=none, targets=none, episode=none)
