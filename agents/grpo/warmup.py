@@ -16,12 +16,14 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
+from torch import Tensor
 
 from ...errors import InputError
 from ..language.model import LanguageModel
 from ..oracle import has_solver
 from .batch.batch import collate
 from .batch.forward import Forward
+from .batch.packing import MicroBatch
 from .batch.tally import Tally
 from .batch.trajectory import Group, Origin, Trajectory, Turn
 from .optimizers import make_optimizer
@@ -38,7 +40,6 @@ VOCABULARY_STREAM, VOCABULARY_EPISODES = 8, 200
 RAMP_STEPS = 60
 CERTAIN, RARELY = 0.2, 0.05
 """Nats a token below which a policy is certain, and share of groups below which mixed outcomes are rare."""
-_FORWARD = Forward(packer="plain")
 
 
 class Syllabus:
@@ -177,6 +178,7 @@ def warm_up(
     env = environments.take()
     syllabus = Syllabus(environments, settings)
     engine = language.engine(PROBE_EPISODES, limits.context)
+    forward = Forward(packer="plain")
     for step in range(1, steps + 1):
         rng = np.random.default_rng([seed, WARM_UP_STREAM, step])
         seeds = rng.integers(0, 2**31, settings.batch).tolist()
@@ -188,7 +190,7 @@ def warm_up(
         ]
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * min(1.0, step / RAMP_STEPS)
-        row = {"step": step, **supervised_step(language.model, episodes, prompts=settings.prompts).means()}
+        row = {"step": step, **supervised_step(language.model, episodes, forward, settings.prompts).means()}
         torch.nn.utils.clip_grad_norm_(language.model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
@@ -276,24 +278,29 @@ def _play_tasks(player: Player, space: Any, count: int, samples: int) -> list[Gr
 
 
 def supervised_step(
-    model: Any, episodes: Sequence[Trajectory], forward: Forward = _FORWARD, prompts: float = 0.0
+    model: Any, episodes: Sequence[Trajectory], forward: Forward | None = None, prompts: float = 0.0
 ) -> Tally:
     """Accumulate the gradient of the mean negative log-likelihood of the action tokens.
 
     Args:
         prompts: weight of the mean negative log-likelihood of all other tokens, which is added.
     """
+    forward = forward or Forward(packer="plain")
     batch = collate([Group(-1, (episode,)) for episode in episodes])
     others = ~batch.action & (batch.position > 0)
     weight = batch.action / batch.action.sum()
     if prompts:
         weight = weight + prompts * others / others.sum()
         batch = replace(batch, action=batch.action | others)
-    tally = Tally()
-    for micro in forward.micro_batches(batch, range(batch.episodes)):
+
+    def compute(micro: MicroBatch) -> tuple[Tensor, Tally]:
         logp = forward.score(model, micro).logp
-        loss = -(weight[micro.scored].to(logp) * logp).sum()
-        loss.backward()
         acted = ~others[micro.scored].to(logp.device)
-        tally.add("loss", -logp[acted].sum().item(), int(acted.sum()))
+        part = Tally()
+        part.add("loss", -logp.detach()[acted].sum().item(), int(acted.sum()))
+        return -(weight[micro.scored].to(logp) * logp).sum(), part
+
+    tally = Tally()
+    for part in forward.run(batch, range(batch.episodes), compute, weights=model.parameters()):
+        tally.append(part)
     return tally

@@ -6,9 +6,9 @@ them is one coefficient per token and output, from which `Forward.backward` comp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -17,8 +17,11 @@ from ...language.decoder import hidden_states
 from ...language.head import Head, head_of
 from .batch import Batch, collate
 from .logprobs import chosen_logps, token_divergence, token_logps, top_tokens
+from .memory import MemoryLimit, run_micro_batches
 from .packing import PACKERS, MicroBatch
 from .trajectory import Group
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +53,12 @@ class Forward:
 
     Attributes:
         packer: name in `PACKERS`; every packer gives the same gradient.
-        budget: most tokens of a micro-batch; a longer episode makes one of its own.
+        budget: most tokens of a micro-batch, as long as they fit into memory; a longer episode makes one of its own.
         temperature: the temperature that actions were sampled at; logits are divided by it.
         fp32_head: compute logits in single precision where weights are half precision.
         checkpoint: recompute each layer in the backward pass instead of keeping its activations.
         vocabulary: number of ids that can be sampled, if the output matrix is padded to more; None: all of its rows.
+        memory: what was learned of the memory; copies of the settings share it.
     """
 
     packer: str = "shared_prefix"
@@ -63,10 +67,34 @@ class Forward:
     fp32_head: bool = False
     checkpoint: bool = False
     vocabulary: int | None = None
+    memory: MemoryLimit = field(default_factory=MemoryLimit, compare=False)
 
-    def micro_batches(self, batch: Batch, episodes: Sequence[int]) -> list[MicroBatch]:
+    def micro_batches(self, batch: Batch, episodes: Sequence[int], packer: str | None = None) -> list[MicroBatch]:
         """Cut the episodes into micro-batches."""
-        return PACKERS[self.packer](batch, episodes, self.budget) if len(episodes) else []
+        fits = self.memory.budget
+        budget = self.budget if fits is None else min(self.budget, fits)
+        return PACKERS[packer or self.packer](batch, episodes, budget) if len(episodes) else []
+
+    def run(
+        self,
+        batch: Batch,
+        episodes: Sequence[int],
+        compute: Callable[[MicroBatch], tuple[Tensor | None, T]],
+        *,
+        packer: str | None = None,
+        weights: Iterable[Tensor] = (),
+        reset: Callable[[], None] | None = None,
+    ) -> list[T]:
+        """Compute something of each micro-batch of the episodes; see `run_micro_batches`."""
+        return run_micro_batches(
+            lambda some: self.micro_batches(batch, some, packer),
+            episodes,
+            compute,
+            self.memory,
+            checkpoint=self.checkpoint,
+            weights=weights,
+            reset=reset,
+        )
 
     def score(
         self,
@@ -158,10 +186,13 @@ class Forward:
         count = min(TOP, len(head.weight))
         ids = torch.zeros((len(batch.ids), count), dtype=torch.int64)
         logps = torch.zeros((len(batch.ids), count))
-        for micro in self.micro_batches(batch, range(batch.episodes)):
+
+        def compute(micro: MicroBatch) -> tuple[None, tuple[Tensor, ...]]:
             states = self._states(model, micro.to(head.weight.device))
-            best, values = top_tokens(states, head, count, self.temperature)
-            ids[micro.scored], logps[micro.scored] = best.cpu(), values.cpu().to(logps.dtype)
+            return None, (micro.scored, *top_tokens(states, head, count, self.temperature))
+
+        for place, best, values in self.run(batch, range(batch.episodes), compute):
+            ids[place], logps[place] = best.cpu(), values.cpu().to(logps.dtype)
         return ids, logps
 
     @torch.no_grad()
@@ -176,8 +207,12 @@ class Forward:
             place = (batch.prompt & (batch.episode_of == episode)).nonzero()[:, 0]
             places.setdefault(tuple(batch.ids[place].tolist()), []).append((episode, place))
         asked = replace(batch, action=batch.prompt)
-        for micro in PACKERS["plain"](asked, [same[0][0] for same in places.values()], self.budget):
-            logp[micro.scored] = self.score(model, micro).logp.cpu().to(logp.dtype)
+
+        def compute(micro: MicroBatch) -> tuple[None, tuple[Tensor, Tensor]]:
+            return None, (micro.scored, self.score(model, micro).logp)
+
+        for place, values in self.run(asked, [same[0][0] for same in places.values()], compute, packer="plain"):
+            logp[place] = values.cpu().to(logp.dtype)
         for (_, first), *others in places.values():
             for _, place in others:
                 logp[place] = logp[first]
@@ -227,14 +262,19 @@ class Forward:
         """Score every action token of a batch (or of some episodes) without gradient; 0 at other tokens, on the CPU."""
         count = len(batch.ids)
         parts: dict[str, Tensor] = {}
-        for micro in self.micro_batches(batch, range(batch.episodes) if episodes is None else episodes):
+
+        def compute(micro: MicroBatch) -> tuple[None, tuple[Tensor, Outputs]]:
             out = self.score(model, micro, reference=reference, hidden=hidden, top_ids=top_ids)
+            # Hidden states are large, so they leave the device at once.
+            return None, (micro.scored, out if out.hidden is None else replace(out, hidden=out.hidden.cpu()))
+
+        for place, out in self.run(batch, range(batch.episodes) if episodes is None else episodes, compute):
             for name in ("logp", "entropy", "kl_ref", "hidden", "logp_top"):
                 value = getattr(out, name)
                 if value is not None:
                     if name not in parts:
                         parts[name] = torch.zeros(count, *value.shape[1:], dtype=value.dtype)
-                    parts[name][micro.scored] = value.cpu()
+                    parts[name][place] = value.cpu()
         empty = torch.zeros(count)
         others = {name: parts.get(name) for name in ("kl_ref", "hidden", "logp_top")}
         return Outputs(parts.get("logp", empty), parts.get("entropy", empty), **others)
@@ -269,7 +309,8 @@ class Forward:
             weighted = weighted | (logp_top != 0).any(-1)
         wanted = set(batch.episode_of[weighted].tolist())
         chosen = [e for e in (range(batch.episodes) if episodes is None else episodes) if e in wanted]
-        for micro in self.micro_batches(batch, chosen):
+
+        def compute(micro: MicroBatch) -> tuple[Tensor, None]:
             out = self.score(
                 model,
                 micro,
@@ -284,4 +325,6 @@ class Forward:
                 total = total + (kl_ref[micro.scored].to(out.logp) * out.kl_ref).sum()
             if logp_top is not None and out.logp_top is not None:
                 total = total + (logp_top[micro.scored].to(out.logp_top) * out.logp_top).sum()
-            total.backward()
+            return total, None
+
+        self.run(batch, chosen, compute, weights=model.parameters())

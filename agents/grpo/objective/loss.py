@@ -8,6 +8,7 @@ cut into micro-batches.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from ..batch.batch import Batch
 from ..batch.forward import Forward, Outputs
+from ..batch.packing import MicroBatch
 from ..batch.scored import Scored
 from ..batch.tally import Tally
 from ..batch.trajectory import Origin
@@ -138,20 +140,29 @@ def accumulate_gradients(
     reference = reference if "kl_ref" in loss.needs else None
     if loss.coupled:
         return _accumulate_coupled(model, weighted, forward, reference, wanted)
-    tally = Tally()
-    for micro in forward.micro_batches(weighted.batch, wanted):
+    top_ids = weighted.batch.extra.get("top_ids") if "top_tokens" in loss.needs else None
+
+    def compute(micro: MicroBatch) -> tuple[Tensor | None, Tally]:
         outputs = forward.score(
-            model,
-            micro,
-            entropy_grad="entropy_grad" in loss.needs,
-            reference=reference,
-            top_ids=weighted.batch.extra.get("top_ids") if "top_tokens" in loss.needs else None,
+            model, micro, entropy_grad="entropy_grad" in loss.needs, reference=reference, top_ids=top_ids
         )
         scored = make_scored(weighted, micro.scored, micro.episode, micro.episodes, outputs)
-        value = loss(scored, tally)
-        if value.requires_grad:
-            value.backward()
-        add_loss_statistics(tally, scored, value)
+        part = Tally()
+        value = loss(scored, part)
+        add_loss_statistics(part, scored, value)
+        return (value if value.requires_grad else None), part
+
+    memories = [(part, copy.deepcopy(state)) for part in loss.parts if (state := part.state_dict())]
+
+    def reset() -> None:
+        for part, state in memories:
+            part.load_state_dict(copy.deepcopy(state))
+
+    tally = Tally()
+    for part in forward.run(
+        weighted.batch, wanted, compute, weights=model.parameters(), reset=reset if memories else None
+    ):
+        tally.append(part)
     return tally
 
 
