@@ -68,7 +68,7 @@ class TrainConfig:
         epochs: passes over each rollout batch. None: the recipe's.
         packer: "shared_prefix" or "plain".
         token_budget: most tokens in one forward pass. 0 takes 2,048 on a CPU, where more costs memory and gains no
-            time, and 16,384 on a GPU.
+            time, and what the free memory allows on a GPU. A pass that does not fit is cut and made again.
         warmup: supervised steps on oracle solutions before the first step.
         requests: how the learner carries out what the teacher's proposals ask for.
         eval_every: steps between evaluations on the test split; 0 evaluates only before and after.

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ..language.adapters import BaseOnly
 from .batch.batch import Batch, collate
+from .batch.budget import CPU_BUDGET, fit_budget
 from .batch.forward import Forward
 from .batch.tally import Tally
 from .batch.trajectory import Group, Origin
@@ -56,12 +57,14 @@ class Update:
         self.model, self.reference, self.teacher = model, reference, teacher
         self.forward = Forward(
             config.packer,
-            config.token_budget or (16_384 if config.device.startswith("cuda") else 2048),
+            config.token_budget or CPU_BUDGET,
             config.temperature,
             config.fp32_head,
             config.gradient_checkpointing,
             vocabulary,
         )
+        if not config.token_budget and config.device.startswith("cuda"):
+            self.forward = fit_budget(model, self.forward, config.device)
         self.ranks = ranks
         if ranks is not None:
             self.forward = ranks.begin(config, [model, reference, teacher], self.forward)

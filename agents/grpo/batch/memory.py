@@ -36,6 +36,11 @@ class MemoryLimit:
         self.splits = splits
         self.budget: int | None = None
         self._first: int | None = None
+        self._said: list[str] = []
+
+    def say(self, sentence: str) -> None:
+        """Leave a sentence for `take_notices`."""
+        self._said.append(sentence)
 
     def lower(self, micro: MicroBatch, checkpoint: bool, reason: str) -> None:
         """Halve the budget after a micro-batch did not fit.
@@ -59,15 +64,15 @@ class MemoryLimit:
         _log.info("memory ran out in a micro-batch of %d tokens: %s", tokens, reason)
 
     def take_notices(self) -> list[str]:
-        """A sentence if memory has run out since the last call."""
-        if self._first is None:
-            return []
-        sentence = (
-            f"Memory ran out in a micro-batch of {self._first:,} tokens; it was computed again in smaller ones, with "
-            f"the same gradient, and from here on they have at most {self.budget:,} tokens (--token-budget)."
-        )
-        self._first = None
-        return [sentence]
+        """What a person should read of the memory since the last call, one sentence if it has run out."""
+        sentences, self._said = self._said, []
+        if self._first is not None:
+            sentences.append(
+                f"Memory ran out in a micro-batch of {self._first:,} tokens; it was computed again in smaller ones, "
+                f"with the same gradient, and from here on they have at most {self.budget:,} tokens (--token-budget)."
+            )
+            self._first = None
+        return sentences
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -127,7 +132,7 @@ def run_micro_batches(
             continue
         # Here and not above, as the error holds on to what the failed pass allocated.
         loss = result = None
-        gc.collect()
+        gc.collect(1)  # young objects only: all of them take long
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         limit.lower(waiting[place], checkpoint, failure)
