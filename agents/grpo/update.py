@@ -16,7 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...errors import InputError
 from ..language.adapters import BaseOnly
+from ..language.decoder import compiles
+from ..language.precision import set_product_precision
 from .batch.batch import Batch, collate
 from .batch.budget import CPU_BUDGET, fit_budget
 from .batch.forward import Forward
@@ -55,6 +58,11 @@ class Update:
     ):
         self.config, self.objective = config, objective
         self.model, self.reference, self.teacher = model, reference, teacher
+        set_product_precision(config.device, config.dtype, config.tf32)
+        if config.compile and not compiles(model):
+            raise InputError(
+                f"a {type(model).__name__} runs its own code, which --compile does not reach; leave it out."
+            )
         self.forward = Forward(
             config.packer,
             config.token_budget or CPU_BUDGET,
@@ -62,6 +70,7 @@ class Update:
             config.fp32_head,
             config.gradient_checkpointing,
             vocabulary,
+            config.compile,
         )
         if not config.token_budget and config.device.startswith("cuda"):
             self.forward = fit_budget(model, self.forward, config.device)

@@ -3,7 +3,7 @@
 What a token keeps for the backward pass is counted in one small dry pass of the model itself, so that no architecture
 needs a formula; what does not grow with the tokens (gradients, optimiser state, a chunk of logits) is added up. The
 estimate has not been compared with a GPU's own figures yet; a micro-batch that does not fit all the same is cut (see
-`memory`).
+`memory_limit`).
 """
 
 from __future__ import annotations

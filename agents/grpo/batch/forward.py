@@ -17,7 +17,7 @@ from ...language.decoder import hidden_states
 from ...language.head import Head, head_of
 from .batch import Batch, collate
 from .logprobs import chosen_logps, token_divergence, token_logps, top_tokens
-from .memory import MemoryLimit, run_micro_batches
+from .memory_limit import MemoryLimit, run_micro_batches
 from .packing import PACKERS, MicroBatch
 from .trajectory import Group
 
@@ -58,6 +58,7 @@ class Forward:
         fp32_head: compute logits in single precision where weights are half precision.
         checkpoint: recompute each layer in the backward pass instead of keeping its activations.
         vocabulary: number of ids that can be sampled, if the output matrix is padded to more; None: all of its rows.
+        compile: compile the layers for passes with a gradient.
         memory: what was learned of the memory; copies of the settings share it.
     """
 
@@ -67,6 +68,7 @@ class Forward:
     fp32_head: bool = False
     checkpoint: bool = False
     vocabulary: int | None = None
+    compile: bool = False
     memory: MemoryLimit = field(default_factory=MemoryLimit, compare=False)
 
     def micro_batches(self, batch: Batch, episodes: Sequence[int], packer: str | None = None) -> list[MicroBatch]:
@@ -169,10 +171,9 @@ class Forward:
         return slopes.cpu()
 
     def _states(self, model: Any, micro: MicroBatch) -> Tensor:
-        keep = self.checkpoint and torch.is_grad_enabled()
-        states = hidden_states(
-            model, micro.ids, micro.positions, micro.attend, **({"checkpoint": True} if keep else {})
-        )
+        options = {"checkpoint": self.checkpoint, "compiled": self.compile} if torch.is_grad_enabled() else {}
+        chosen = {name: True for name, wanted in options.items() if wanted}
+        states = hidden_states(model, micro.ids, micro.positions, micro.attend, **chosen)
         return states.index_select(0, micro.source)
 
     @torch.no_grad()

@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
+from ...language.precision import set_product_precision
 from ..batch.forward import Forward
-from ..batch.memory import MemoryLimit
+from ..batch.memory_limit import MemoryLimit
 from ..config import TrainConfig
 from ..objective.binding import Clock
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
@@ -45,6 +46,7 @@ class Follower:
         self._models = torch.load(io.BytesIO(saved), map_location=where, weights_only=False)
         self._weights = unique_weights(self._models)
         read = TrainConfig.from_json(config)
+        set_product_precision(read.device, read.dtype, read.tf32)
         recipe = apply_overrides(RECIPES[read.recipe], read)
         self._clock, self._memory = Clock(), MemoryLimit()
         self._losses = [LossTerms(row, self._clock) for row in (recipe, *recipe.streams)]
