@@ -24,6 +24,7 @@ from ..oracle import has_solver
 from .batch.batch import collate
 from .batch.forward import Forward
 from .batch.packing import MicroBatch
+from .batch.places import send
 from .batch.tally import Tally
 from .batch.trajectory import Group, Origin, Trajectory, Turn
 from .optimizers import make_optimizer
@@ -293,12 +294,15 @@ def supervised_step(
         weight = weight + prompts * others / others.sum()
         batch = replace(batch, action=batch.action | others)
 
+    device = forward.device(model)
+    there = send(weight, device)
+
     def compute(micro: MicroBatch) -> tuple[Tensor, Tally]:
+        acted = send((~others[micro.scored]).nonzero()[:, 0], device)
         logp = forward.score(model, micro).logp
-        acted = ~others[micro.scored].to(logp.device)
         part = Tally()
-        part.add("loss", -logp.detach()[acted].sum().item(), int(acted.sum()))
-        return -(weight[micro.scored].to(logp) * logp).sum(), part
+        part.add("loss", -logp.detach()[acted].sum(), len(acted))
+        return -(there[send(micro.scored, device)].to(logp) * logp).sum(), part
 
     tally = Tally()
     for part in forward.run(batch, range(batch.episodes), compute, weights=model.parameters()):

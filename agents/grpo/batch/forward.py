@@ -19,6 +19,7 @@ from .batch import Batch, collate
 from .logprobs import chosen_logps, token_divergence, token_logps, top_tokens
 from .memory_limit import MemoryLimit, run_micro_batches
 from .packing import PACKERS, MicroBatch
+from .places import send
 from .trajectory import Group
 
 T = TypeVar("T")
@@ -116,8 +117,7 @@ class Forward:
         head = self._head(model)
         micro = micro.to(head.weight.device)
         states = self._states(model, micro)
-        targets = micro.targets.to(head.weight.device)
-        logp, entropy = token_logps(states, head, targets, self.temperature, entropy_grad=entropy_grad)
+        logp, entropy = token_logps(states, head, micro.targets, self.temperature, entropy_grad=entropy_grad)
         divergence = None
         if reference is not None:
             with torch.no_grad():
@@ -125,8 +125,12 @@ class Forward:
             divergence = token_divergence(states, head, other, self._head(reference), "reverse", self.temperature)
         logp_top = None
         if top_ids is not None:
-            logp_top = chosen_logps(states, head, top_ids[micro.scored].to(head.weight.device), self.temperature)
+            logp_top = chosen_logps(states, head, send(top_ids, states.device)[micro.scored], self.temperature)
         return Outputs(logp, entropy, divergence, states.detach() if hidden else None, logp_top)
+
+    def device(self, model: Any) -> torch.device:
+        """Where passes through a model are computed."""
+        return self._head(model).weight.device
 
     def _head(self, model: Any) -> Head:
         head = head_of(model, self.fp32_head)
@@ -192,8 +196,9 @@ class Forward:
             states = self._states(model, micro.to(head.weight.device))
             return None, (micro.scored, *top_tokens(states, head, count, self.temperature))
 
-        for place, best, values in self.run(batch, range(batch.episodes), compute):
-            ids[place], logps[place] = best.cpu(), values.cpu().to(logps.dtype)
+        if results := self.run(batch, range(batch.episodes), compute):
+            place, best, values = _join(results)
+            ids[place], logps[place] = best, values.to(logps.dtype)
         return ids, logps
 
     @torch.no_grad()
@@ -212,8 +217,9 @@ class Forward:
         def compute(micro: MicroBatch) -> tuple[None, tuple[Tensor, Tensor]]:
             return None, (micro.scored, self.score(model, micro).logp)
 
-        for place, values in self.run(asked, [same[0][0] for same in places.values()], compute, packer="plain"):
-            logp[place] = values.cpu().to(logp.dtype)
+        if results := self.run(asked, [same[0][0] for same in places.values()], compute, packer="plain"):
+            place, values = _join(results)
+            logp[place] = values.to(logp.dtype)
         for (_, first), *others in places.values():
             for _, place in others:
                 logp[place] = logp[first]
@@ -261,23 +267,26 @@ class Forward:
         episodes: Sequence[int] | None = None,
     ) -> Outputs:
         """Score every action token of a batch (or of some episodes) without gradient; 0 at other tokens, on the CPU."""
-        count = len(batch.ids)
-        parts: dict[str, Tensor] = {}
+        names = ("logp", "entropy", "kl_ref", "hidden", "logp_top")
+        found: list[str] = []
+        top_ids = None if top_ids is None else send(top_ids, self.device(model))
 
-        def compute(micro: MicroBatch) -> tuple[None, tuple[Tensor, Outputs]]:
+        def compute(micro: MicroBatch) -> tuple[None, tuple[Tensor, ...]]:
             out = self.score(model, micro, reference=reference, hidden=hidden, top_ids=top_ids)
-            # Hidden states are large, so they leave the device at once.
-            return None, (micro.scored, out if out.hidden is None else replace(out, hidden=out.hidden.cpu()))
+            if out.hidden is not None:  # large, so it leaves the device at once
+                out = replace(out, hidden=out.hidden.cpu())
+            found[:] = [name for name in names if getattr(out, name) is not None]
+            return None, (micro.scored, *(getattr(out, name) for name in found))
 
-        for place, out in self.run(batch, range(batch.episodes) if episodes is None else episodes, compute):
-            for name in ("logp", "entropy", "kl_ref", "hidden", "logp_top"):
-                value = getattr(out, name)
-                if value is not None:
-                    if name not in parts:
-                        parts[name] = torch.zeros(count, *value.shape[1:], dtype=value.dtype)
-                    parts[name][place] = value.cpu()
-        empty = torch.zeros(count)
-        others = {name: parts.get(name) for name in ("kl_ref", "hidden", "logp_top")}
+        results = self.run(batch, range(batch.episodes) if episodes is None else episodes, compute)
+        parts: dict[str, Tensor] = {}
+        if results:
+            place, *values = _join(results)
+            for name, value in zip(found, values, strict=True):
+                parts[name] = torch.zeros(len(batch.ids), *value.shape[1:], dtype=value.dtype)
+                parts[name][place] = value
+        empty = torch.zeros(len(batch.ids))
+        others = {name: parts.get(name) for name in names[2:]}
         return Outputs(parts.get("logp", empty), parts.get("entropy", empty), **others)
 
     def backward(
@@ -311,7 +320,14 @@ class Forward:
         wanted = set(batch.episode_of[weighted].tolist())
         chosen = [e for e in (range(batch.episodes) if episodes is None else episodes) if e in wanted]
 
+        device = self.device(model)
+        logp = send(logp, device)
+        entropy, kl_ref, logp_top, top_ids = (
+            None if x is None else send(x, device) for x in (entropy, kl_ref, logp_top, top_ids)
+        )
+
         def compute(micro: MicroBatch) -> tuple[Tensor, None]:
+            micro = micro.to(device)
             out = self.score(
                 model,
                 micro,
@@ -329,3 +345,8 @@ class Forward:
             return total, None
 
         self.run(batch, chosen, compute, weights=model.parameters())
+
+
+def _join(results: Sequence[tuple[Tensor, ...]]) -> list[Tensor]:
+    """The results of all micro-batches one after another, on the CPU: each is read once, after the last pass."""
+    return [torch.cat(parts).cpu() for parts in zip(*results, strict=True)]

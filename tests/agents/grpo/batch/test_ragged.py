@@ -1,4 +1,4 @@
-"""What a variable-length kernel is passed says the same as the padded layout; where there is a GPU, so does the kernel."""
+"""What a variable-length kernel is passed says the same as the padded layout; on a GPU, so does the kernel."""
 
 from __future__ import annotations
 
