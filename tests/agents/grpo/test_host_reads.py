@@ -1,7 +1,7 @@
 """The host reads nothing of a device within a micro-batch: each reading would wait for all that is queued there.
 
-Counted on a CPU by patching what reads a tensor's values, with a stand-in for the kernel of attention: the padded layout
-is not counted, as a GPU in half precision does not use it.
+Counted on a CPU by patching what reads values, with a stand-in for the kernel of attention: the padded layout is not
+counted, as a GPU in half precision does not use it.
 """
 
 from __future__ import annotations
