@@ -64,9 +64,17 @@ class Ragged:
         counts = np.arange(most) < uses[:, None]
         table = np.repeat(own_key[tokens][:, None], most, 1)
         table[counts] = use
-        starts = (np.concatenate(([0], np.cumsum(x))).astype(np.int32) for x in (own, seen))
-        tensors = (torch.from_numpy(x) for x in (own_key, table, counts, tokens))
-        return cls(torch.from_numpy(keys), *map(torch.from_numpy, starts), int(own.max()), int(seen.max()), *tensors)
+        return cls(
+            keys=torch.from_numpy(keys),
+            query_start=_edges(own),
+            key_start=_edges(seen),
+            most_queries=int(own.max()),
+            most_keys=int(seen.max()),
+            own_key=torch.from_numpy(own_key),
+            context_keys=torch.from_numpy(table),
+            context_counts=torch.from_numpy(counts),
+            context_tokens=torch.from_numpy(tokens),
+        )
 
     def to(self, device: torch.device) -> Ragged:
         if self.keys.device == device:
@@ -111,6 +119,11 @@ class Ragged:
         if not len(self.context_tokens):
             return x.contiguous()
         return _Expand.apply(x, self)  # type: ignore[return-value]
+
+
+def _edges(length: np.ndarray) -> Tensor:
+    """Where pieces of these lengths begin one after another, and the total, int32 [pieces + 1]."""
+    return torch.from_numpy(np.concatenate(([0], np.cumsum(length))).astype(np.int32))
 
 
 class _Expand(torch.autograd.Function):

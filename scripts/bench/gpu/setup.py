@@ -168,7 +168,7 @@ class Setup:
 
         torch.manual_seed(0)
         with torch.device(self.device):
-            model = Qwen2ForCausalLM(Qwen2Config(**self.sizes.model))
+            model: Any = Qwen2ForCausalLM(Qwen2Config(**self.sizes.model))
         return model.to(torch.bfloat16 if self.half else torch.float32).eval()
 
     def make_engine(self, model: Any, slots: int, **options: Any) -> Any:

@@ -140,7 +140,7 @@ def _train(setup: Setup, folder: Path, vllm: bool) -> list[float]:
             setup.wait()
             seconds.append(time.perf_counter() - begun[0])
 
-    def score(completions: list[Any], **_: Any) -> list[float]:
+    def score(completions: list[Any], **_: Any) -> list[float | None]:
         return [float(x) for _ in range(0, len(completions), sizes.samples) for x in rng.permutation(sizes.samples)]
 
     options: dict[str, Any] = {"use_vllm": vllm}

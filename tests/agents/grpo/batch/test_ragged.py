@@ -77,3 +77,15 @@ def test_the_kernel_computes_what_the_reference_does(ragged, window):
         results.append([x.float().cpu() for x in (mixed, *slopes)])
     for one, other in zip(*results, strict=True):
         assert (one - other).abs().max() < 3e-2 * one.abs().max()
+
+
+@pytest.mark.parametrize("window", [None, 4])
+def test_torchs_kernel_takes_the_arguments_and_gives_gradients_of_the_same_shapes(ragged, window):
+    # On the device without data, the operation checks its arguments and says what shapes come out.
+    (micro,) = PACKERS["shared_prefix"](collate(ragged), range(16), 10_000)
+    there = micro.to(torch.device("meta")).ragged
+    shapes = [(len(micro.ids), heads, DIM) for heads in (HEADS, KV_HEADS, KV_HEADS)]
+    q, k, v = (torch.empty(shape, dtype=torch.bfloat16, device="meta", requires_grad=True) for shape in shapes)
+    mixed = there.attend(q, k, v, window)
+    assert (mixed.shape, mixed.dtype) == (q.shape, q.dtype)
+    assert [x.shape for x in torch.autograd.grad(mixed.sum(), (q, k, v))] == [q.shape, k.shape, v.shape]
