@@ -24,8 +24,8 @@ from ..oracle import has_solver
 from .batch.batch import collate
 from .batch.forward import Forward
 from .batch.packing import MicroBatch
-from .batch.places import send
 from .batch.tally import Tally
+from .batch.token_places import send
 from .batch.trajectory import Group, Origin, Trajectory, Turn
 from .optimizers import make_optimizer
 from .rollouts.environments import Environments

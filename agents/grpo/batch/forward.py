@@ -19,7 +19,7 @@ from .batch import Batch, collate
 from .logprobs import chosen_logps, token_divergence, token_logps, top_tokens
 from .memory_limit import MemoryLimit, run_micro_batches
 from .packing import PACKERS, MicroBatch
-from .places import send
+from .token_places import send
 from .trajectory import Group
 
 T = TypeVar("T")

@@ -18,8 +18,8 @@ from torch import Tensor
 from ....registry import Registry
 from .batch import Batch
 from .padded import Padded
-from .places import join_ranges, send
 from .ragged import Ragged, suits
+from .token_places import join_ranges, send
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...language.attention import mix
-from .places import join_ranges, send
+from .token_places import join_ranges, send
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from ...language.attention import mix
-from .places import join_ranges, send
+from .token_places import join_ranges, send
 
 
 @dataclass(frozen=True, eq=False)

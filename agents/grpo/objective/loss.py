@@ -19,9 +19,9 @@ from torch import Tensor
 from ..batch.batch import Batch
 from ..batch.forward import Forward, Outputs
 from ..batch.packing import MicroBatch
-from ..batch.places import send
 from ..batch.scored import Scored
 from ..batch.tally import Tally
+from ..batch.token_places import send
 from ..batch.trajectory import Origin
 from ..recipes import Recipe, Stream, is_kl
 from .binding import Clock, bind_stages

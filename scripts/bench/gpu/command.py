@@ -32,13 +32,13 @@ from ....agents.atomic import write_atomically
 from ....checks import check_number
 from ....errors import InputError, unknown_name
 from . import decoding, steps, training
-from .setup import SHAPES, Line, Setup, check_device
+from .setup import SHAPES, Figure, Setup, check_device
 
 _SHARE = {"trl": 0.3, "trl-vllm": 0.4}
 """Largest share of the time that a row may take, where it is not a fifth."""
 
 
-def rows_of(shape: str) -> dict[str, Callable[[Setup], list[Line]]]:
+def rows_of(shape: str) -> dict[str, Callable[[Setup], list[Figure]]]:
     """Name of each row -> what measures it, in the order in which they are run: what is cheap and needed for the rest
     of a day with a GPU comes first."""
     decode = {f"decode-{n}": partial(decoding.measure_decoding, batch=n) for n in SHAPES[shape].batches}
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = tyro.cli(GpuBenchOptions, args=argv, prog="palaestra bench gpu", description=__doc__)
     check_device(options.device)
     console, setup = Console(stderr=True), Setup(options.device, options.model_shape)
-    lines, failed, begun = list[Line](), False, time.monotonic()
+    lines, failed, begun = list[Figure](), False, time.monotonic()
     for name in options.rows or rows_of(options.model_shape):
         left = 60 * options.minutes - (time.monotonic() - begun)
         limit = min(left, 60 * options.minutes * _SHARE.get(name, 0.2))
@@ -108,19 +108,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(failed or any(line.met is False for line in every))
 
 
-def run_guarded_row(name: str, setup: Setup, limit: float) -> tuple[list[Line], bool]:
+def run_guarded_row(name: str, setup: Setup, limit: float) -> tuple[list[Figure], bool]:
     """Measure one row whatever happens in it: its lines, or one that says what is missing, and whether it went well.
 
     Args:
         limit: seconds that it may take; held to on a GPU, where it runs in a process of its own.
     """
     if limit <= 0:
-        return [Line(name, note="missing: the time was used up")], False
+        return [Figure(name, note="missing: the time was used up")], False
     if not setup.cuda:
         try:
             return rows_of(setup.shape)[name](setup), True
         except Exception as error:
-            return [Line(name, note=f"missing: {_describe(error)}")], False
+            return [Figure(name, note=f"missing: {_describe(error)}")], False
     with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
         out = Path(folder) / "lines.json"
         request = json.dumps({"name": name, "out": str(out), **dataclasses.asdict(setup)})
@@ -128,12 +128,12 @@ def run_guarded_row(name: str, setup: Setup, limit: float) -> tuple[list[Line], 
         try:
             done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=limit)
         except subprocess.TimeoutExpired:
-            return [Line(name, note=f"missing: it took longer than its {limit:.0f} s")], False
+            return [Figure(name, note=f"missing: it took longer than its {limit:.0f} s")], False
         if not out.exists():
             reason = next((text for text in reversed(done.stderr.splitlines()) if text.strip()), "")
-            return [Line(name, note=f"missing: its process ended with exit code {done.returncode}: {reason}")], False
+            return [Figure(name, note=f"missing: its process ended with exit code {done.returncode}: {reason}")], False
         data = json.loads(out.read_text(encoding="utf-8"))
-        return [Line(**line) for line in data["lines"]], data["well"]
+        return [Figure(**line) for line in data["lines"]], data["well"]
 
 
 def work(text: str) -> None:
@@ -144,7 +144,7 @@ def work(text: str) -> None:
     try:
         lines = rows_of(setup.shape)[request["name"]](setup)
     except Exception as error:
-        lines, well = [Line(request["name"], note=f"missing: {_describe(error)}")], False
+        lines, well = [Figure(request["name"], note=f"missing: {_describe(error)}")], False
     data = {"lines": [dataclasses.asdict(line) for line in lines], "well": well}
     write_atomically(Path(request["out"]), [json.dumps(data)])
 
@@ -162,7 +162,7 @@ def describe_machine(setup: Setup) -> str:
     return f"{where}, torch {torch.__version__}, {setup.shape}, {time.strftime('%Y-%m-%d')}"
 
 
-def format_table(setup: Setup, lines: Sequence[Line]) -> str:
+def format_table(setup: Setup, lines: Sequence[Figure]) -> str:
     """The table of BENCHMARKS.md."""
     rows = [
         f"{describe_machine(setup)}:",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from .setup import SHARE_OF_ESTIMATE, TIMES_GENERATE, Line, Setup
+from .setup import SHARE_OF_ESTIMATE, TIMES_GENERATE, Figure, Setup
 
 _CAPTURE = ("graphs", "capture", "cuda_graphs")
 """Names under which an engine may take whether its steps are captured."""
@@ -25,7 +25,7 @@ def sample(setup: Setup, engine: Any, prompts: list[list[int]], new: int, temper
     return [found[session] for session in range(len(prompts))]
 
 
-def measure_decoding(setup: Setup, batch: int) -> list[Line]:
+def measure_decoding(setup: Setup, batch: int) -> list[Figure]:
     """Tokens a second of the engine, without the prompts, and of all of a wave against ``generate``."""
     import torch
 
@@ -41,10 +41,10 @@ def measure_decoding(setup: Setup, batch: int) -> list[Line]:
         factor, note = setup.scale()
         floor = SHARE_OF_ESTIMATE * sizes.batches[batch] * factor
     peak = setup.peak_gb()
-    lines = [Line(f"decoding, batch {batch}", rate, "tokens/s", floor, note=note)]
-    lines.append(Line(f"prompts, batch {batch}", batch * sizes.prompt / first, "tokens/s"))
+    lines = [Figure(f"decoding, batch {batch}", rate, "tokens/s", floor, note=note)]
+    lines.append(Figure(f"prompts, batch {batch}", batch * sizes.prompt / first, "tokens/s"))
     if peak is not None:
-        lines.append(Line(f"peak memory of decoding, batch {batch}", peak, "GB"))
+        lines.append(Figure(f"peak memory of decoding, batch {batch}", peak, "GB"))
     engine = None  # its cache goes before generate takes one
     ids = torch.tensor(prompts, device=setup.device)
     options = {"do_sample": True, "top_k": 0, "min_new_tokens": sizes.new, "max_new_tokens": sizes.new}
@@ -54,10 +54,13 @@ def measure_decoding(setup: Setup, batch: int) -> list[Line]:
         )
     ratio_floor = TIMES_GENERATE if setup.floors_count else None
     note = f"a wave in {whole:.2f} s, generate in {slow:.2f} s"
-    return [*lines, Line(f"generate's time against ours, batch {batch}", slow / whole, "times", ratio_floor, note=note)]
+    return [
+        *lines,
+        Figure(f"generate's time against ours, batch {batch}", slow / whole, "times", ratio_floor, note=note),
+    ]
 
 
-def compare_captured(setup: Setup) -> list[Line]:
+def compare_captured(setup: Setup) -> list[Figure]:
     """Whether captured decoding steps sample what eager ones do, from the same noise."""
     from ....agents.engines.torch_engine import TorchEngine
 
@@ -65,9 +68,9 @@ def compare_captured(setup: Setup) -> list[Line]:
     known = inspect.signature(TorchEngine.serve).parameters
     option = next((option for option in _CAPTURE if option in known), None)
     if option is None:
-        return [Line(name, note="missing: the engine has no option that captures its steps")]
+        return [Figure(name, note="missing: the engine has no option that captures its steps")]
     if not setup.cuda:
-        return [Line(name, note="missing: graphs need a GPU")]
+        return [Figure(name, note="missing: graphs need a GPU")]
     model, prompts = setup.make_model(), setup.make_prompts(32)
     ids, logps = [], []
     for captured in (False, True):
@@ -79,4 +82,4 @@ def compare_captured(setup: Setup) -> list[Line]:
     differ = sum(a != b for a, b in zip(*ids, strict=True))
     gap = max(abs(a - b) for a, b in zip(*logps, strict=True))
     note = f"largest difference of a log-probability {gap:.2g} nats"
-    return [Line(name, differ / len(ids[0]), "of the tokens", 0.0, most=True, note=note)]
+    return [Figure(name, differ / len(ids[0]), "of the tokens", 0.0, most=True, note=note)]

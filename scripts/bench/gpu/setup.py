@@ -101,7 +101,7 @@ SHAPES = {
 
 
 @dataclass(frozen=True)
-class Line:
+class Figure:
     """A figure of the table.
 
     Attributes:

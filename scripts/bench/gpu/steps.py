@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .decoding import sample
-from .setup import TIMES_TRL, Line, Setup
+from .setup import TIMES_TRL, Figure, Setup
 from .training import make_groups
 
 _LR = 1e-6
@@ -25,7 +25,7 @@ _TRL_ROWS = 16
 """Rows of TRL's micro-batches: about as many tokens as ours have in the row on training."""
 
 
-def measure_ours(setup: Setup) -> list[Line]:
+def measure_ours(setup: Setup) -> list[Figure]:
     """Our step: a wave of the engine, then the update of the recipe without a KL penalty."""
     from ....agents.grpo.config import TrainConfig
     from ....agents.grpo.objective.objective import Objective
@@ -68,33 +68,33 @@ def measure_ours(setup: Setup) -> list[Line]:
     step, sampling = statistics.median(map(sum, zip(rolled, trained, strict=True))), statistics.median(rolled)
     said = " ".join(update.forward.memory.take_notices())
     note = f"sampling {sampling:.3g} s, update {statistics.median(trained):.3g} s. {said}".strip()
-    lines = [Line("GRPO step, ours", step, "s", note=note)]
-    lines.append(Line("answers sampled and trained, ours", rows * sizes.new / step, "tokens/s"))
+    lines = [Figure("GRPO step, ours", step, "s", note=note)]
+    lines.append(Figure("answers sampled and trained, ours", rows * sizes.new / step, "tokens/s"))
     peak = setup.peak_gb()
-    return [*lines, Line("peak memory of a step, ours", peak, "GB")] if peak is not None else lines
+    return [*lines, Figure("peak memory of a step, ours", peak, "GB")] if peak is not None else lines
 
 
-def measure_trl(setup: Setup, vllm: bool = False) -> list[Line]:
+def measure_trl(setup: Setup, vllm: bool = False) -> list[Figure]:
     """TRL's step, with its own generation or with vLLM in its process."""
     name = "GRPO step, TRL with vLLM" if vllm else "GRPO step, TRL"
     for package in ("trl", "datasets", *(("vllm",) if vllm else ())):
         if importlib.util.find_spec(package) is None:
-            return [Line(name, note=f"missing: the package {package} is not installed")]
+            return [Figure(name, note=f"missing: the package {package} is not installed")]
     if vllm and not setup.cuda:
-        return [Line(name, note="missing: vLLM in TRL's process needs a GPU")]
+        return [Figure(name, note="missing: vLLM in TRL's process needs a GPU")]
     setup.begin_peak()
     with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
         seconds = _train(setup, Path(folder), vllm)
     weights = "bfloat16 weights without masters" if setup.half else "float32 weights"
     note = f"{weights}, micro-batches of at most {_TRL_ROWS} rows"
-    lines = [Line(name, statistics.median(seconds[_WARM:]), "s", note=note)]
+    lines = [Figure(name, statistics.median(seconds[_WARM:]), "s", note=note)]
     peak = setup.peak_gb()
     if peak is not None:
-        lines.append(Line(f"peak memory of a step, {name.partition(', ')[2]}", peak, "GB"))
+        lines.append(Figure(f"peak memory of a step, {name.partition(', ')[2]}", peak, "GB"))
     return lines
 
 
-def compare_steps(lines: list[Line], counts: bool) -> list[Line]:
+def compare_steps(lines: list[Figure], counts: bool) -> list[Figure]:
     """How many times our step TRL's takes, of the lines so far.
 
     Args:
@@ -107,7 +107,9 @@ def compare_steps(lines: list[Line], counts: bool) -> list[Line]:
         theirs = known.get(name)
         if ours and theirs:
             floor = TIMES_TRL if counts else None
-            found.append(Line(f"time of {name.partition(', ')[2]}'s step against ours", theirs / ours, "times", floor))
+            found.append(
+                Figure(f"time of {name.partition(', ')[2]}'s step against ours", theirs / ours, "times", floor)
+            )
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .decoding import sample
-from .setup import GAP_HALF, GAP_SINGLE, KERNEL_HALF, KERNEL_SINGLE, UTILISATION, Line, Setup
+from .setup import GAP_HALF, GAP_SINGLE, KERNEL_HALF, KERNEL_SINGLE, UTILISATION, Figure, Setup
 
 
 def make_batch(answers: Sequence[tuple[Sequence[int], Sequence[int], Sequence[float], float]], samples: int = 1) -> Any:
@@ -39,7 +39,7 @@ def make_groups(answers: Sequence[tuple[Sequence[int], Sequence[int], Sequence[f
     return [Group(i, tuple(members[i : i + samples])) for i in range(0, len(members), samples)]
 
 
-def measure_training(setup: Setup) -> list[Line]:
+def measure_training(setup: Setup) -> list[Figure]:
     """Model FLOP utilisation of forward, backward and optimiser step on packed rows, and the memory that it takes."""
     import torch
 
@@ -78,19 +78,19 @@ def measure_training(setup: Setup) -> list[Line]:
     floor = UTILISATION if setup.floors_count else None
     note = f"{flops / sizes.packed / 1e9:.2f} GFLOP a token, against {source}"
     lines = [
-        Line(
+        Figure(
             f"utilisation of forward and backward, {sizes.packed} tokens", flops / passes / most, "", floor, note=note
         ),
-        Line("training, with the optimiser step", sizes.packed / whole, "tokens/s"),
+        Figure("training, with the optimiser step", sizes.packed / whole, "tokens/s"),
     ]
     if peak is not None:
         need = training_memory(model, forward)
         state = sum(w.numel() for w in model.parameters()) * 12
         said = (need.per_token * sizes.packed + need.fixed - state) / 1e9
         used = peak - held / 1e9
-        lines.append(Line("peak memory of training", peak, "GB"))
+        lines.append(Figure("peak memory of training", peak, "GB"))
         lines.append(
-            Line(
+            Figure(
                 "memory of a pass as the token budget plans it", said / used, "of what it takes", note=f"{used:.2f} GB"
             )
         )
@@ -109,7 +109,7 @@ def count_flops(model: Any, batch: Any) -> float:
     return 6 * layers * tokens + 6 * config.vocab_size * config.hidden_size * scored + attention
 
 
-def measure_gap(setup: Setup) -> list[Line]:
+def measure_gap(setup: Setup) -> list[Figure]:
     """Differences between log-probabilities of the sampler and of the trainer before any update."""
     from ....agents.grpo.batch.forward import Forward
 
@@ -128,11 +128,11 @@ def measure_gap(setup: Setup) -> list[Line]:
         most = GAP_HALF if setup.half else GAP_SINGLE
         name = "gap of sampler and trainer at step 0" + (", fp32 head" if fp32 else "")
         note = f"largest {float(gap.max()):.2g}, root mean square {float(gap.square().mean().sqrt()):.2g}"
-        lines.append(Line(name, float(gap.mean()), "nats a token", most, most=True, note=note))
+        lines.append(Figure(name, float(gap.mean()), "nats a token", most, most=True, note=note))
     return lines
 
 
-def compare_attention(setup: Setup) -> list[Line]:
+def compare_attention(setup: Setup) -> list[Figure]:
     """The variable-length kernel against the reference, forward and backward, with shared prompts and a window."""
     import torch
 
@@ -165,11 +165,11 @@ def compare_attention(setup: Setup) -> list[Line]:
             results.append([mixed.detach(), *torch.autograd.grad((mixed * tensors[3]).sum(), (q, k, v))])
         worst = max(float((a - b).abs().max() / a.abs().max()) for a, b in zip(*results, strict=True))
         name = f"{kind} against the reference" + ("" if window is None else f", window {window}")
-        lines.append(Line(name, worst, "of the largest value", most, most=True, note="output and three gradients"))
+        lines.append(Figure(name, worst, "of the largest value", most, most=True, note="output and three gradients"))
     return lines
 
 
-def compare_short_memory(setup: Setup) -> list[Line]:
+def compare_short_memory(setup: Setup) -> list[Figure]:
     """The gradient of a batch that does not fit at once, against that of small micro-batches."""
     import torch
 
@@ -177,7 +177,7 @@ def compare_short_memory(setup: Setup) -> list[Line]:
 
     name = "gradient after memory ran out, difference"
     if not setup.cuda:
-        return [Line(name, note="missing: torch limits the memory of GPUs alone; the tests limit a CPU's")]
+        return [Figure(name, note="missing: torch limits the memory of GPUs alone; the tests limit a CPU's")]
     sizes, model = setup.sizes, setup.make_model()
     prompts = setup.make_prompts(max(2, 4 * sizes.packed // (2 * sizes.prompt)))
     batch = make_batch([(prompt, prompt, [0.0] * len(prompt), 0.0) for prompt in prompts])
@@ -198,6 +198,8 @@ def compare_short_memory(setup: Setup) -> list[Line]:
     size = float(gradients[0].norm())
     worst = float((gradients[0] - gradients[1]).norm()) / size
     if forwards[1].memory.budget is None:
-        return [Line(name, note=f"missing: {len(batch.ids)} tokens fitted into the limit, so that nothing was tested")]
+        return [
+            Figure(name, note=f"missing: {len(batch.ids)} tokens fitted into the limit, so that nothing was tested")
+        ]
     note = f"from one pass of {len(batch.ids)} tokens down to {forwards[1].memory.budget}"
-    return [Line(name, worst, "of its norm", KERNEL_HALF, most=True, note=note)]
+    return [Figure(name, worst, "of its norm", KERNEL_HALF, most=True, note=note)]

@@ -9,7 +9,7 @@ from palaestra.errors import InputError
 from palaestra.scripts.bench import gpu
 from palaestra.scripts.bench.gpu import command
 from palaestra.scripts.bench.gpu.command import GpuBenchOptions, format_table, main, run_guarded_row
-from palaestra.scripts.bench.gpu.setup import SHAPES, Line, Setup
+from palaestra.scripts.bench.gpu.setup import SHAPES, Figure, Setup
 from palaestra.scripts.bench.gpu.steps import compare_steps
 
 TINY = Setup("cpu", "tiny")
@@ -38,7 +38,7 @@ def test_a_row_that_fails_costs_no_other_and_is_named(monkeypatch, tmp_path, cap
     def fail(setup):
         raise RuntimeError("CUDA out of memory.\nmore")
 
-    rows = {"bad": fail, "good": lambda setup: [Line("good", 2.0, "s", 1.0)]}
+    rows = {"bad": fail, "good": lambda setup: [Figure("good", 2.0, "s", 1.0)]}
     monkeypatch.setattr(command, "rows_of", lambda shape: rows)
     out = tmp_path / "gpu.json"
     assert main(["--device", "cpu", "--model-shape", "tiny", "--json", str(out)]) == 1
@@ -53,7 +53,7 @@ def test_what_was_measured_is_on_disk_before_the_next_row(monkeypatch, tmp_path)
     out = tmp_path / "gpu.json"
     seen = []
     rows = {
-        "first": lambda setup: [Line("first", 1.0)],
+        "first": lambda setup: [Figure("first", 1.0)],
         "second": lambda setup: seen.extend(json.loads(out.read_text())["lines"]) or [],
     }
     monkeypatch.setattr(command, "rows_of", lambda shape: rows)
@@ -73,15 +73,17 @@ def test_a_process_writes_its_lines_for_the_table(tmp_path):
     command.work(json.dumps({"name": "attention", "out": str(out), "device": "cpu", "shape": "tiny"}))
     data = json.loads(out.read_text())
     assert data["well"]
-    assert [Line(**line).met for line in data["lines"]] == [True, True]
+    assert [Figure(**line).met for line in data["lines"]] == [True, True]
 
 
 def test_floors_are_least_or_largest_values():
-    assert Line("speed", 2.0, floor=2.0).met is True
-    assert Line("speed", 1.9, floor=2.0).met is False
-    assert Line("gap", 0.1, floor=0.05, most=True).met is False
-    assert Line("gap", floor=0.05, most=True).met is None
-    text = format_table(TINY, [Line("speed", 1234.5, "tokens/s", 2000.0), Line("gap", 0.01, "nats", 0.05, most=True)])
+    assert Figure("speed", 2.0, floor=2.0).met is True
+    assert Figure("speed", 1.9, floor=2.0).met is False
+    assert Figure("gap", 0.1, floor=0.05, most=True).met is False
+    assert Figure("gap", floor=0.05, most=True).met is None
+    text = format_table(
+        TINY, [Figure("speed", 1234.5, "tokens/s", 2000.0), Figure("gap", 0.01, "nats", 0.05, most=True)]
+    )
     assert text.splitlines()[-2:] == [
         "| speed | 1,234 tokens/s | at least 2,000 | **no** |  |",
         "| gap | 0.01 nats | at most 0.05 | yes |  |",
@@ -89,9 +91,9 @@ def test_floors_are_least_or_largest_values():
 
 
 def test_a_step_is_held_against_twice_its_time_by_trl():
-    (line,) = compare_steps([Line("GRPO step, ours", 2.0), Line("GRPO step, TRL", 5.0)], counts=True)
+    (line,) = compare_steps([Figure("GRPO step, ours", 2.0), Figure("GRPO step, TRL", 5.0)], counts=True)
     assert (line.value, line.floor, line.met) == (2.5, 2.0, True)
-    assert compare_steps([Line("GRPO step, ours", 2.0), Line("GRPO step, TRL", note="missing: ...")], True) == []
+    assert compare_steps([Figure("GRPO step, ours", 2.0), Figure("GRPO step, TRL", note="missing: ...")], True) == []
 
 
 def test_without_a_gpu_one_sentence_says_how_to_try_it_out():
