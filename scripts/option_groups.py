@@ -17,7 +17,10 @@ import tyro
 GROUPS: dict[str, tuple[str, ...]] = {
     "teacher": ("teacher", "pool"),
     "recipe": ("recipe", "kl", "minibatches", "epochs"),
-    "model": ("model", "teacher_model", "system", "lora", "dtype", "fp32_head", "gradient_checkpointing"),
+    "model": (
+        *("model", "teacher_model", "system", "lora", "dtype", "fp32_head", "gradient_checkpointing", "tf32"),
+        "compile",
+    ),
     "sampling": (
         "steps",
         "prompts",

@@ -88,6 +88,8 @@ def check_split(config: Any) -> None:
             f"a warm-up of {steps} steps trains the whole model in one process, which --shard is there to avoid; "
             "leave --shard out, or give --warmup.steps 0."
         )
+    if config.compile:
+        raise InputError("--compile does not reach layers that are split over processes; leave it or --shard out.")
 
 
 def world_size() -> int:

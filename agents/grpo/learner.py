@@ -294,7 +294,8 @@ class Learner:
 
     def _check_health(self, metrics: Mapping[str, float], last: bool) -> None:
         """Report signs that the run cannot learn, and end it if its patience is used up."""
-        self._notices.add(self.step, "health", *self.health.observe(self._signs))
+        memory = self.update.forward.memory.take_notices()
+        self._notices.add(self.step, "health", *memory, *self.health.observe(self._signs))
         if (verdict := self.health.verdict(last)) is not None:
             name, sentence = verdict
             self._notices.add(self.step, "end", sentence)

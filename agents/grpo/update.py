@@ -15,7 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...errors import InputError
+from ..language.decoder import compiles
+from ..language.precision import set_product_precision
 from .batch.batch import Batch, collate
+from .batch.budget import CPU_BUDGET, fit_budget
 from .batch.forward import Forward
 from .batch.tally import Tally
 from .batch.trajectory import Group, Origin
@@ -52,14 +56,22 @@ class Update:
     ):
         self.config, self.objective = config, objective
         self.model, self.reference, self.teacher = model, reference, teacher
+        set_product_precision(config.device, config.dtype, config.tf32)
+        if config.compile and not compiles(model):
+            raise InputError(
+                f"a {type(model).__name__} runs its own code, which --compile does not reach; leave it out."
+            )
         self.forward = Forward(
             config.packer,
-            config.token_budget or (16_384 if config.device.startswith("cuda") else 2048),
+            config.token_budget or CPU_BUDGET,
             config.temperature,
             config.fp32_head,
             config.gradient_checkpointing,
             vocabulary,
+            config.compile,
         )
+        if not config.token_budget and config.device.startswith("cuda"):
+            self.forward = fit_budget(model, self.forward, config.device)
         self.ranks = ranks
         if ranks is None:
             self.steps = OptimizerSteps(config, model, reference)

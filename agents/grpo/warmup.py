@@ -16,13 +16,16 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
+from torch import Tensor
 
 from ...errors import InputError
 from ..language.model import LanguageModel
 from ..oracle import has_solver
 from .batch.batch import collate
 from .batch.forward import Forward
+from .batch.packing import MicroBatch
 from .batch.tally import Tally
+from .batch.token_places import send
 from .batch.trajectory import Group, Origin, Trajectory, Turn
 from .optimizers import make_optimizer
 from .rollouts.environments import Environments
@@ -38,7 +41,6 @@ VOCABULARY_STREAM, VOCABULARY_EPISODES = 8, 200
 RAMP_STEPS = 60
 CERTAIN, RARELY = 0.2, 0.05
 """Nats a token below which a policy is certain, and share of groups below which mixed outcomes are rare."""
-_FORWARD = Forward(packer="plain")
 
 
 class Syllabus:
@@ -177,6 +179,7 @@ def warm_up(
     env = environments.take()
     syllabus = Syllabus(environments, settings)
     engine = language.engine(PROBE_EPISODES, limits.context)
+    forward = Forward(packer="plain")
     for step in range(1, steps + 1):
         rng = np.random.default_rng([seed, WARM_UP_STREAM, step])
         seeds = rng.integers(0, 2**31, settings.batch).tolist()
@@ -188,7 +191,7 @@ def warm_up(
         ]
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * min(1.0, step / RAMP_STEPS)
-        row = {"step": step, **supervised_step(language.model, episodes, prompts=settings.prompts).means()}
+        row = {"step": step, **supervised_step(language.model, episodes, forward, settings.prompts).means()}
         torch.nn.utils.clip_grad_norm_(language.model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
@@ -276,24 +279,32 @@ def _play_tasks(player: Player, space: Any, count: int, samples: int) -> list[Gr
 
 
 def supervised_step(
-    model: Any, episodes: Sequence[Trajectory], forward: Forward = _FORWARD, prompts: float = 0.0
+    model: Any, episodes: Sequence[Trajectory], forward: Forward | None = None, prompts: float = 0.0
 ) -> Tally:
     """Accumulate the gradient of the mean negative log-likelihood of the action tokens.
 
     Args:
         prompts: weight of the mean negative log-likelihood of all other tokens, which is added.
     """
+    forward = forward or Forward(packer="plain")
     batch = collate([Group(-1, (episode,)) for episode in episodes])
     others = ~batch.action & (batch.position > 0)
     weight = batch.action / batch.action.sum()
     if prompts:
         weight = weight + prompts * others / others.sum()
         batch = replace(batch, action=batch.action | others)
-    tally = Tally()
-    for micro in forward.micro_batches(batch, range(batch.episodes)):
+
+    device = forward.device(model)
+    there = send(weight, device)
+
+    def compute(micro: MicroBatch) -> tuple[Tensor, Tally]:
+        acted = send((~others[micro.scored]).nonzero()[:, 0], device)
         logp = forward.score(model, micro).logp
-        loss = -(weight[micro.scored].to(logp) * logp).sum()
-        loss.backward()
-        acted = ~others[micro.scored].to(logp.device)
-        tally.add("loss", -logp[acted].sum().item(), int(acted.sum()))
+        part = Tally()
+        part.add("loss", -logp.detach()[acted].sum(), len(acted))
+        return -(there[send(micro.scored, device)].to(logp) * logp).sum(), part
+
+    tally = Tally()
+    for part in forward.run(batch, range(batch.episodes), compute, weights=model.parameters()):
+        tally.append(part)
     return tally

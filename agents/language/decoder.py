@@ -9,6 +9,8 @@ own code (see `foreign`).
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -89,7 +91,9 @@ def last_layer(model: Any) -> nn.Module:
     return layers_of(model)[-1]
 
 
-def hidden_states(model: Any, ids: Tensor, positions: Tensor, attend: Attend, checkpoint: bool = False) -> Tensor:
+def hidden_states(
+    model: Any, ids: Tensor, positions: Tensor, attend: Attend, checkpoint: bool = False, compiled: bool = False
+) -> Tensor:
     """Final hidden states (after the last norm) of flat tokens.
 
     Args:
@@ -99,6 +103,8 @@ def hidden_states(model: Any, ids: Tensor, positions: Tensor, attend: Attend, ch
         positions: position of each token in its own sequence, int64 [N].
         attend: attention over keys and values; see `agents.language.attention.Attend`.
         checkpoint: keep only the input of each layer for the backward pass, which computes the layer again.
+        compiled: run what stands before and after the attention of each layer through torch.compile; only with a
+            gradient, and only for a model that `compiles`.
 
     Returns:
         float [N, hidden].
@@ -114,22 +120,24 @@ def hidden_states(model: Any, ids: Tensor, positions: Tensor, attend: Attend, ch
     # The rotation's second product takes the other half of each head, the first half with its sign turned.
     half = cos.shape[-1] // 2
     cos, sin = cos[0, :, None], torch.cat((-sin[0, :, :half], sin[0, :, half:]), -1)[:, None]
+    parts = _compiled_parts() if compiled and torch.is_grad_enabled() else (_before_attention, _after_attention)
     for index, layer in enumerate(body.layers):
         gathering = layer.__dict__.get(LAYER_PASS)
         if gathering is None:
-            x = pass_layer(layer, index, x, cos, sin, attend, checkpoint)
+            x = pass_layer(layer, index, x, cos, sin, attend, checkpoint, parts)
         else:
-            x = gathering(index, x, cos, sin, attend, checkpoint)
+            x = gathering(index, x, cos, sin, attend, checkpoint, parts)
     return _norm(x, body.norm)
 
 
 def pass_layer(
-    layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend, checkpoint: bool = False
+    layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend, checkpoint: bool, parts: _Parts
 ) -> Tensor:
     """One layer of `hidden_states`."""
     if checkpoint:
-        return recompute(_layer, layer, index, x, cos, sin, attend, use_reentrant=False)  # type: ignore[return-value]
-    return _layer(layer, index, x, cos, sin, attend)
+        found = recompute(_layer, layer, index, x, cos, sin, attend, parts, use_reentrant=False)
+        return found  # type: ignore[return-value]
+    return _layer(layer, index, x, cos, sin, attend, parts)
 
 
 def _ropes(config: Any) -> list[dict[str, Any]]:
@@ -144,9 +152,28 @@ def _is_ours(model: Any) -> bool:
     return config.model_type in ARCHITECTURES and config.hidden_act == "silu" and not sliding
 
 
-def _layer(layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend) -> Tensor:
+def compiles(model: Any) -> bool:
+    """True if `hidden_states` can compile the model's layers."""
+    return _is_ours(model)
+
+
+_Parts = tuple[Callable[[Any, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]], Callable[..., Tensor]]
+
+
+@functools.cache
+def _compiled_parts() -> _Parts:
+    # One compilation for all layers and all numbers of tokens.
+    return torch.compile(_before_attention, dynamic=True), torch.compile(_after_attention, dynamic=True)
+
+
+def _layer(layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend, parts: _Parts) -> Tensor:
     if not torch.is_grad_enabled():
         return _quick_layer(layer, index, x, cos, sin, attend)
+    before, after = parts
+    return after(layer, x, attend(index, *before(layer, x, cos, sin)))
+
+
+def _before_attention(layer: Any, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     attention = layer.self_attn
     h = _norm(x, layer.input_layernorm)
     q = _heads(attention.q_proj(h), attention)
@@ -155,8 +182,11 @@ def _layer(layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, attend: 
     if hasattr(attention, "q_norm"):
         q, k = _norm(q, attention.q_norm), _norm(k, attention.k_norm)
     q, k = _rotate(torch.cat((q, k), 1), cos, sin).split((q.shape[1], k.shape[1]), 1)
-    mixed = attend(index, q, k, v)
-    x = x + attention.o_proj(mixed.flatten(1))
+    return q, k, v
+
+
+def _after_attention(layer: Any, x: Tensor, mixed: Tensor) -> Tensor:
+    x = x + layer.self_attn.o_proj(mixed.flatten(1))
     mlp = layer.mlp
     h = _norm(x, layer.post_attention_layernorm)
     return x + mlp.down_proj(_SwiGLU.apply(mlp.gate_proj(h), mlp.up_proj(h)))

@@ -6,9 +6,9 @@ them is one coefficient per token and output, from which `Forward.backward` comp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -17,8 +17,12 @@ from ...language.decoder import hidden_states
 from ...language.head import Head, head_of
 from .batch import Batch, collate
 from .logprobs import chosen_logps, token_divergence, token_logps, top_tokens
+from .memory_limit import MemoryLimit, run_micro_batches
 from .packing import PACKERS, MicroBatch
+from .token_places import send
 from .trajectory import Group
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +54,13 @@ class Forward:
 
     Attributes:
         packer: name in `PACKERS`; every packer gives the same gradient.
-        budget: most tokens of a micro-batch; a longer episode makes one of its own.
+        budget: most tokens of a micro-batch, as long as they fit into memory; a longer episode makes one of its own.
         temperature: the temperature that actions were sampled at; logits are divided by it.
         fp32_head: compute logits in single precision where weights are half precision.
         checkpoint: recompute each layer in the backward pass instead of keeping its activations.
         vocabulary: number of ids that can be sampled, if the output matrix is padded to more; None: all of its rows.
+        compile: compile the layers for passes with a gradient.
+        memory: what was learned of the memory; copies of the settings share it.
     """
 
     packer: str = "shared_prefix"
@@ -63,13 +69,38 @@ class Forward:
     fp32_head: bool = False
     checkpoint: bool = False
     vocabulary: int | None = None
+    compile: bool = False
+    memory: MemoryLimit = field(default_factory=MemoryLimit, compare=False)
 
     together = False
     """True if other processes wait for a backward pass of each micro-batch, even one without any gradient."""
 
-    def micro_batches(self, batch: Batch, episodes: Sequence[int]) -> list[MicroBatch]:
+    def micro_batches(self, batch: Batch, episodes: Sequence[int], packer: str | None = None) -> list[MicroBatch]:
         """Cut the episodes into micro-batches."""
-        return PACKERS[self.packer](batch, episodes, self.budget) if len(episodes) else []
+        fits = self.memory.budget
+        budget = self.budget if fits is None else min(self.budget, fits)
+        return PACKERS[packer or self.packer](batch, episodes, budget) if len(episodes) else []
+
+    def run(
+        self,
+        batch: Batch,
+        episodes: Sequence[int],
+        compute: Callable[[MicroBatch], tuple[Tensor | None, T]],
+        *,
+        packer: str | None = None,
+        weights: Iterable[Tensor] = (),
+        reset: Callable[[], None] | None = None,
+    ) -> list[T]:
+        """Compute something of each micro-batch of the episodes; see `run_micro_batches`."""
+        return run_micro_batches(
+            lambda some: self.micro_batches(batch, some, packer),
+            episodes,
+            compute,
+            self.memory,
+            checkpoint=self.checkpoint,
+            weights=weights,
+            reset=reset,
+        )
 
     def score(
         self,
@@ -89,8 +120,7 @@ class Forward:
         head = self._head(model)
         micro = micro.to(head.weight.device)
         states = self._states(model, micro)
-        targets = micro.targets.to(head.weight.device)
-        logp, entropy = token_logps(states, head, targets, self.temperature, entropy_grad=entropy_grad)
+        logp, entropy = token_logps(states, head, micro.targets, self.temperature, entropy_grad=entropy_grad)
         divergence = None
         if reference is not None:
             with torch.no_grad():
@@ -98,8 +128,12 @@ class Forward:
             divergence = token_divergence(states, head, other, self._head(reference), "reverse", self.temperature)
         logp_top = None
         if top_ids is not None:
-            logp_top = chosen_logps(states, head, top_ids[micro.scored].to(head.weight.device), self.temperature)
+            logp_top = chosen_logps(states, head, send(top_ids, states.device)[micro.scored], self.temperature)
         return Outputs(logp, entropy, divergence, states.detach() if hidden else None, logp_top)
+
+    def device(self, model: Any) -> torch.device:
+        """Where passes through a model are computed."""
+        return self._head(model).weight.device
 
     def _head(self, model: Any) -> Head:
         head = head_of(model, self.fp32_head)
@@ -144,10 +178,9 @@ class Forward:
         return slopes.cpu()
 
     def _states(self, model: Any, micro: MicroBatch) -> Tensor:
-        keep = self.checkpoint and torch.is_grad_enabled()
-        states = hidden_states(
-            model, micro.ids, micro.positions, micro.attend, **({"checkpoint": True} if keep else {})
-        )
+        options = {"checkpoint": self.checkpoint, "compiled": self.compile} if torch.is_grad_enabled() else {}
+        chosen = {name: True for name, wanted in options.items() if wanted}
+        states = hidden_states(model, micro.ids, micro.positions, micro.attend, **chosen)
         return states.index_select(0, micro.source)
 
     @torch.no_grad()
@@ -161,10 +194,14 @@ class Forward:
         count = min(TOP, len(head.weight))
         ids = torch.zeros((len(batch.ids), count), dtype=torch.int64)
         logps = torch.zeros((len(batch.ids), count))
-        for micro in self.micro_batches(batch, range(batch.episodes)):
+
+        def compute(micro: MicroBatch) -> tuple[None, tuple[Tensor, ...]]:
             states = self._states(model, micro.to(head.weight.device))
-            best, values = top_tokens(states, head, count, self.temperature)
-            ids[micro.scored], logps[micro.scored] = best.cpu(), values.cpu().to(logps.dtype)
+            return None, (micro.scored, *top_tokens(states, head, count, self.temperature))
+
+        if results := self.run(batch, range(batch.episodes), compute):
+            place, best, values = _join(results)
+            ids[place], logps[place] = best, values.to(logps.dtype)
         return ids, logps
 
     @torch.no_grad()
@@ -179,8 +216,13 @@ class Forward:
             place = (batch.prompt & (batch.episode_of == episode)).nonzero()[:, 0]
             places.setdefault(tuple(batch.ids[place].tolist()), []).append((episode, place))
         asked = replace(batch, action=batch.prompt)
-        for micro in PACKERS["plain"](asked, [same[0][0] for same in places.values()], self.budget):
-            logp[micro.scored] = self.score(model, micro).logp.cpu().to(logp.dtype)
+
+        def compute(micro: MicroBatch) -> tuple[None, tuple[Tensor, Tensor]]:
+            return None, (micro.scored, self.score(model, micro).logp)
+
+        if results := self.run(asked, [same[0][0] for same in places.values()], compute, packer="plain"):
+            place, values = _join(results)
+            logp[place] = values.to(logp.dtype)
         for (_, first), *others in places.values():
             for _, place in others:
                 logp[place] = logp[first]
@@ -228,18 +270,26 @@ class Forward:
         episodes: Sequence[int] | None = None,
     ) -> Outputs:
         """Score every action token of a batch (or of some episodes) without gradient; 0 at other tokens, on the CPU."""
-        count = len(batch.ids)
-        parts: dict[str, Tensor] = {}
-        for micro in self.micro_batches(batch, range(batch.episodes) if episodes is None else episodes):
+        names = ("logp", "entropy", "kl_ref", "hidden", "logp_top")
+        found: list[str] = []
+        top_ids = None if top_ids is None else send(top_ids, self.device(model))
+
+        def compute(micro: MicroBatch) -> tuple[None, tuple[Tensor, ...]]:
             out = self.score(model, micro, reference=reference, hidden=hidden, top_ids=top_ids)
-            for name in ("logp", "entropy", "kl_ref", "hidden", "logp_top"):
-                value = getattr(out, name)
-                if value is not None:
-                    if name not in parts:
-                        parts[name] = torch.zeros(count, *value.shape[1:], dtype=value.dtype)
-                    parts[name][micro.scored] = value.cpu()
-        empty = torch.zeros(count)
-        others = {name: parts.get(name) for name in ("kl_ref", "hidden", "logp_top")}
+            if out.hidden is not None:  # large, so it leaves the device at once
+                out = replace(out, hidden=out.hidden.cpu())
+            found[:] = [name for name in names if getattr(out, name) is not None]
+            return None, (micro.scored, *(getattr(out, name) for name in found))
+
+        results = self.run(batch, range(batch.episodes) if episodes is None else episodes, compute)
+        parts: dict[str, Tensor] = {}
+        if results:
+            place, *values = _join(results)
+            for name, value in zip(found, values, strict=True):
+                parts[name] = torch.zeros(len(batch.ids), *value.shape[1:], dtype=value.dtype)
+                parts[name][place] = value
+        empty = torch.zeros(len(batch.ids))
+        others = {name: parts.get(name) for name in names[2:]}
         return Outputs(parts.get("logp", empty), parts.get("entropy", empty), **others)
 
     def backward(
@@ -272,7 +322,15 @@ class Forward:
             weighted = weighted | (logp_top != 0).any(-1)
         wanted = set(batch.episode_of[weighted].tolist())
         chosen = [e for e in (range(batch.episodes) if episodes is None else episodes) if e in wanted]
-        for micro in self.micro_batches(batch, chosen):
+
+        device = self.device(model)
+        logp = send(logp, device)
+        entropy, kl_ref, logp_top, top_ids = (
+            None if x is None else send(x, device) for x in (entropy, kl_ref, logp_top, top_ids)
+        )
+
+        def compute(micro: MicroBatch) -> tuple[Tensor, None]:
+            micro = micro.to(device)
             out = self.score(
                 model,
                 micro,
@@ -287,4 +345,11 @@ class Forward:
                 total = total + (kl_ref[micro.scored].to(out.logp) * out.kl_ref).sum()
             if logp_top is not None and out.logp_top is not None:
                 total = total + (logp_top[micro.scored].to(out.logp_top) * out.logp_top).sum()
-            total.backward()
+            return total, None
+
+        self.run(batch, chosen, compute, weights=model.parameters())
+
+
+def _join(results: Sequence[tuple[Tensor, ...]]) -> list[Tensor]:
+    """The results of all micro-batches one after another, on the CPU: each is read once, after the last pass."""
+    return [torch.cat(parts).cpu() for parts in zip(*results, strict=True)]

@@ -1,67 +1,107 @@
 """Attention of packed segments on a GPU, without padding: the layout, and the call of torch's variable-length kernel.
 
-On a CPU (and in single precision, which the kernel does not take) `packing` pads segments of similar size instead.
+The kernel has no form for a CPU and none for single precision, where `padded` is used instead. `ragged_reference` takes
+the kernel's arguments and computes what it is documented to compute, a segment at a time: what is passed to the kernel
+can be tested without a GPU. The kernel itself has not been run yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from ...language.attention import mix
+from .token_places import join_ranges, send
 
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """Segments one after another, int64 unless noted.
+    """Segments one after another, int64 unless noted. Segment by segment, tokens are in order, so each is the query of
+    its own number.
 
     Attributes:
-        queries: token of each query, segment by segment, [U]; every token of a micro-batch is one query.
         keys: token of each key: for each segment its context, then its own tokens, [sum of keys].
         query_start, key_start: where each segment begins, and the total at the end, int32 [segments + 1].
         most_queries, most_keys: of one segment.
-        order: place of each token among the queries, [U].
+        own_key: the key that a token is in its own segment, [U].
+        context_keys: the keys that a token is as the context of other segments, [tokens of contexts, most such
+            segments]; where there are fewer, its own key again.
+        context_counts: True where it is not, bool, of the same shape.
+        context_tokens: the tokens of contexts.
     """
 
-    queries: Tensor
     keys: Tensor
     query_start: Tensor
     key_start: Tensor
     most_queries: int
     most_keys: int
-    order: Tensor
+    own_key: Tensor
+    context_keys: Tensor
+    context_counts: Tensor
+    context_tokens: Tensor
 
     @classmethod
-    def of(cls, segments: Sequence[tuple[range, range]]) -> Ragged:
-        """From (context, own tokens) of each segment."""
-        queries = torch.cat([torch.arange(own.start, own.stop) for _, own in segments])
-        parts = [part for context, own in segments for part in (context, own)]
-        keys = torch.cat([torch.arange(part.start, part.stop) for part in parts])
-        own = torch.tensor([0, *(len(own) for _, own in segments)])
-        seen = torch.tensor([0, *(len(context) + len(own) for context, own in segments)])
-        order = torch.empty_like(queries)
-        order[queries] = torch.arange(len(queries))
-        starts = (own.cumsum(0).int(), seen.cumsum(0).int())
-        return cls(queries, keys, *starts, int(own.max()), int(seen.max()), order)
+    def of(cls, spans: np.ndarray) -> Ragged:
+        """From the spans of segments; see `packing.MicroBatch`."""
+        begin, context, start, own = spans[:, 0], spans[:, 1] - spans[:, 0], spans[:, 2], spans[:, 3] - spans[:, 2]
+        seen = context + own
+        key_end = np.cumsum(seen)
+        key_start = key_end - seen
+        pieces = np.stack((context, own), 1).ravel()
+        keys = join_ranges(np.stack((begin, start), 1).ravel(), pieces)
+        own_key = join_ranges(key_start + context, own)
+        # Every use of a token as context, uses of a token side by side.
+        use = join_ranges(key_start, context)
+        use = use[np.argsort(keys[use], kind="stable")]
+        tokens, uses = np.unique(keys[use], return_counts=True)
+        most = int(uses.max(initial=0))
+        counts = np.arange(most) < uses[:, None]
+        table = np.repeat(own_key[tokens][:, None], most, 1)
+        table[counts] = use
+        return cls(
+            keys=torch.from_numpy(keys),
+            query_start=_edges(own),
+            key_start=_edges(seen),
+            most_queries=int(own.max()),
+            most_keys=int(seen.max()),
+            own_key=torch.from_numpy(own_key),
+            context_keys=torch.from_numpy(table),
+            context_counts=torch.from_numpy(counts),
+            context_tokens=torch.from_numpy(tokens),
+        )
 
     def to(self, device: torch.device) -> Ragged:
-        moved = ("queries", "keys", "query_start", "key_start", "order")
-        return replace(self, **{name: getattr(self, name).to(device) for name in moved})
+        if self.keys.device == device:
+            return self
+        moved = {name: send(x, device) for name, x in vars(self).items() if isinstance(x, Tensor)}
+        return replace(self, **moved)
 
-    def attend(self, q: Tensor, k: Tensor, v: Tensor, window: int | None = None) -> Tensor:
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, window: int | None = None, kernel: Callable[..., Tensor] | None = None
+    ) -> Tensor:
         """Attention of every token over what its segment may see: [U, heads, dim] from flat q, k, v.
 
         The kernel aligns the last query with the last key, so that query i of a segment sees its whole context and its
         own tokens up to i.
-        """
-        from torch.nn.attention.varlen import varlen_attn
 
+        Args:
+            kernel: takes the arguments of torch's ``varlen_attn``, which is the default.
+        """
+        if kernel is None:
+            from torch.nn.attention.varlen import varlen_attn
+
+            kernel = varlen_attn  # type: ignore[assignment]
         back = -1 if window is None else window - 1
-        mixed = varlen_attn(
-            q.index_select(0, self.queries),
-            k.index_select(0, self.keys),
-            v.index_select(0, self.keys),
+        return kernel(  # type: ignore[misc]
+            q.contiguous(),
+            self.expand(k),
+            self.expand(v),
             self.query_start,
             self.key_start,
             self.most_queries,
@@ -69,8 +109,88 @@ class Ragged:
             window_size=(back, 0),
             enable_gqa=q.shape[1] != k.shape[1],
         )
-        assert isinstance(mixed, Tensor)
-        return mixed.index_select(0, self.order)
+
+    def expand(self, x: Tensor) -> Tensor:
+        """Keys or values of the segments, contexts repeated, from those of the tokens: [U, ...] -> [sum of keys, ...].
+
+        The gradient of a token is the sum over its uses in single precision at least and in a fixed order, without
+        atomic additions, so that it is the same in every run.
+        """
+        if not len(self.context_tokens):
+            return x.contiguous()
+        return _Expand.apply(x, self)  # type: ignore[return-value]
+
+
+def _edges(length: np.ndarray) -> Tensor:
+    """Where pieces of these lengths begin one after another, and the total, int32 [pieces + 1]."""
+    return torch.from_numpy(np.concatenate(([0], np.cumsum(length))).astype(np.int32))
+
+
+class _Expand(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, ragged: Ragged) -> Tensor:  # type: ignore[override]
+        ctx.ragged = ragged
+        return x.index_select(0, ragged.keys)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        ragged: Ragged = ctx.ragged
+        own = grad.index_select(0, ragged.own_key)
+        uses = grad.index_select(0, ragged.context_keys.flatten()).unflatten(0, ragged.context_keys.shape)
+        wide = torch.promote_types(grad.dtype, torch.float32)
+        counts = ragged.context_counts.view(*ragged.context_counts.shape, *[1] * (grad.ndim - 1))
+        total = (uses.to(wide) * counts).sum(1) + own.index_select(0, ragged.context_tokens).to(wide)
+        return own.index_copy(0, ragged.context_tokens, total.to(grad.dtype)), None
+
+
+def ragged_reference(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    cu_seq_q: Tensor,
+    cu_seq_k: Tensor,
+    max_q: int,
+    max_k: int,
+    *,
+    window_size: tuple[int, int] = (-1, -1),
+    enable_gqa: bool = False,
+) -> Tensor:
+    """What ``torch.nn.attention.varlen.varlen_attn`` is documented to compute, in any precision and on any device.
+
+    Args:
+        query: [sum of queries, heads, dim]. key, value: [sum of keys, kv_heads, dim].
+        cu_seq_q, cu_seq_k: where each sequence begins, and the total at the end, int32 [sequences + 1].
+        max_q, max_k: of one sequence.
+        window_size: how many keys before and after its own place a query sees, -1 for all; the last query of a sequence
+            stands at its last key.
+        enable_gqa: whether consecutive query heads may share a key head.
+
+    Returns:
+        [sum of queries, heads, dim].
+
+    Raises:
+        ValueError: heads differ without ``enable_gqa``, or a sequence is longer than is said.
+    """
+    if query.shape[1] != key.shape[1] and not enable_gqa:
+        raise ValueError(f"{query.shape[1]} query heads and {key.shape[1]} key heads need enable_gqa.")
+    queries, keys = cu_seq_q.diff().tolist(), cu_seq_k.diff().tolist()
+    if max(queries) > max_q or max(keys) > max_k:
+        raise ValueError(f"a sequence has more than {max_q} queries or {max_k} keys.")
+    groups = query.shape[1] // key.shape[1]
+    left, right = window_size
+    mixed = []
+    for q, k, v in zip(query.split(queries), key.split(keys), value.split(keys), strict=True):
+        place = torch.arange(len(k) - len(q), len(k), device=q.device)[:, None]
+        back = place - torch.arange(len(k), device=q.device)
+        visible = torch.ones_like(back, dtype=torch.bool)
+        if left >= 0:
+            visible &= back <= left
+        if right >= 0:
+            visible &= -back <= right
+        k, v = (x.repeat_interleave(groups, 1).transpose(0, 1) for x in (k, v))
+        mixed.append(mix(q.transpose(0, 1), k, v, visible).transpose(0, 1))
+    return torch.cat(mixed)
 
 
 def suits(q: Tensor) -> bool:

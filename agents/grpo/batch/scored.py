@@ -100,14 +100,15 @@ def scored_of(logp: Tensor, logp_old: Tensor, advantage: Tensor, **others: Tenso
 
 @dataclass(frozen=True, eq=False)
 class LossTerm:
-    """A value for each token [A], and statistics as (sum, count), so that they add up over micro-batches.
+    """A value for each token [A], and statistics as (sum, count), so that they add up over micro-batches; numbers, or
+    tensors of one number, which are read at the end of the batch.
 
     A value that belongs to a whole episode is repeated at each of its tokens; the reduction "sequence_mean" then counts
     it once.
     """
 
     value: Tensor
-    stats: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    stats: Mapping[str, tuple[float | Tensor, float | Tensor]] = field(default_factory=dict)
 
 
 def needs(*names: str) -> Callable[[F], F]:

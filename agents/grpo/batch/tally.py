@@ -1,8 +1,18 @@
-"""Statistics that add up: (sum, count) pairs, so that no statistic depends on how a batch was cut."""
+"""Statistics that add up: (sum, count) pairs, so that no statistic depends on how a batch was cut.
+
+What is added may be a number or a tensor of one number, which stays on its device until the sums are asked for: all of
+them are then read at once, as each reading waits for the device.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Number = float | Tensor
 
 
 class Tally:
@@ -12,24 +22,31 @@ class Tally:
         self._sums: dict[str, float] = {}
         self._counts: dict[str, float] = {}
         self._weights = (0.0, 0.0, 0)
+        # In the order of their arrival: rounding of a sum depends on it.
+        self._added: list[tuple[str, Number, Number]] = []
+        self._added_weights: list[tuple[Number, Number, int]] = []
 
-    def add(self, name: str, total: float, count: float) -> None:
+    def add(self, name: str, total: Number, count: Number) -> None:
         """Add ``total`` over ``count`` items."""
-        self._sums[name] = self._sums.get(name, 0.0) + total
-        self._counts[name] = self._counts.get(name, 0.0) + count
+        self._added.append((name, _bare(total), _bare(count)))
 
-    def add_all(self, stats: Mapping[str, tuple[float, float]]) -> None:
+    def add_all(self, stats: Mapping[str, tuple[Number, Number]]) -> None:
         """Add several (sum, count) pairs."""
         for name, (total, count) in stats.items():
             self.add(name, total, count)
 
-    def add_weights(self, total: float, squares: float, count: int) -> None:
+    def add_weights(self, total: Number, squares: Number, count: int) -> None:
         """Add importance weights of ``count`` episodes by their sum and the sum of their squares."""
-        before = self._weights
-        self._weights = (before[0] + total, before[1] + squares, before[2] + count)
+        self._added_weights.append((_bare(total), _bare(squares), count))
+
+    def append(self, part: Tally) -> None:
+        """Add what was added to the tally of a micro-batch, one after another."""
+        self._added += part._added
+        self._added_weights += part._added_weights
 
     def merge(self, other: Tally, prefix: str = "") -> None:
-        """Add everything of another tally, under names that begin with ``prefix``."""
+        """Add the sums of another tally, under names that begin with ``prefix``."""
+        other._sum_up()
         for name in other._sums:
             self.add(prefix + name, other._sums[name], other._counts[name])
         if not prefix:
@@ -39,8 +56,43 @@ class Tally:
         """Mean of each name (the total where the count is 0), and "ess": the effective sample size of the importance
         weights, (sum w)^2 / sum w^2 (Kong 1992), as a share of the episodes.
         """
+        self._sum_up()
         means = {name: total / (self._counts[name] or 1) for name, total in self._sums.items()}
         total, squares, count = self._weights
         if squares > 0:
             means["ess"] = total**2 / (squares * count)
         return means
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: sums alone."""
+        self._sum_up()
+        return self.__dict__
+
+    def _sum_up(self) -> None:
+        read = _read_all(x for entry in (*self._added, *self._added_weights) for x in entry)
+        for name, total, count in self._added:
+            self._sums[name] = self._sums.get(name, 0.0) + read(total)
+            self._counts[name] = self._counts.get(name, 0.0) + read(count)
+        for total, squares, count in self._added_weights:
+            before = self._weights
+            self._weights = (before[0] + read(total), before[1] + read(squares), before[2] + count)
+        self._added, self._added_weights = [], []
+
+
+def _bare(value: Number) -> Number:
+    """Without the graph that it was computed by, which would be kept alive."""
+    return value.detach() if isinstance(value, Tensor) else value
+
+
+def _read_all(values: Iterable[Any]) -> Callable[[Number], float]:
+    """Read every tensor of one number among ``values``, those of a device at once. Return the look-up of a value."""
+    waiting: dict[torch.device, list[Tensor]] = {}
+    for value in values:
+        if isinstance(value, Tensor):
+            waiting.setdefault(value.device, []).append(value)
+    known: dict[int, float] = {}
+    for tensors in waiting.values():
+        # Double precision holds every float32 and every count exactly.
+        numbers = torch.stack([tensor.double() for tensor in tensors]).tolist()
+        known |= {id(tensor): number for tensor, number in zip(tensors, numbers, strict=True)}
+    return lambda value: known[id(value)] if isinstance(value, Tensor) else value

@@ -27,8 +27,9 @@ from ..batch.trajectory import Origin
 from ..recipes.stages import CORRECTORS, REGULARISERS, SURROGATES
 
 F = TypeVar("F", bound=Callable[..., Any])
-Statistics = Mapping[str, Tensor | tuple[float, float]]
-"""Of a formula, by name: a token value [A] (its mean over the trained tokens is reported), or (sum, count)."""
+Statistics = Mapping[str, Tensor | tuple[float | Tensor, float | Tensor]]
+"""Of a formula, by name: a token value [A] (its mean over the trained tokens is reported), or (sum, count), numbers or
+tensors of one number."""
 
 
 def _measurement(name: str) -> Callable[[Scored], Tensor]:
@@ -132,7 +133,7 @@ def loss_term(result: Tensor | tuple[Tensor, Statistics], scored: Scored) -> Los
     trained, stats = scored.trained, {}
     for name, statistic in statistics.items():
         if isinstance(statistic, Tensor):
-            statistic = ((statistic * trained).sum().item(), trained.sum().item())
+            statistic = ((statistic * trained).sum().detach(), trained.sum())
         stats[name] = statistic
     return LossTerm(value, stats)
 

@@ -8,8 +8,9 @@ cut into micro-batches.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -17,8 +18,10 @@ from torch import Tensor
 
 from ..batch.batch import Batch
 from ..batch.forward import Forward, Outputs
+from ..batch.packing import MicroBatch
 from ..batch.scored import Scored
 from ..batch.tally import Tally
+from ..batch.token_places import send
 from ..batch.trajectory import Origin
 from ..recipes import Recipe, Stream, is_kl
 from .binding import Clock, bind_stages
@@ -136,26 +139,52 @@ def accumulate_gradients(
     reference = reference if "kl_ref" in loss.needs else None
     if loss.coupled and wanted:
         return _accumulate_coupled(model, weighted, forward, reference, wanted)
-    tally = Tally()
-    for micro in forward.micro_batches(weighted.batch, wanted):
+    device = forward.device(model)
+    there = _send(weighted, device)
+    top_ids = there.batch.extra.get("top_ids") if "top_tokens" in loss.needs else None
+
+    def compute(micro: MicroBatch) -> tuple[Tensor | None, Tally]:
+        micro = micro.to(device)
         outputs = forward.score(
-            model,
-            micro,
-            entropy_grad="entropy_grad" in loss.needs,
-            reference=reference,
-            top_ids=weighted.batch.extra.get("top_ids") if "top_tokens" in loss.needs else None,
+            model, micro, entropy_grad="entropy_grad" in loss.needs, reference=reference, top_ids=top_ids
         )
         if not len(micro.scored):  # a pass for the sake of other processes
-            outputs.logp.sum().backward()
-            continue
-        scored = make_scored(weighted, micro.scored, micro.episode, micro.episodes, outputs)
-        value = loss(scored, tally)
+            return outputs.logp.sum(), Tally()
+        scored = make_scored(there, micro.scored, micro.episode, micro.episodes, outputs)
+        part = Tally()
+        value = loss(scored, part)
+        add_loss_statistics(part, scored, value)
         if value.requires_grad:
-            value.backward()
-        elif forward.together:
-            (outputs.logp * 0.0).sum().backward()
-        add_loss_statistics(tally, scored, value)
+            return value, part
+        return ((outputs.logp * 0.0).sum() if forward.together else None), part
+
+    memories = [(part, copy.deepcopy(state)) for part in loss.parts if (state := part.state_dict())]
+
+    def reset() -> None:
+        for part, state in memories:
+            part.load_state_dict(copy.deepcopy(state))
+
+    tally = Tally()
+    for part in forward.run(
+        weighted.batch, wanted, compute, weights=model.parameters(), reset=reset if memories else None
+    ):
+        tally.append(part)
     return tally
+
+
+def _send(weighted: WeightedBatch, device: torch.device) -> WeightedBatch:
+    """The batch with what `make_scored` reads of it on a device, so that no micro-batch has to fetch its part."""
+    if device.type == "cpu":
+        return weighted
+    batch = weighted.batch
+    names = ("logp_mu", "logp_old", "origin", "turn_of", "group_of", "outcome", "logp_ref", "logp_teacher")
+    moved = {name: send(value, device) for name in names if (value := getattr(batch, name)) is not None}
+    extra = {name: send(batch.extra[name], device) for name in ("top_ids", "top_logp") if name in batch.extra}
+    there = replace(batch, **moved, extra=extra)
+    there.__dict__["kl_scale"] = None if batch.kl_scale is None else send(batch.kl_scale, device)  # of the episodes
+    return replace(
+        weighted, batch=there, advantage=send(weighted.advantage, device), weight=send(weighted.weight, device)
+    )
 
 
 def _accumulate_coupled(
@@ -194,13 +223,13 @@ def add_loss_statistics(tally: Tally, scored: Scored, value: Tensor) -> None:
     """Add the statistics that every loss has: over trained tokens, and, of the sampler, over those that it sampled."""
     trained = scored.trained
     sampled = trained & ((scored.origin == Origin.POLICY) | (scored.origin == Origin.COPY))
-    logp, count, compared = scored.logp.detach(), int(trained.sum()), int(sampled.sum())
+    logp, count, compared = scored.logp.detach(), trained.sum(), sampled.sum()
     gap = torch.where(sampled, logp - scored.logp_mu, 0.0)
-    tally.add("loss", value.item(), 0)
-    tally.add("entropy", (scored.entropy.detach() * trained).sum().item(), count)
-    tally.add("sampler_gap", gap.abs().sum().item(), compared)
+    tally.add("loss", value, 0)
+    tally.add("entropy", (scored.entropy.detach() * trained).sum(), count)
+    tally.add("sampler_gap", gap.abs().sum(), compared)
     # Without the bound a single overflowing ratio would make the mean infinite.
-    tally.add("approx_kl", (gap.clamp(max=30).exp() - 1 - gap).sum().item(), compared)
+    tally.add("approx_kl", (gap.clamp(max=30).exp() - 1 - gap).sum(), compared)
     # The effective sample size follows from the sums of the episodes' importance weights and of their squares.
     weights = scored.sum_by_episode(gap).clamp(-30, 30).exp()
-    tally.add_weights(weights.sum().item(), weights.square().sum().item(), len(weights))
+    tally.add_weights(weights.sum(), weights.square().sum(), len(weights))

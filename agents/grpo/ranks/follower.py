@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from ...language.precision import set_product_precision
+from ..batch.forward import Forward
+from ..batch.memory_limit import MemoryLimit
 from ..config import TrainConfig
 from ..objective.binding import Clock
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
@@ -42,8 +46,9 @@ class Follower:
         self._models = torch.load(io.BytesIO(saved), map_location=where, weights_only=False)
         self._weights = unique_weights(self._models)
         read = TrainConfig.from_json(config)
+        set_product_precision(read.device, read.dtype, read.tf32)
         recipe = apply_overrides(RECIPES[read.recipe], read)
-        self._clock = Clock()
+        self._clock, self._memory = Clock(), MemoryLimit()
         self._losses = [LossTerms(row, self._clock) for row in (recipe, *recipe.streams)]
 
     def _weights_changed(self, data: Any) -> None:
@@ -53,7 +58,9 @@ class Follower:
         forward, (number, fields, episodes, live, (self._clock.step, self._clock.steps)), shares = data
         weighted = WeightedBatch(**fields, episodes=episodes, loss=self._losses[number], live_anchor=live)
         share, reference = shares[self.channel.rank], self._models[1]
-        tally = accumulate_gradients(self._models[0], weighted, forward, reference=reference, episodes=share)
+        tally = accumulate_gradients(
+            self._models[0], weighted, self._here(forward), reference=reference, episodes=share
+        )
         self.channel.gather(tally)
 
     def _gradients(self, data: Any) -> None:
@@ -61,12 +68,17 @@ class Follower:
 
     def _measure(self, data: Any) -> None:
         forward, (model, batch, settings), shares = data
-        share = shares[self.channel.rank]
+        share, forward = shares[self.channel.rank], self._here(forward)
         self.channel.gather(measure_share(forward, self._models[model], batch, share, self._resolve(settings)))
 
     def _backward(self, data: Any) -> None:
         forward, (model, batch, settings), shares = data
-        forward.backward(self._models[model], batch, **self._resolve(settings), episodes=shares[self.channel.rank])
+        share = shares[self.channel.rank]
+        self._here(forward).backward(self._models[model], batch, **self._resolve(settings), episodes=share)
+
+    def _here(self, forward: Forward) -> Forward:
+        """The leader's settings, with what is known of this process's memory."""
+        return replace(forward, memory=self._memory)
 
     def _resolve(self, settings: dict[str, Any]) -> dict[str, Any]:
         """The settings with the reference itself in place of its number."""

@@ -23,6 +23,7 @@ from ...language.adapters import BaseOnly
 from ...language.decoder import LAYER_PASS, layers_of, pass_layer
 from ..batch.batch import Batch
 from ..batch.forward import Forward, Outputs
+from ..batch.memory_limit import MemoryLimit
 from ..batch.packing import MicroBatch
 from .channel import RankChannel, unique_weights
 
@@ -137,15 +138,16 @@ class ShardedForward(Forward):
     def of(cls, forward: Forward, partners: Partners) -> ShardedForward:
         """The same settings for sharded models."""
         own = {item.name: getattr(forward, item.name) for item in fields(Forward)}
-        return cls(**own, partners=partners)
+        # A micro-batch that is cut smaller in one process only would leave the others waiting.
+        return cls(**{**own, "memory": MemoryLimit(splits=False)}, partners=partners)
 
-    def micro_batches(self, batch: Batch, episodes: Sequence[int]) -> list[MicroBatch]:
-        own = super().micro_batches(batch, episodes)
+    def micro_batches(self, batch: Batch, episodes: Sequence[int], packer: str | None = None) -> list[MicroBatch]:
+        own = super().micro_batches(batch, episodes, packer)
         missing = self.partners.most(len(own)) - len(own)
         if not missing:
             return own
         shortest = int(torch.bincount(batch.episode_of, minlength=batch.episodes).argmin())
-        return own + [_silence(super().micro_batches(batch, [shortest])[0])] * missing
+        return own + [_silence(super().micro_batches(batch, [shortest], packer)[0])] * missing
 
     def score(self, model: Any, micro: MicroBatch, **settings: Any) -> Outputs:
         def score() -> tuple[Any, ...]:

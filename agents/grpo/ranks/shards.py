@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.distributed.tensor import DTensor
 
 from ...language.adapters import BaseOnly
+from ...language.precision import set_product_precision
 from ..batch.forward import Forward
 from ..config import TrainConfig
 from ..objective.binding import Clock
@@ -66,6 +67,7 @@ class Shards:
         # From a process of the same run.
         self.models = torch.load(io.BytesIO(outlines), map_location=where, weights_only=False)
         self.config = TrainConfig.from_json(config)
+        set_product_precision(self.config.device, self.config.dtype, self.config.tf32)
         recipe = apply_overrides(RECIPES[self.config.recipe], self.config)
         self._clock = Clock()
         self._losses = [LossTerms(row, self._clock) for row in (recipe, *recipe.streams)]

@@ -10,6 +10,7 @@ from palaestra.agents.engines.cache import KeyValueCache
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.packing import PACKERS
 from palaestra.agents.grpo.batch.trajectory import Group, Trajectory, Turn
+from palaestra.agents.language import decoder
 from palaestra.agents.language.attention import attend_causally
 from palaestra.agents.language.decoder import attention_shape, hidden_states
 
@@ -100,3 +101,30 @@ def test_packed_attention_has_the_gradient_of_each_row_on_its_own(packer):
         total = total + (mixed[len(segment.context) :] * pull[list(segment.own)]).sum()
     for ours, plain in zip(got, torch.autograd.grad(total, inputs), strict=True):
         torch.testing.assert_close(ours, plain, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # torch's own, while it compiles
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_compiled_layers_have_the_same_gradient_and_are_compiled_once_for_all(monkeypatch, checkpoint):
+    compiled: list[Any] = []
+
+    def count(graph, inputs):
+        compiled.append(graph)
+        return graph
+
+    torch._dynamo.reset()
+    pieces = (decoder._before_attention, decoder._after_attention)
+    parts = tuple(torch.compile(piece, backend=count, dynamic=True) for piece in pieces)
+    monkeypatch.setattr(decoder, "_compiled_parts", lambda: parts)
+    model = model_of("Qwen3")
+    for length in (9, 14):
+        gradients = []
+        for how in ({}, {"compiled": True, "checkpoint": checkpoint}):
+            model.zero_grad()
+            hidden_states(
+                model, tokens(length), torch.arange(length), attend_causally([length]), **how
+            ).sum().backward()
+            gradients.append([weight.grad for weight in model.parameters() if weight.grad is not None])
+        for plain, fused in zip(*gradients, strict=True):
+            torch.testing.assert_close(fused, plain, rtol=1e-9, atol=1e-12)
+    assert len(compiled) == 2

@@ -37,7 +37,7 @@ ESTIMATES: dict[str, Callable[[Tensor], Tensor]] = {"k1": k1, "k2": k2, "k3": k3
 
 def penalty(kl_t: Tensor, coefficient: Tensor | float, name: str = "kl") -> tuple[Tensor, Statistics]:
     """coefficient x kl, and the mean of ``kl_t`` over all tokens as the statistic ``name``."""
-    return coefficient * kl_t, {name: (kl_t.sum().item(), kl_t.numel())}
+    return coefficient * kl_t, {name: (kl_t.detach().sum(), kl_t.numel())}
 
 
 @regulariser("kl_k3")

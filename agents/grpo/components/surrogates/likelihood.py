@@ -13,7 +13,7 @@ from .ratios import probability_ratio
 @needs("every_row")
 def log_likelihood(logp_t: Tensor) -> tuple[Tensor, Statistics]:
     """log pi, whatever the advantage: maximum likelihood, supervised fine-tuning."""
-    return logp_t, {"nll": (-logp_t.sum().item(), logp_t.numel())}
+    return logp_t, {"nll": (-logp_t.detach().sum(), logp_t.numel())}
 
 
 @surrogate("sft_is")

@@ -1,40 +1,91 @@
-"""The layout of a variable-length kernel says the same as the padded one; where there is a GPU, so does the kernel."""
+"""What a variable-length kernel is passed says the same as the padded layout; on a GPU, so does the kernel."""
 
 from __future__ import annotations
-
-import math
 
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.packing import PACKERS
+from palaestra.agents.grpo.batch.ragged import ragged_reference
 
 HEADS, KV_HEADS, DIM = 4, 2, 8
 
 
-def by_segment(ragged, q, k, v):
-    """What the kernel is documented to compute, one segment at a time: the last query stands at the last key."""
-    mixed = torch.empty_like(q[ragged.queries])
-    for i in range(len(ragged.query_start) - 1):
-        own = slice(int(ragged.query_start[i]), int(ragged.query_start[i + 1]))
-        seen = slice(int(ragged.key_start[i]), int(ragged.key_start[i + 1]))
-        queries, keys, values = q[ragged.queries[own]], k[ragged.keys[seen]], v[ragged.keys[seen]]
-        keys, values = (x.repeat_interleave(HEADS // KV_HEADS, 1) for x in (keys, values))
-        scores = torch.einsum("qhd,khd->hqk", queries, keys) / math.sqrt(DIM)
-        count, span = scores.shape[1:]
-        later = torch.arange(span)[None] > torch.arange(count)[:, None] + span - count
-        mixed[own] = torch.einsum("hqk,khd->qhd", scores.masked_fill(later, -math.inf).softmax(-1), values)
-    return mixed[ragged.order]
+def inputs(micro, dtype=torch.float64):
+    noise = torch.Generator().manual_seed(0)
+    shapes = [(len(micro.ids), heads, DIM) for heads in (HEADS, KV_HEADS, KV_HEADS, HEADS)]
+    q, k, v, pull = (torch.randn(shape, generator=noise, dtype=torch.float64).to(dtype) for shape in shapes)
+    return [x.requires_grad_() for x in (q, k, v)], pull
 
 
+@pytest.mark.parametrize("window", [None, 4, 1])
 @pytest.mark.parametrize("packer", list(PACKERS))
-def test_segments_without_padding_attend_as_padded_ones_do(packer, ragged):
-    generator = torch.Generator().manual_seed(0)
+def test_segments_without_padding_attend_and_learn_as_padded_ones_do(packer, ragged, window):
+    contexts = 0
     for micro in PACKERS[packer](collate(ragged), range(16), 100):
-        shape = (len(micro.ids), HEADS, DIM), (len(micro.ids), KV_HEADS, DIM), (len(micro.ids), KV_HEADS, DIM)
-        q, k, v = (torch.randn(s, generator=generator) for s in shape)
-        assert torch.allclose(micro.attend(0, q, k, v), by_segment(micro.ragged, q, k, v), atol=1e-5)
-        if torch.cuda.is_available():
-            there = micro.to(torch.device("cuda"))
-            half = there.attend(0, *(x.to("cuda", torch.bfloat16) for x in (q, k, v)))
-            assert torch.allclose(half.float().cpu(), micro.attend(0, q, k, v), atol=3e-2)
+        contexts += sum(bool(segment.context) for segment in micro.segments)
+        (q, k, v), pull = inputs(micro)
+        padded = micro.attend(0, q, k, v, window=window)
+        flat = micro.ragged.attend(q, k, v, window, kernel=ragged_reference)
+        torch.testing.assert_close(flat, padded, rtol=1e-12, atol=1e-12)
+        slopes = [torch.autograd.grad((mixed * pull).sum(), (q, k, v)) for mixed in (padded, flat)]
+        for one, other in zip(*slopes, strict=True):
+            torch.testing.assert_close(other, one, rtol=1e-11, atol=1e-11)
+    assert (contexts > 0) == (packer == "shared_prefix")
+
+
+def test_the_gradient_of_a_shared_token_is_summed_in_single_precision(ragged):
+    (micro,) = PACKERS["shared_prefix"](collate(ragged), range(16), 10_000)
+    x = torch.zeros(len(micro.ids), KV_HEADS, DIM, dtype=torch.bfloat16, requires_grad=True)
+    pull = torch.randn(len(micro.ragged.keys), KV_HEADS, DIM, generator=torch.Generator().manual_seed(1)).bfloat16()
+    micro.ragged.expand(x).backward(pull)
+    exact = torch.zeros(x.shape, dtype=torch.float64).index_add_(0, micro.ragged.keys, pull.double())
+    assert x.grad is not None
+    assert torch.equal(x.grad, exact.float().bfloat16())
+
+
+def test_the_reference_refuses_what_the_kernel_does():
+    q, k = torch.zeros(4, 4, 8), torch.zeros(4, 2, 8)
+    edges = torch.tensor([0, 4], dtype=torch.int32)
+    with pytest.raises(ValueError, match="enable_gqa"):
+        ragged_reference(q, k, k, edges, edges, 4, 4)
+    with pytest.raises(ValueError, match="more than 3 queries"):
+        ragged_reference(q, q, q, edges, edges, 3, 4)
+
+
+def test_the_kernel_is_given_names_that_it_knows(ragged):
+    import inspect
+
+    from torch.nn.attention.varlen import varlen_attn
+
+    theirs, ours = (inspect.signature(f).parameters for f in (varlen_attn, ragged_reference))
+    assert all(theirs[name].kind == ours[name].kind for name in ours)
+    assert list(ours)[:7] == list(theirs)[:7]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("window", [None, 4])
+def test_the_kernel_computes_what_the_reference_does(ragged, window):
+    (micro,) = PACKERS["shared_prefix"](collate(ragged), range(16), 10_000)
+    there = micro.to(torch.device("cuda"))
+    (q, k, v), pull = inputs(micro, torch.bfloat16)
+    results = []
+    for where, kernel in ((micro, ragged_reference), (there, None)):
+        moved = [x.detach().to(where.ids.device).requires_grad_() for x in (q, k, v)]
+        mixed = where.ragged.attend(*moved, window, kernel=kernel)
+        slopes = torch.autograd.grad((mixed * pull.to(mixed.device)).sum(), moved)
+        results.append([x.float().cpu() for x in (mixed, *slopes)])
+    for one, other in zip(*results, strict=True):
+        assert (one - other).abs().max() < 3e-2 * one.abs().max()
+
+
+@pytest.mark.parametrize("window", [None, 4])
+def test_torchs_kernel_takes_the_arguments_and_gives_gradients_of_the_same_shapes(ragged, window):
+    # On the device without data, the operation checks its arguments and says what shapes come out.
+    (micro,) = PACKERS["shared_prefix"](collate(ragged), range(16), 10_000)
+    there = micro.to(torch.device("meta")).ragged
+    shapes = [(len(micro.ids), heads, DIM) for heads in (HEADS, KV_HEADS, KV_HEADS)]
+    q, k, v = (torch.empty(shape, dtype=torch.bfloat16, device="meta", requires_grad=True) for shape in shapes)
+    mixed = there.attend(q, k, v, window)
+    assert (mixed.shape, mixed.dtype) == (q.shape, q.dtype)
+    assert [x.shape for x in torch.autograd.grad(mixed.sum(), (q, k, v))] == [q.shape, k.shape, v.shape]

@@ -1,0 +1,148 @@
+"""Micro-batches that do not fit into memory: they are cut smaller and computed again, and nothing counts twice.
+
+A pass that fails before its backward pass has left no trace. One that fails in its backward pass has added gradients to
+some weights, which rounding keeps from being taken off again: so gradients go back to what they were when the work
+began, and it begins anew in smaller pieces. That holds no second copy of the gradients where there were none before.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from ....errors import InputError
+from .packing import MicroBatch
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class MemoryLimit:
+    """What a run has learned of its memory: how large micro-batches may still be.
+
+    Args:
+        splits: False where every process of a run must make the same passes, so that running out of memory is an error.
+
+    Attributes:
+        budget: most tokens of a micro-batch from now on; None as long as memory has not run out.
+    """
+
+    def __init__(self, splits: bool = True):
+        self.splits = splits
+        self.budget: int | None = None
+        self._first: int | None = None
+        self._said: list[str] = []
+
+    def say(self, sentence: str) -> None:
+        """Leave a sentence for `take_notices`."""
+        self._said.append(sentence)
+
+    def lower(self, micro: MicroBatch, checkpoint: bool, reason: str) -> None:
+        """Halve the budget after a micro-batch did not fit.
+
+        Args:
+            checkpoint: whether activations are recomputed already.
+            reason: what the allocator said.
+
+        Raises:
+            InputError: it is one episode, which is never cut.
+        """
+        tokens = len(micro.ids)
+        if len(micro.episodes) == 1:
+            remedy = "" if checkpoint else "recompute activations with --gradient-checkpointing, or "
+            raise InputError(
+                f"one episode of {tokens:,} tokens does not fit into memory even alone ({reason}); {remedy}shorten "
+                "episodes with --context and --max-episode-tokens."
+            )
+        self._first = self._first or tokens
+        self.budget = min(tokens // 2, self.budget or tokens)
+        _log.info("memory ran out in a micro-batch of %d tokens: %s", tokens, reason)
+
+    def take_notices(self) -> list[str]:
+        """What a person should read of the memory since the last call, one sentence if it has run out."""
+        sentences, self._said = self._said, []
+        if self._first is not None:
+            sentences.append(
+                f"Memory ran out in a micro-batch of {self._first:,} tokens; it was computed again in smaller ones, "
+                f"with the same gradient, and from here on they have at most {self.budget:,} tokens (--token-budget)."
+            )
+            self._first = None
+        return sentences
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """True for the errors of torch's allocators, on a GPU and on a CPU, and of Python's."""
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    text = str(error)
+    return isinstance(error, RuntimeError) and any(sign in text for sign in _SIGNS)
+
+
+_SIGNS = ("DefaultCPUAllocator", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
+
+
+def run_micro_batches(
+    pack: Callable[[Sequence[int]], list[MicroBatch]],
+    episodes: Sequence[int],
+    compute: Callable[[MicroBatch], tuple[Tensor | None, T]],
+    limit: MemoryLimit,
+    *,
+    checkpoint: bool = False,
+    weights: Iterable[Tensor] = (),
+    reset: Callable[[], None] | None = None,
+) -> list[T]:
+    """Compute something of each micro-batch, in smaller ones where memory runs out.
+
+    Args:
+        pack: cuts episodes into micro-batches, within ``limit.budget``.
+        compute: returns a scalar to differentiate, or None, and a result.
+        checkpoint: whether activations are recomputed, for the error message.
+        weights: those that the scalars have gradients in; the gradients are added up.
+        reset: undoes what ``compute`` changed beside its results, if it does change anything.
+
+    Returns:
+        The results, in order of the micro-batches.
+
+    Raises:
+        InputError: an episode does not fit alone.
+    """
+    weights = list(weights)
+    before = [None if weight.grad is None else weight.grad.clone() for weight in weights]
+    waiting, place = pack(episodes), 0
+    results: list[T] = []
+    while place < len(waiting):
+        loss, differentiated, failure = None, False, None
+        try:
+            loss, result = compute(waiting[place])
+            if loss is not None:
+                differentiated = True
+                loss.backward()
+            results.append(result)
+        except (RuntimeError, MemoryError) as error:
+            if not limit.splits or not is_out_of_memory(error):
+                raise
+            failure = str(error).partition("\n")[0].strip().rstrip(".") or "MemoryError"
+        if failure is None:
+            place += 1
+            continue
+        # Here and not above, as the error holds on to what the failed pass allocated.
+        loss = result = None
+        gc.collect(1)  # young objects only: all of them take long
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        limit.lower(waiting[place], checkpoint, failure)
+        rest: Sequence[int] = [episode for micro in waiting[place:] for episode in micro.episodes.tolist()]
+        if differentiated or reset is not None:
+            for weight, gradient in zip(weights, before, strict=True):
+                weight.grad = None if gradient is None else gradient.clone()
+            if reset is not None:
+                reset()
+            results.clear()
+            rest = episodes
+        waiting, place = pack(rest), 0
+    return results

@@ -1,0 +1,20 @@
+"""Places of tokens, worked out without a loop over rows, and their way to the device."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def join_ranges(start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """start_0, start_0 + 1, ..., start_1, ...: ranges of these lengths one after another, int64 [sum of lengths]."""
+    before = np.cumsum(length) - length
+    return np.repeat(start - before, length) + np.arange(int(length.sum()))
+
+
+def send(tensor: Tensor, device: torch.device) -> Tensor:
+    """The tensor on a device. A GPU is not waited for: the copy is made when its turn comes."""
+    if tensor.device == device or device.type != "cuda" or tensor.device.type != "cpu":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)

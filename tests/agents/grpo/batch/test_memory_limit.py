@@ -1,0 +1,186 @@
+"""Where memory runs out, micro-batches are cut smaller and computed again: the same gradient, nothing twice."""
+
+from __future__ import annotations
+
+import copy
+import resource
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from palaestra.agents.grpo.batch import forward as passes
+from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.memory_limit import MemoryLimit, is_out_of_memory
+from palaestra.agents.grpo.config import TrainConfig
+from palaestra.agents.grpo.objective.loss import accumulate_gradients
+from palaestra.agents.grpo.objective.objective import Objective
+from palaestra.agents.grpo.recipes import RECIPES
+from palaestra.agents.grpo.update import Update
+from palaestra.errors import InputError
+
+from ..conftest import group, trajectory  # isort: skip
+
+WHOLE = 10_000
+PLACES = ("forward", "backward")
+
+
+def fail_above(monkeypatch, tokens: int, place: str) -> list[int]:
+    """Let the allocator fail for micro-batches of more tokens: in the forward pass, or when the backward pass has
+    arrived at the first layer, so that weights of the others have their gradients. Return the sizes that failed.
+    """
+    failed: list[int] = []
+    true = passes.hidden_states
+
+    def fail(size: int) -> None:
+        failed.append(size)
+        raise torch.OutOfMemoryError(f"CUDA out of memory. Tried to allocate {size} MiB.")
+
+    def states(model, ids, *others, **options):
+        if len(ids) > tokens and place == "forward":
+            fail(len(ids))
+        out = true(model, ids, *others, **options)
+        if len(ids) > tokens and place == "backward" and torch.is_grad_enabled():
+
+            def arrive(gradient):
+                hook.remove()
+                fail(len(ids))
+
+            hook = model.model.layers[0].mlp.gate_proj.weight.register_hook(arrive)
+        return out
+
+    monkeypatch.setattr(passes, "hidden_states", states)
+    return failed
+
+
+def gradient(model) -> torch.Tensor:
+    return torch.cat([(0 * w if w.grad is None else w.grad).flatten() for w in model.parameters()])
+
+
+def train(small, ragged, forward: Forward, *, before: float = 0.0, recipe: str = "grpo"):
+    """Gradient and statistics of a batch, in double precision, on top of a gradient that was there ``before``."""
+    model = copy.deepcopy(small.model).double()
+    if before:
+        for weight in model.parameters():
+            weight.grad = torch.full_like(weight, before)
+    weighted = Objective(RECIPES[recipe]).weigh(collate(ragged))
+    reference = copy.deepcopy(small.model).double()
+    return gradient_of(model, weighted, forward, reference)
+
+
+def gradient_of(model, weighted, forward, reference):
+    if "logp_ref" in weighted.loss.needs:
+        weighted = replace(
+            weighted, batch=weighted.batch.with_(logp_ref=forward.measure(reference, weighted.batch).logp)
+        )
+    tally = accumulate_gradients(model, weighted, forward, reference=reference)
+    return gradient(model), tally.means()
+
+
+@pytest.mark.parametrize("before", [0.0, 0.5], ids=["from nothing", "on top of a gradient"])
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("recipe", ["grpo", "dpo"], ids=["loss of tokens", "loss of the batch"])
+def test_the_gradient_is_the_same_wherever_memory_ran_out(small, ragged, monkeypatch, recipe, place, before):
+    expected, statistics = train(small, ragged, Forward(budget=WHOLE), before=before, recipe=recipe)
+    forward = Forward(budget=120)
+    failed = fail_above(monkeypatch, 60, place)
+    found, again = train(small, ragged, forward, before=before, recipe=recipe)
+    assert failed, "memory never ran out"
+    assert max(failed) > 60 >= forward.memory.budget
+    assert (found - expected).abs().max() < 1e-9 * max(1.0, float(expected.abs().max()))
+    assert again == pytest.approx(statistics, abs=1e-9)
+
+
+def test_a_measurement_is_the_same_in_smaller_pieces(small, ragged, monkeypatch):
+    batch = collate(ragged)
+    expected = Forward(budget=WHOLE).measure(small.model, batch, hidden=True)
+    prompts = Forward(budget=WHOLE).measure_prompts(small.model, batch)
+    failed = fail_above(monkeypatch, 40, "forward")
+    found = Forward(budget=WHOLE).measure(small.model, batch, hidden=True)
+    for name in ("logp", "entropy", "hidden"):
+        torch.testing.assert_close(getattr(found, name), getattr(expected, name), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(Forward(budget=WHOLE).measure_prompts(small.model, batch), prompts, rtol=1e-4, atol=1e-5)
+    assert len(failed) >= 2
+
+
+def test_an_episode_that_does_not_fit_alone_is_an_error_with_its_length_and_a_remedy(small, ragged, monkeypatch):
+    fail_above(monkeypatch, 12, "forward")
+    with pytest.raises(InputError, match=r"one episode of \d\d tokens .*CUDA out of memory.*--gradient-checkpointing"):
+        train(small, ragged, Forward(budget=WHOLE))
+    with pytest.raises(InputError, match="--context") as caught:
+        train(small, ragged, Forward(budget=WHOLE, checkpoint=True))
+    assert "--gradient-checkpointing" not in str(caught.value)
+
+
+def test_other_errors_and_processes_that_must_stay_together_are_left_alone(small, ragged, monkeypatch):
+    forward = Forward(budget=WHOLE, memory=MemoryLimit(splits=False))
+    fail_above(monkeypatch, 60, "forward")
+    with pytest.raises(torch.OutOfMemoryError):
+        train(small, ragged, forward)
+    assert forward.memory.budget is None
+    assert not is_out_of_memory(RuntimeError("expected scalar type Float but found Half"))
+    assert is_out_of_memory(RuntimeError("CUDA error: out of memory"))
+
+
+def test_a_component_that_remembers_is_taken_back_before_the_batch_begins_anew(small, ragged, monkeypatch):
+    weighted = Objective(RECIPES["dr_grpo"]).weigh(collate(ragged))
+    surrogate = weighted.loss.surrogate
+
+    class Counts:
+        component, needs, seen = surrogate.component, frozenset(), 0
+
+        def __call__(self, scored):
+            self.seen += scored.episodes
+            return surrogate(scored)
+
+        def state_dict(self):
+            return {"seen": self.seen}
+
+        def load_state_dict(self, state):
+            self.seen = state["seen"]
+
+    counts = Counts()
+    weighted.loss.parts = [counts if part is surrogate else part for part in weighted.loss.parts]
+    weighted.loss.surrogate = counts
+    fail_above(monkeypatch, 60, "backward")
+    model = copy.deepcopy(small.model)
+    accumulate_gradients(model, weighted, Forward(budget=120))
+    assert counts.seen == len(weighted.episodes)
+
+
+def test_the_update_says_once_that_the_budget_fell_and_keeps_it(small, ragged, monkeypatch):
+    config = TrainConfig(recipe="dr_grpo", minibatches=1, epochs=1, token_budget=120)
+    objective = Objective(RECIPES["dr_grpo"])
+    objective.advance(1, 2)
+    update = Update(config, objective, copy.deepcopy(small.model), None, None)
+    failed = fail_above(monkeypatch, 60, "backward")
+    update.run(ragged, [], rate=1e-4)
+    (sentence,) = update.forward.memory.take_notices()
+    assert f"{failed[0]} tokens" in sentence
+    assert f"at most {update.forward.memory.budget} tokens" in sentence
+    times = len(failed)
+    update.run(ragged, [], rate=1e-4)
+    assert len(failed) == times
+    assert update.forward.memory.take_notices() == []
+
+
+def test_a_limit_of_the_machine_itself_is_lived_with(small):
+    # Memory that Linux refuses: room for a part of what the whole batch keeps for its backward pass.
+    rng = np.random.default_rng(0)
+    rows = [trajectory(float(i % 2), [([5] * 8, rng.integers(5, 100, 120).tolist())]) for i in range(64)]
+    batch = collate([group(*rows)])
+    slope = torch.where(batch.action, torch.linspace(-1, 1, len(batch.ids)), 0.0)
+    one, other = copy.deepcopy(small.model), copy.deepcopy(small.model)
+    Forward(budget=1000).backward(one, batch, slope)
+    forward = Forward(budget=100_000)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (12 << 20), hard))
+    try:
+        forward.backward(other, batch, slope)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    assert forward.memory.budget is not None
+    torch.testing.assert_close(gradient(other), gradient(one), rtol=1e-3, atol=1e-3)

@@ -1,0 +1,23 @@
+"""The precision of products of float32 matrices."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from palaestra.agents.language.precision import set_product_precision
+
+
+@pytest.mark.parametrize(
+    ("device", "dtype", "tf32", "expected"),
+    [
+        ("cuda", "float32", False, "highest"),
+        ("cuda:1", "float32", True, "high"),
+        ("cuda", "bfloat16", False, "high"),
+        ("cpu", "bfloat16", True, "highest"),
+    ],
+)
+def test_tf32_is_for_gpus_whose_run_asks_for_it_or_is_in_half_precision(monkeypatch, device, dtype, tf32, expected):
+    chosen = ["highest"]
+    monkeypatch.setattr(torch, "set_float32_matmul_precision", chosen.append)
+    set_product_precision(device, dtype, tf32)
+    assert chosen[-1] == expected

@@ -1,0 +1,113 @@
+"""``palaestra bench gpu`` without a GPU: the tiny shape end to end, and rows that fail without harm to the others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from palaestra.errors import InputError
+from palaestra.scripts.bench import gpu
+from palaestra.scripts.bench.gpu import command
+from palaestra.scripts.bench.gpu.command import GpuBenchOptions, format_table, main, run_guarded_row
+from palaestra.scripts.bench.gpu.setup import SHAPES, Figure, Setup
+from palaestra.scripts.bench.gpu.steps import compare_steps
+
+TINY = Setup("cpu", "tiny")
+
+
+def test_the_tiny_shape_runs_end_to_end_on_a_cpu(tmp_path, capsys):
+    data, table = tmp_path / "gpu.json", tmp_path / "gpu.md"
+    rows = [name for name in command.rows_of("tiny") if not name.startswith("trl")]  # importing TRL takes long
+    options = ["--device", "cpu", "--model-shape", "tiny", "--json", str(data), "--markdown", str(table)]
+    assert main([*options, "--rows", *rows]) == 0
+    lines = {line["name"]: line for line in json.loads(data.read_text())["lines"]}
+    for batch in SHAPES["tiny"].batches:
+        assert lines[f"decoding, batch {batch}"]["value"] > 0
+        assert lines[f"generate's time against ours, batch {batch}"]["value"] > 0
+    assert lines["GRPO step, ours"]["value"] > 0
+    assert lines["training, with the optimiser step"]["value"] > 0
+    agreement = [line for line in lines.values() if "against the reference" in line["name"] or "gap" in line["name"]]
+    assert len(agreement) == 3
+    assert all(line["met"] is True for line in agreement)
+    # Nothing that only a GPU can show is said to be met.
+    assert all(line["met"] is None for line in lines.values() if line not in agreement)
+    assert table.read_text() == capsys.readouterr().out.rstrip("\n") + "\n"
+
+
+def test_a_row_that_fails_costs_no_other_and_is_named(monkeypatch, tmp_path, capsys):
+    def fail(setup):
+        raise RuntimeError("CUDA out of memory.\nmore")
+
+    rows = {"bad": fail, "good": lambda setup: [Figure("good", 2.0, "s", 1.0)]}
+    monkeypatch.setattr(command, "rows_of", lambda shape: rows)
+    out = tmp_path / "gpu.json"
+    assert main(["--device", "cpu", "--model-shape", "tiny", "--json", str(out)]) == 1
+    bad, good = json.loads(out.read_text())["lines"]
+    assert bad["note"] == "missing: RuntimeError: CUDA out of memory."
+    assert bad["value"] is None
+    assert good["met"] is True
+    assert "| good | 2 s | at least 1 | yes |  |" in capsys.readouterr().out
+
+
+def test_what_was_measured_is_on_disk_before_the_next_row(monkeypatch, tmp_path):
+    out = tmp_path / "gpu.json"
+    seen = []
+    rows = {
+        "first": lambda setup: [Figure("first", 1.0)],
+        "second": lambda setup: seen.extend(json.loads(out.read_text())["lines"]) or [],
+    }
+    monkeypatch.setattr(command, "rows_of", lambda shape: rows)
+    main(["--device", "cpu", "--model-shape", "tiny", "--json", str(out)])
+    assert [line["name"] for line in seen] == ["first"]
+
+
+def test_a_row_of_a_gpu_has_a_process_and_a_time_of_its_own():
+    lines, well = run_guarded_row("attention", Setup("cuda", "tiny"), 0.05)
+    assert not well
+    assert "took longer than its 0 s" in lines[0].note
+    assert run_guarded_row("attention", TINY, 0.0)[0][0].note == "missing: the time was used up"
+
+
+def test_a_process_writes_its_lines_for_the_table(tmp_path):
+    out = tmp_path / "lines.json"
+    command.work(json.dumps({"name": "attention", "out": str(out), "device": "cpu", "shape": "tiny"}))
+    data = json.loads(out.read_text())
+    assert data["well"]
+    assert [Figure(**line).met for line in data["lines"]] == [True, True]
+
+
+def test_floors_are_least_or_largest_values():
+    assert Figure("speed", 2.0, floor=2.0).met is True
+    assert Figure("speed", 1.9, floor=2.0).met is False
+    assert Figure("gap", 0.1, floor=0.05, most=True).met is False
+    assert Figure("gap", floor=0.05, most=True).met is None
+    text = format_table(
+        TINY, [Figure("speed", 1234.5, "tokens/s", 2000.0), Figure("gap", 0.01, "nats", 0.05, most=True)]
+    )
+    assert text.splitlines()[-2:] == [
+        "| speed | 1,234 tokens/s | at least 2,000 | **no** |  |",
+        "| gap | 0.01 nats | at most 0.05 | yes |  |",
+    ]
+
+
+def test_a_step_is_held_against_twice_its_time_by_trl():
+    (line,) = compare_steps([Figure("GRPO step, ours", 2.0), Figure("GRPO step, TRL", 5.0)], counts=True)
+    assert (line.value, line.floor, line.met) == (2.5, 2.0, True)
+    assert compare_steps([Figure("GRPO step, ours", 2.0), Figure("GRPO step, TRL", note="missing: ...")], True) == []
+
+
+def test_without_a_gpu_one_sentence_says_how_to_try_it_out():
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(InputError, match=r"no GPU .*--device cpu --model-shape tiny"):
+        main([])
+    assert gpu.__doc__
+
+
+def test_rows_that_do_not_exist_and_folders_as_files_are_refused(tmp_path):
+    with pytest.raises(InputError, match="decode-256"):
+        GpuBenchOptions(rows=("decode-255",))
+    with pytest.raises(InputError, match="is a folder"):
+        GpuBenchOptions(json=tmp_path)
