@@ -40,6 +40,7 @@ SIBLINGS = {
 SUITES = {
     "agents/grpo/rollouts/test_stepping.py",
     "agents/grpo/test_analytic.py",
+    "agents/grpo/test_host_reads.py",
     "agents/grpo/test_traps.py",
     "agents/grpo/test_trl_parity.py",
     "envs/code/counting/test_costs.py",
