@@ -139,7 +139,7 @@ class KeyValueCache:
             span: how far back the step looks, at least the largest of ``filled`` plus 1; `reserve` it before.
             level: the number that all of ``filled`` are, if they are equal.
         """
-        device, rows = self._keys.device, len(filled)
+        device, rows = self._keys.device, filled.shape[0]
         # Rows of equal length write one slice and see all of it, which is quicker than a place and a mask for each.
         row = None if level is not None else torch.arange(rows, device=device)
         heads, kv_heads, scale = self._shape.heads, self._shape.kv_heads, self._shape.head_dim**-0.5

@@ -100,6 +100,7 @@ class DecodingRows:
         # Double precision holds ids as well.
         self._notes = self._noise.new_zeros((2, BLOCK, slots))
         self._answers = self._noise.new_zeros((2, slots, 0))
+        self._uniform = self._noise.new_zeros((slots, 0))  # noise of each answer, where the answer is
         self._recorded = Recorded(scaled=False, greedy=False, entropies=False, top=0)
         self._patience = 1
         self._graphs = None if capture is None else StepGraphs(capture, self._addresses)
@@ -145,11 +146,12 @@ class DecodingRows:
         self._rows[LANE, low:high] = lanes
         self._moved = True
         self._load(low, high)
-        most = max(len(sequence.ids) + sequence.end - len(sequence.tokens) for sequence in sequences)
-        self._make_room(most)
-        self._draw_noise(high, 1)
-        self._record(slice(low, high), logits)
-        return self._note(sequences, slice(low, high), 1)
+        self._make_room(max(len(sequence.ids) + sequence.end - len(sequence.tokens) for sequence in sequences))
+        rows = slice(low, high)
+        self._draw_noise(rows, max(sequence.end - len(sequence.tokens) for sequence in sequences))
+        self._take_noise(rows, 1)
+        self._record(rows, logits)
+        return self._note(sequences, rows, 1)
 
     def decode(
         self, sequences: Sequence[TokenSequence], others: Sequence[TokenSequence], interrupt: Callable[[], bool]
@@ -177,7 +179,7 @@ class DecodingRows:
             steps = min(BLOCK, int(left.max()))
             shape = (bucket_of(rows, self._cache.rows), span_of(longest + steps, self._max_length), self._recorded)
             self._cache.reserve(shape[1])
-            self._draw_noise(rows, BLOCK)
+            self._take_noise(slice(rows), BLOCK)
             run = self._graphs.prepare(shape, lambda: self._step(shape[0], shape[1]), self._idle)
             for _ in range(steps):
                 run()
@@ -185,7 +187,7 @@ class DecodingRows:
             # No budget ends within the block, so that stop tokens alone are looked for.
             steps = most = min(BLOCK, int(left.min()), self._patience)
             level = longest == int(lengths.min())
-            self._draw_noise(rows, most)
+            self._take_noise(slice(rows), most)
             drawn = []
             for step in range(1, most + 1):
                 self._cache.reserve(longest + step)
@@ -232,10 +234,15 @@ class DecodingRows:
         length.add_(1)
         return drawn
 
-    def _draw_noise(self, rows: int, steps: int) -> None:
-        """Draw the noise of a block's steps."""
-        keys = self._table[KEY : KEY + 2, :rows]
-        self._noise[:steps, :rows] = uniforms(keys, self._steps[:steps] + self._table[FIRST, :rows])
+    def _draw_noise(self, rows: slice, most: int) -> None:
+        """Draw the noise of whole answers of at most this many tokens."""
+        at = torch.arange(most, device=self._table.device)[:, None] + self._table[FIRST, rows]
+        self._uniform[self._table[LANE, rows], at] = uniforms(self._table[KEY : KEY + 2, rows], at)
+
+    def _take_noise(self, rows: slice, steps: int) -> None:
+        """Put the noise of a block's steps where they look for it."""
+        at = self._steps[:steps] + self._table[FIRST, rows]
+        self._noise[:steps, rows] = self._uniform[self._table[LANE, rows], at]
         self._tick.zero_()
 
     def _draw(self, rows: slice, logits: Tensor, noise: Tensor) -> list[Tensor]:
@@ -300,6 +307,9 @@ class DecodingRows:
             grown = self._answers.new_zeros((max(lines, self._recorded.lines), slots, width))
             grown[:lines, :, : self._answers.shape[2]] = self._answers
             self._answers = grown
+            uniform = self._uniform.new_zeros((slots, width))
+            uniform[:, : self._uniform.shape[1]] = self._uniform
+            self._uniform = uniform
 
     def _note(self, sequences: Sequence[TokenSequence], rows: slice, steps: int) -> list[TokenSequence]:
         """Add the notes of ``steps`` steps to the answers; hand complete ones to their sequences, and return those."""

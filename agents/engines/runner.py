@@ -33,6 +33,7 @@ class ModelRunner:
         self._cache = cache
         self.vocabulary = vocabulary
         self._fp32_head = fp32_head
+        self._head_place: tuple[int, int | None] | None = None
         self.device = head_of(model).weight.device
 
     def encode(self, sequences: Sequence[TokenSequence]) -> Tensor:
@@ -138,5 +139,11 @@ class ModelRunner:
             sequence.top = twin.top[:forced]
 
     def _logits(self, hidden: Tensor) -> Tensor:
-        # The head is read anew each time: weights may have been replaced since.
-        return head_of(self._model, self._fp32_head).first(self.vocabulary).logits(hidden)
+        layer = getattr(self._model, "lm_head", None)
+        # Reading the head takes a good part of a small model's step, so it is read when its weights have been replaced.
+        weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)
+        place = None if weight is None else (weight.data_ptr(), None if bias is None else bias.data_ptr())
+        if place is None or place != self._head_place:
+            self._head = head_of(self._model, self._fp32_head).first(self.vocabulary)
+            self._head_place = place
+        return self._head.logits(hidden)
