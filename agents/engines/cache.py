@@ -13,12 +13,28 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ...errors import InputError
 from ..language.attention import Attend, AttentionShape, mix
 
 _SCORE_BYTES = 1 << 28
 """Most bytes of attention scores alive at once while prompts are encoded."""
 LONG_PROMPT = 256
 """New tokens from which on a fused kernel is worth it."""
+
+
+def slots_within(shape: AttentionShape, max_length: int, like: Tensor, slots: int, cache_gb: float) -> int:
+    """How many of ``slots`` conversations of ``max_length`` tokens a cache of ``cache_gb`` GB (1e9 bytes) holds.
+
+    Raises:
+        InputError: not even one.
+    """
+    one = 2 * shape.layers * shape.kv_heads * shape.head_dim * (max_length + 1) * like.element_size()
+    if (most := int(cache_gb * 1e9 // one)) < 1:
+        raise InputError(
+            f"a cache of {cache_gb:.3g} GB holds no conversation of {max_length} tokens, which takes {one / 1e9:.3g} "
+            "GB; raise --engine-option cache_gb=GB, or lower --context."
+        )
+    return min(slots, most)
 
 
 class KeyValueCache:
@@ -30,7 +46,8 @@ class KeyValueCache:
 
     def __init__(self, shape: AttentionShape, rows: int, max_length: int, like: Tensor, fixed: bool = False):
         """``like`` gives device and type."""
-        self._shape, self._rows, self._fixed, self._like = shape, rows, fixed, like
+        self._shape, self._rows, self.fixed, self._like = shape, rows, fixed, like
+        self.device = like.device
         # A row that holds max_length tokens and does not decode is written one past them; see `decoding`.
         self._room = max_length + 1
         self.release()
@@ -55,7 +72,7 @@ class KeyValueCache:
         """Make room for conversations of ``length`` tokens."""
         capacity = self._keys.shape[-1]
         if length > capacity:
-            room = self._room if self._fixed else min(max(length, 2 * capacity, 64), self._room)
+            room = self._room if self.fixed else min(max(length, 2 * capacity, 64), self._room)
             *outer, dim, _ = self._keys.shape
             keys, values = self._keys.new_zeros((*outer, dim, room)), self._values.new_zeros((*outer, room, dim))
             keys[..., :capacity] = self._keys

@@ -6,21 +6,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
+from ...checks import check_number
 from ...errors import InputError
-from ..language.decoder import attention_shape, check_architecture, context_limit
+from ..language.decoder import attention_shape, check_architecture, context_limit, has_own_forward
 from ..language.head import head_of
-from .cache import KeyValueCache
+from .cache import KeyValueCache, slots_within
 from .decoding import BLOCK, DecodingRows
 from .engine import ABILITIES, ENGINES, Engine
-from .graphs import Capture
+from .graphs import Capture, CudaCapture, NoCapture
 from .runner import ModelRunner
 from .sampler import Completion, Request
 from .scheduler import Scheduler
 from .sequence import TokenSequence
+
+_SHARE = 0.5
+"""Share of a GPU's free memory that the cache may take."""
 
 
 @ENGINES.register("torch")
@@ -33,17 +37,35 @@ class TorchEngine(Engine):
         stop_ids: ids that end an answer; the stop id is part of the completion, so that it is trained.
         vocabulary: number of ids that the tokenizer has; rows of the output matrix beyond it are never sampled.
         slots: conversations held at once.
-        max_length: longest conversation in tokens; a longer one is a ValueError. Memory grows with what is used.
+        max_length: longest conversation in tokens; a longer one is a ValueError.
         fp32_head: compute the logits of a half-precision model in single precision.
-        capture: makes what captures decoding steps; see `decoding.DecodingRows`.
+        cache_gb: memory for keys and values in GB (1e9 bytes), which limits ``slots``: conversations beyond wait. None
+            is half of what is free on a GPU, and no limit on a CPU, where memory grows with what is used.
+        capture: makes what captures decoding steps, "auto" to choose: CUDA graphs on a GPU, nothing on a CPU. With it
+            the cache has its full size from the first use on. See `decoding.DecodingRows`.
+
+    What a GPU alone runs, CUDA graphs and the choice of memory there, has not been run on one yet.
     """
 
     abilities = frozenset(ABILITIES)
     interruptible = True
 
     @classmethod
-    def serve(cls, language: Any, slots: int, max_length: int, fp32_head: bool = False) -> TorchEngine:
-        return cls(language.model, language.renderer.stop_ids, len(language.tokenizer), slots, max_length, fp32_head)
+    def check(cls, cache_gb: float | None = None) -> None:
+        if cache_gb is not None:
+            check_number("the engine option cache_gb", cache_gb, above=0)
+
+    @classmethod
+    def serve(
+        cls, language: Any, slots: int, max_length: int, fp32_head: bool = False, cache_gb: float | None = None
+    ) -> TorchEngine:
+        """See `Engine.serve`.
+
+        Args:
+            cache_gb: memory for keys and values in GB (1e9 bytes); conversations that do not fit wait.
+        """
+        vocabulary, stop_ids = len(language.tokenizer), language.renderer.stop_ids
+        return cls(language.model, stop_ids, vocabulary, slots, max_length, fp32_head, cache_gb)
 
     def __init__(
         self,
@@ -53,7 +75,8 @@ class TorchEngine(Engine):
         slots: int = 128,
         max_length: int = 4096,
         fp32_head: bool = False,
-        capture: Callable[[], Capture] | None = None,
+        cache_gb: float | None = None,
+        capture: Callable[[], Capture] | Literal["auto"] | None = "auto",
     ):
         if slots < 1:
             raise InputError(f"slots must be at least 1, got {slots}.")
@@ -62,7 +85,14 @@ class TorchEngine(Engine):
         self._stop_ids = frozenset(stop_ids)
         self._vocabulary = min(vocabulary, len(weight))
         self._max_length = min(max_length, context_limit(model))
-        cache = KeyValueCache(attention_shape(model), slots, self._max_length, weight.detach(), capture is not None)
+        if capture == "auto":
+            capture = None if weight.device.type == "cpu" else CudaCapture if has_own_forward(model) else NoCapture
+        if cache_gb is None and weight.is_cuda:
+            cache_gb = _SHARE * torch.cuda.mem_get_info(weight.device)[0] / 1e9
+        shape = attention_shape(model)
+        if cache_gb is not None:
+            slots = slots_within(shape, self._max_length, weight, slots, cache_gb)
+        cache = self._cache = KeyValueCache(shape, slots, self._max_length, weight.detach(), capture is not None)
         self._runner = ModelRunner(model, cache, self._vocabulary, fp32_head)
         self._decoding = DecodingRows(self._runner, cache, self._stop_ids, self._max_length, capture)
         self._scheduler = Scheduler(slots, self._decoding)
@@ -103,6 +133,17 @@ class TorchEngine(Engine):
             if sequence.row >= 0:
                 self._decoding.leave(sequence.row)
             self._scheduler.remove(sequence)
+
+    @torch.inference_mode()
+    def sleep(self) -> None:
+        """Give back the memory of a cache of fixed size, and that of graphs; open conversations are encoded again when
+        they go on. With a request in flight nothing is given back."""
+        if self._cache.fixed and all(each.request is None for each in self._sequences.values()):
+            self._scheduler.evict_all()
+            self._decoding.release()
+            self._cache.release()
+            if self._cache.device.type == "cuda":
+                torch.cuda.empty_cache()
 
     @torch.inference_mode()
     def step(self, interrupt: Callable[[], bool] = lambda: False) -> list[Completion]:
