@@ -133,6 +133,22 @@ def test_a_conversation_without_a_row_is_encoded_again_and_goes_on_as_it_would_h
     assert talk(1) == talk(2) == talk(4)
 
 
+def test_rows_that_fill_up_a_bucket_keep_what_their_conversations_hold(small):
+    def talk(capture) -> dict[tuple[int, int], Completion]:
+        # One conversation waits, in the fourth row, while three decode in a bucket of four; then it goes on.
+        engine, said = TorchEngine(small.model, [], 90, 6, 128, capture=capture), {}
+        for session in range(4):
+            engine.submit(Request(session, [7 + session, 30, 31], 3 if session == 1 else 20))
+        for turn in range(2):
+            while completions := engine.step():
+                said |= {(completion.session, turn): completion for completion in completions}
+            if turn == 0:
+                engine.submit(Request(1, [8], 6))
+        return said
+
+    same(talk(NoCapture), talk(None))
+
+
 @pytest.mark.parametrize("capture", [NoCapture, StepRecorder])
 def test_an_engine_that_slept_goes_on_with_its_conversations(small, capture):
     def talk(sleep: bool) -> list[tuple[int, ...]]:
