@@ -149,7 +149,6 @@ class DecodingRows:
         self._make_room(max(len(sequence.ids) + sequence.end - len(sequence.tokens) for sequence in sequences))
         rows = slice(low, high)
         self._draw_noise(rows, max(sequence.end - len(sequence.tokens) for sequence in sequences))
-        self._take_noise(rows, 1)
         self._record(rows, logits)
         return self._note(sequences, rows, 1)
 
@@ -235,9 +234,12 @@ class DecodingRows:
         return drawn
 
     def _draw_noise(self, rows: slice, most: int) -> None:
-        """Draw the noise of whole answers of at most this many tokens."""
+        """Draw the noise of whole answers of at most this many tokens, and put that of the first where it is taken."""
         at = torch.arange(most, device=self._table.device)[:, None] + self._table[FIRST, rows]
-        self._uniform[self._table[LANE, rows], at] = uniforms(self._table[KEY : KEY + 2, rows], at)
+        noise = uniforms(self._table[KEY : KEY + 2, rows], at)
+        self._uniform[self._table[LANE, rows], at] = noise
+        self._noise[0, rows] = noise[0]
+        self._tick.zero_()
 
     def _take_noise(self, rows: slice, steps: int) -> None:
         """Put the noise of a block's steps where they look for it."""

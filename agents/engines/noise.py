@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from torch import Tensor
 
-_WORD = 0xFFFFFFFF
+_WORD, _LONG = 0xFFFFFFFF, (1 << 64) - 1
 _GOLDEN = 0x9E3779B1
 """Odd, near 2**32 over the golden ratio: neighbouring positions are far apart before they are mixed."""
 
@@ -26,8 +26,15 @@ def noise_seed(*parts: int) -> int:
 
 def noise_key(seed: int) -> tuple[int, int]:
     """The two 32-bit halves of a request's key; seeds that are near each other have unrelated keys."""
-    first, second = np.random.SeedSequence(seed).generate_state(2, np.uint32).tolist()
-    return first, second
+    key = 0
+    while True:  # a word of 64 bits at a time, mixed as in SplitMix64; a tenth of the time of a SeedSequence
+        key = (key ^ seed & _LONG) + 0x9E3779B97F4A7C15 & _LONG
+        key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9 & _LONG
+        key = (key ^ key >> 27) * 0x94D049BB133111EB & _LONG
+        key ^= key >> 31
+        seed >>= 64
+        if not seed:
+            return key >> 32, key & _WORD
 
 
 def uniforms(keys: Tensor, positions: Tensor) -> Tensor:

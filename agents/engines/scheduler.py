@@ -39,7 +39,9 @@ class Scheduler:
         self._table = table
         self._rows: list[TokenSequence] = []
         self._active = 0
+        # Those without a row are many; they are not gone through at each token.
         self._waiting: deque[TokenSequence] = deque()
+        self._returning: deque[TokenSequence] = deque()
         self._pauses = 0
 
     @property
@@ -54,29 +56,23 @@ class Scheduler:
 
     def enqueue(self, sequence: TokenSequence) -> None:
         """Let a sequence wait for its turn to be encoded."""
-        self._waiting.append(sequence)
+        (self._waiting if sequence.row < 0 else self._returning).append(sequence)
 
     def admit(self) -> list[TokenSequence]:
         """Move waiting sequences into the active rows, as far as there are rows, and return them in order of rows."""
-        if not self._waiting:
-            return []
-        if not self._active and len(self._rows) == self._slots and all(each.row < 0 for each in self._waiting):
-            for _ in range(min(len(self._waiting), len(self._rows))):
+        if self._waiting and not self._active and not self._returning and len(self._rows) == self._slots:
+            for _ in range(min(len(self._waiting), self._slots)):
                 self._evict(min(self._rows, key=lambda each: each.paused))
-        admitted: list[TokenSequence] = []
-        blocked: list[TokenSequence] = []
-        while self._waiting:
-            sequence = self._waiting.popleft()
-            if sequence.row < 0 and len(self._rows) == self._slots:
-                blocked.append(sequence)
-                continue
-            if sequence.row < 0:
-                sequence.row = len(self._rows)
-                self._rows.append(sequence)
+        admitted = list(self._returning)
+        self._returning.clear()
+        free = self._slots - len(self._rows)
+        for sequence in [self._waiting.popleft() for _ in range(min(free, len(self._waiting)))]:
+            sequence.row = len(self._rows)
+            self._rows.append(sequence)
+            admitted.append(sequence)
+        for sequence in admitted:
             self._swap(sequence.row, self._active)
             self._active += 1
-            admitted.append(sequence)
-        self._waiting.extend(blocked)
         return admitted
 
     def pause(self, sequence: TokenSequence) -> None:
@@ -89,8 +85,9 @@ class Scheduler:
 
     def remove(self, sequence: TokenSequence) -> None:
         """Forget a sequence and free its row."""
-        if sequence in self._waiting:
-            self._waiting.remove(sequence)
+        queue = self._waiting if sequence.row < 0 else self._returning
+        if sequence in queue:
+            queue.remove(sequence)
         self._evict(sequence)
 
     def evict_all(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from palaestra.agents.engines.torch_engine import TorchEngine
 from .step_recorder import StepRecorder, count_reads
 
 
-def engine_of(small, slots: int = 6, capture=StepRecorder, max_length: int = 512, **options) -> TorchEngine:
+def engine_of(small, slots: int = 6, capture: Any = StepRecorder, max_length: int = 512, **options) -> TorchEngine:
     stops = range(0, len(small.tokenizer), 25)
     return TorchEngine(small.model, stops, len(small.tokenizer), slots, max_length, capture=capture, **options)
 
