@@ -1,8 +1,8 @@
 """Key-value cache: keys and values of every conversation in one contiguous tensor, one row a conversation.
 
 The rows that decode are at the front, so that a decoding step attends over a view and gathers nothing.
-`prepare_extension` and `prepare_step` return the inputs of a forward pass that adds tokens: their positions, and the
-attention callback that writes their keys and values and attends over the whole rows.
+`prepare_extension` and `prepare_step` return the attention callback of a forward pass that adds tokens: it writes their
+keys and values and attends over the whole rows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ...errors import InputError
 from ..language.attention import Attend, AttentionShape, mix
 
 _SCORE_BYTES = 1 << 28
@@ -21,22 +22,57 @@ LONG_PROMPT = 256
 """New tokens from which on a fused kernel is worth it."""
 
 
-class KeyValueCache:
-    """Memory for ``rows`` conversations of up to ``max_length`` tokens; memory grows with the longest by doubling."""
+def slots_within(shape: AttentionShape, max_length: int, like: Tensor, slots: int, cache_gb: float) -> int:
+    """How many of ``slots`` conversations of ``max_length`` tokens a cache of ``cache_gb`` GB (1e9 bytes) holds.
 
-    def __init__(self, shape: AttentionShape, rows: int, max_length: int, like: Tensor):
+    Raises:
+        InputError: not even one.
+    """
+    one = 2 * shape.layers * shape.kv_heads * shape.head_dim * (max_length + 1) * like.element_size()
+    if (most := int(cache_gb * 1e9 // one)) < 1:
+        raise InputError(
+            f"a cache of {cache_gb:.3g} GB holds no conversation of {max_length} tokens, which takes {one / 1e9:.3g} "
+            "GB; raise --engine-option cache_gb=GB, or lower --context."
+        )
+    return min(slots, most)
+
+
+class KeyValueCache:
+    """Memory for ``rows`` conversations of up to ``max_length`` tokens.
+
+    It grows with the longest conversation by doubling; with ``fixed`` it has its full size from the first use on, so
+    that its addresses stay the same.
+    """
+
+    def __init__(self, shape: AttentionShape, rows: int, max_length: int, like: Tensor, fixed: bool = False):
         """``like`` gives device and type."""
-        self._shape, self._max_length = shape, max_length
-        layers, kv_heads, dim = shape.layers, shape.kv_heads, shape.head_dim
+        self._shape, self._rows, self.fixed, self._like = shape, rows, fixed, like
+        self.device = like.device
+        # A row that holds max_length tokens and does not decode is written one past them; see `decoding`.
+        self._room = max_length + 1
+        self.release()
+
+    @property
+    def rows(self) -> int:
+        """Conversations that there is room for."""
+        return self._rows
+
+    def release(self) -> None:
+        """Give the memory back. It is taken again with the next `reserve`; what it held is lost."""
         # Keys stand in columns, so that the products of a decoding step, of few rows each, read memory in order.
-        self._keys = like.new_empty((layers, rows, kv_heads, dim, 0))
-        self._values = like.new_empty((layers, rows, kv_heads, 0, dim))
+        outer = (self._shape.layers, self._rows, self._shape.kv_heads)
+        self._keys = self._like.new_empty((*outer, self._shape.head_dim, 0))
+        self._values = self._like.new_empty((*outer, 0, self._shape.head_dim))
+
+    def addresses(self) -> tuple[int, ...]:
+        """Where the memory lies."""
+        return self._keys.data_ptr(), self._values.data_ptr()
 
     def reserve(self, length: int) -> None:
         """Make room for conversations of ``length`` tokens."""
         capacity = self._keys.shape[-1]
         if length > capacity:
-            room = min(max(length, 2 * capacity, 64), self._max_length)
+            room = self._room if self.fixed else min(max(length, 2 * capacity, 64), self._room)
             *outer, dim, _ = self._keys.shape
             keys, values = self._keys.new_zeros((*outer, dim, room)), self._values.new_zeros((*outer, room, dim))
             keys[..., :capacity] = self._keys
@@ -112,28 +148,25 @@ class KeyValueCache:
 
         return positions.flatten(), attend
 
-    def prepare_step(self, filled: Sequence[int]) -> tuple[Tensor, Attend]:
-        """Prepare the addition of one token to each of the first rows, which hold ``filled`` tokens.
+    def prepare_step(self, filled: Tensor, span: int, level: int | None = None) -> Attend:
+        """Prepare the addition of one token to each of the first rows. Nothing here waits for the device.
 
-        Returns:
-            (positions int64 [rows], callback).
+        Args:
+            filled: tokens that the rows hold already, int64 [rows].
+            span: how far back the step looks, at least the largest of ``filled`` plus 1; `reserve` it before.
+            level: the number that all of ``filled`` are, if they are equal.
         """
-        device = self._keys.device
-        rows, span = len(filled), max(filled) + 1
-        self.reserve(span)
-        positions = torch.tensor(filled, device=device)
+        device, rows = self._keys.device, filled.shape[0]
         # Rows of equal length write one slice and see all of it, which is quicker than a place and a mask for each.
-        level = len(set(filled)) == 1
-        row = torch.arange(rows, device=device)
+        row = None if level is not None else torch.arange(rows, device=device)
         heads, kv_heads, scale = self._shape.heads, self._shape.kv_heads, self._shape.head_dim**-0.5
-        back = positions[:, None] - torch.arange(span, device=device)
         wide = torch.promote_types(self._keys.dtype, torch.float32)
         biases: dict[int | None, Tensor] = {}
         nothing = self._keys.new_zeros(())
 
         def bias(window: int | None) -> Tensor:
             if window not in biases:
-                hidden = ~_visible(back, window)
+                hidden = ~_visible(filled[:, None] - torch.arange(span, device=device), window)
                 zeros = torch.zeros(hidden.shape, dtype=wide, device=device)
                 biases[window] = zeros.masked_fill_(hidden, -torch.inf).repeat_interleave(kv_heads, 0)[:, None]
             return biases[window]
@@ -142,23 +175,23 @@ class KeyValueCache:
             layer: int, q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None, softcap: float | None = None
         ) -> Tensor:
             keys, values = self._keys[layer, :rows], self._values[layer, :rows]
-            if level:
-                keys[..., filled[0]] = k
-                values[:, :, filled[0]] = v
+            if row is not None:
+                keys[row, :, :, filled] = k
+                values[row, :, filled] = v
             else:
-                keys[row, :, :, positions] = k
-                values[row, :, positions] = v
+                keys[..., level] = k
+                values[:, :, level] = v
             # The query heads that share a key head are the "sequence" of the product, so keys are never repeated.
             queries = q.reshape(rows * kv_heads, heads // kv_heads, -1)
             scores = torch.baddbmm(nothing, queries, keys[..., :span].flatten(0, 1), beta=0, alpha=scale).to(wide)
             if softcap is not None:
                 scores = torch.tanh(scores / softcap) * softcap
-            if window is not None or not level:
+            if window is not None or row is not None:
                 scores.add_(bias(window))
             weights = scores.softmax(-1).to(v.dtype)
             return torch.bmm(weights, values[:, :, :span].flatten(0, 1)).view(rows, heads, -1)
 
-        return positions, attend
+        return attend
 
 
 def _visible(back: Tensor, window: int | None) -> Tensor:

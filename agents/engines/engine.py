@@ -38,16 +38,13 @@ class Engine:
         abilities: names out of `ABILITIES`.
         copies: True if the engine holds weights of its own, so that it must be told of each update. Such an engine is
             made once and goes on with `follow`; one that reads the model's own weights is made anew for each use.
-        interruptible: True if `step` takes a function that is asked before each token, and returns what is finished as
+        interruptible: True if `step` takes a function that is asked every few tokens, and returns what is finished as
             soon as it returns True.
-        seeded: True if each request of an episode should have a seed of its own, so that its tokens do not depend on
-            the order in which episodes end.
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset()
     copies: ClassVar[bool] = False
     interruptible: ClassVar[bool] = False
-    seeded: ClassVar[bool] = False
 
     @classmethod
     def check(cls, **options: Any) -> None:

@@ -15,11 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from ...checks import check_count, check_number
 from ...errors import InputError
 from .engine import ABILITIES, ENGINES, Engine
+from .noise import noise_seed
 from .ray_cluster import LOCAL, Cluster, check_address, check_ray
 from .sampler import Completion, Request
 
@@ -88,7 +87,6 @@ class RayEngine(Engine):
     abilities = frozenset(ABILITIES)
     copies = True
     interruptible = True
-    seeded = True
 
     @classmethod
     def check(
@@ -222,8 +220,7 @@ class RayEngine(Engine):
         if not worker.sessions:
             worker.empty()
         if request.seed is None:
-            noise = np.random.SeedSequence([self._seed, session, conversation.requests])
-            request = replace(request, seed=int(noise.generate_state(1, np.uint64)[0] >> 1))
+            request = replace(request, seed=noise_seed(self._seed, session, conversation.requests))
         conversation.request = request
         conversation.requests += 1
         worker.sessions.add(session)

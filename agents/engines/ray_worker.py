@@ -50,7 +50,8 @@ class Round:
 
     Attributes:
         orders: requests to submit, and numbers of sessions to close.
-        tokens: decoding steps, at most; it stops earlier where nothing is left to decode.
+        tokens: decoding steps, at most, rounded up to the engine's blocks; it stops earlier where nothing is left to
+            decode.
         fresh: begin with an empty engine.
     """
 
@@ -116,7 +117,7 @@ class RolloutWorker:
 
         def is_spent() -> bool:
             nonlocal left
-            left -= 1
+            left -= engine.block
             return left <= 0
 
         completions: list[Completion] = []
@@ -125,7 +126,7 @@ class RolloutWorker:
             if not finished:
                 break
             completions += finished
-            left -= 1  # the engine has not asked after a token that completed an answer
+            left -= engine.block  # the engine has not asked after a token that completed an answer
         return Played(tuple(completions), left <= 0)
 
 

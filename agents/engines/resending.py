@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from ...errors import InputError
 from .engine import ABILITIES, Engine
+from .noise import noise_seed
 from .sampler import Completion, Likeliest, Request
 
 
@@ -116,7 +115,7 @@ class ResendingEngine(Engine):
                     f"{self._room} tokens are to be scored, and the model has no position for another one, which this "
                     f"engine needs; take a --context below {self._room}, or --engine torch."
                 )
-        key = [self._seed, request.session, conversation.requests] if request.seed is None else [request.seed]
+        key = (self._seed, request.session, conversation.requests) if request.seed is None else (request.seed,)
         task = GenerationTask(
             self._tasks,
             ids,
@@ -124,7 +123,7 @@ class ResendingEngine(Engine):
             samples,
             request.temperature,
             min(request.top, self._vocabulary),
-            int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 1),
+            noise_seed(*key),
         )
         self._tasks += 1
         conversation.ids = list(ids)

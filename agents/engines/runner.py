@@ -31,9 +31,10 @@ class ModelRunner:
     def __init__(self, model: Any, cache: KeyValueCache, vocabulary: int, fp32_head: bool):
         self._model = model
         self._cache = cache
-        self._vocabulary = vocabulary
+        self.vocabulary = vocabulary
         self._fp32_head = fp32_head
-        self._device = head_of(model).weight.device
+        self._head_place: tuple[int, int | None] | None = None
+        self.device = head_of(model).weight.device
 
     def encode(self, sequences: Sequence[TokenSequence]) -> Tensor:
         """Feed the pending tokens of ``sequences``, and score those that are forced.
@@ -65,7 +66,6 @@ class ModelRunner:
             self._cache.share(leader.row, leader.cached, [sequence.row for sequence in copies])
             for sequence in copies:
                 sequence.cached = leader.cached
-                sequence.pending = []
         scored: dict[tuple[int, float, int], TokenSequence] = {}
         for sequence, index in zip(sequences, source, strict=True):
             if sequence.forced:
@@ -73,19 +73,25 @@ class ModelRunner:
         logits = self._logits(torch.stack([tail[-1] for tail in tails]))
         return logits[source] if len(encoded) < len(sequences) else logits
 
-    def decode(self, sequences: Sequence[TokenSequence]) -> Tensor:
-        """Feed the one pending token of each sequence; ``sequences`` own the first rows of the cache, in order.
+    def step(self, ids: Tensor, filled: Tensor, span: int, level: int | None = None) -> Tensor:
+        """Feed one token to each of the first rows of the cache; see `KeyValueCache.prepare_step`.
+
+        Args:
+            ids: int64 [rows]; filled: their positions, int64 [rows].
 
         Returns:
-            The logits after it, [sequences, vocabulary].
+            The logits after them, [rows, vocabulary].
         """
-        positions, attend = self._cache.prepare_step([sequence.cached for sequence in sequences])
-        ids = torch.tensor([sequence.pending[0] for sequence in sequences], device=self._device)
-        hidden = hidden_states(self._model, ids, positions, attend)
-        for sequence in sequences:
-            sequence.cached += 1
-            sequence.pending = []
-        return self._logits(hidden)
+        return self._logits(hidden_states(self._model, ids, filled, self._cache.prepare_step(filled, span, level)))
+
+    def reserve(self, length: int) -> None:
+        """Make room for conversations of ``length`` tokens, before `step`."""
+        self._cache.reserve(length)
+
+    def addresses(self) -> tuple[int, ...]:
+        """Where weights and cache lie: what graphs of `step` depend on."""
+        tensors = (*self._model.parameters(), *self._model.buffers())
+        return (*self._cache.addresses(), *(each.data_ptr() for each in tensors))
 
     def _extend(self, sequences: Sequence[TokenSequence]) -> list[Tensor]:
         """Append pending tokens of several rows to the cache in one pass, padded to the longest addition.
@@ -93,16 +99,16 @@ class ModelRunner:
         Returns:
             For each sequence the hidden states [forced + 1, H] that predict its forced tokens and the one after.
         """
-        added = [len(sequence.pending) for sequence in sequences]
+        pending = [sequence.pending for sequence in sequences]
+        added = [len(ids) for ids in pending]
         width = max(added)
-        padded = [sequence.pending + [0] * (width - count) for sequence, count in zip(sequences, added, strict=True)]
+        padded = [ids + [0] * (width - len(ids)) for ids in pending]
         positions, attend = self._cache.prepare_extension(
             [s.row for s in sequences], [s.cached for s in sequences], added
         )
-        hidden = hidden_states(self._model, torch.tensor(padded, device=self._device).flatten(), positions, attend)
+        hidden = hidden_states(self._model, torch.tensor(padded, device=self.device).flatten(), positions, attend)
         for sequence, count in zip(sequences, added, strict=True):
             sequence.cached += count
-            sequence.pending = []
         tokens = hidden.unflatten(0, (len(sequences), width))
         return [tokens[i, count - 1 - s.forced : count] for i, (s, count) in enumerate(zip(sequences, added))]
 
@@ -119,8 +125,8 @@ class ModelRunner:
         temperature = request.temperature or 1.0
         twin = scored.setdefault((index, temperature, request.top), sequence)
         if twin is sequence:
-            targets = torch.tensor(sequence.ids, device=self._device)[:, None]
-            rows = max(1, _FORCED_BYTES // (4 * self._vocabulary))
+            targets = torch.tensor(sequence.ids, device=self.device)[:, None]
+            rows = max(1, _FORCED_BYTES // (4 * self.vocabulary))
             for part, target in zip(hidden.split(rows), targets.split(rows), strict=True):
                 logps = (self._logits(part) / temperature).log_softmax(-1)
                 sequence.logps += logps.gather(-1, target)[:, 0].tolist()
@@ -133,5 +139,11 @@ class ModelRunner:
             sequence.top = twin.top[:forced]
 
     def _logits(self, hidden: Tensor) -> Tensor:
-        # The head is read anew each time: weights may have been replaced since.
-        return head_of(self._model, self._fp32_head).first(self._vocabulary).logits(hidden)
+        layer = getattr(self._model, "lm_head", None)
+        # Reading the head takes a good part of a small model's step, so it is read when its weights have been replaced.
+        weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)
+        place = None if weight is None else (weight.data_ptr(), None if bias is None else bias.data_ptr())
+        if place is None or place != self._head_place:
+            self._head = head_of(self._model, self._fp32_head).first(self.vocabulary)
+            self._head_place = place
+        return self._head.logits(hidden)

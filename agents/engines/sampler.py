@@ -30,7 +30,7 @@ class Request:
             count towards ``max_new_tokens``. Where the last of them is a stop token, nothing is sampled.
         top: number of likeliest ids that the completion has for each of its tokens.
         seed: of noise for this request alone, non-negative, so that the answer does not depend on what else is sampled;
-            None draws from the engine's own noise.
+            with None the noise depends on the engine's seed, the session and how many requests it had before.
     """
 
     session: int

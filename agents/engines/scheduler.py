@@ -1,8 +1,10 @@
 """Assignment of sequences to rows of the key-value cache.
 
-A sequence owns one row for as long as its session lives, so a conversation is never encoded twice. Rows that decode are
+A sequence owns one row for as long as its session lives, so a conversation is not encoded twice. Rows that decode are
 kept packed at the front of the cache, so a decoding step reads a view and never gathers: a sequence that finishes an
-answer changes places with the last active one. Freed rows are refilled from the queue at once.
+answer changes places with the last active one. Freed rows are refilled from the queue at once. Only where nothing could
+decode otherwise, because every row belongs to a conversation that waits for its environment, does the one that has
+waited longest lose its row; it is encoded again when it goes on.
 
     rows   0 ........ active-1 | active ........ resident-1 | resident ...... slots-1
            decoding              waiting for their environment  free
@@ -11,63 +13,89 @@ answer changes places with the last active one. Freed rows are refilled from the
 from __future__ import annotations
 
 from collections import deque
+from typing import Protocol
 
-from .cache import KeyValueCache
 from .sequence import TokenSequence
 
 
+class Rows(Protocol):
+    """What moves as sequences do."""
+
+    def swap(self, a: int, filled_a: int, b: int, filled_b: int) -> None:
+        """Exchange two rows, as far as each is filled."""
+        ...
+
+
 class Scheduler:
-    """Queue of sequences, and the rows of ``cache`` that they own.
+    """Queue of sequences, and the rows of the cache that they own.
 
     Args:
         slots: rows of the cache.
-        cache: its rows change places as sequences do.
+        table: its rows change places as sequences do.
     """
 
-    def __init__(self, slots: int, cache: KeyValueCache):
+    def __init__(self, slots: int, table: Rows):
         self._slots = slots
-        self._cache = cache
+        self._table = table
         self._rows: list[TokenSequence] = []
         self._active = 0
+        # Those without a row are many; they are not gone through at each token.
         self._waiting: deque[TokenSequence] = deque()
+        self._returning: deque[TokenSequence] = deque()
+        self._pauses = 0
 
     @property
     def active(self) -> list[TokenSequence]:
         """The sequences that decode, by row."""
         return self._rows[: self._active]
 
+    @property
+    def paused(self) -> list[TokenSequence]:
+        """The sequences that have the rows after them."""
+        return self._rows[self._active :]
+
     def enqueue(self, sequence: TokenSequence) -> None:
         """Let a sequence wait for its turn to be encoded."""
-        self._waiting.append(sequence)
+        (self._waiting if sequence.row < 0 else self._returning).append(sequence)
 
     def admit(self) -> list[TokenSequence]:
-        """Move waiting sequences into the active rows, as far as there are rows, and return them."""
-        admitted: list[TokenSequence] = []
-        blocked: list[TokenSequence] = []
-        while self._waiting:
-            sequence = self._waiting.popleft()
-            if sequence.row < 0 and len(self._rows) == self._slots:
-                blocked.append(sequence)
-                continue
-            if sequence.row < 0:
-                sequence.row = len(self._rows)
-                self._rows.append(sequence)
+        """Move waiting sequences into the active rows, as far as there are rows, and return them in order of rows."""
+        if self._waiting and not self._active and not self._returning and len(self._rows) == self._slots:
+            for _ in range(min(len(self._waiting), self._slots)):
+                self._evict(min(self._rows, key=lambda each: each.paused))
+        admitted = list(self._returning)
+        self._returning.clear()
+        free = self._slots - len(self._rows)
+        for sequence in [self._waiting.popleft() for _ in range(min(free, len(self._waiting)))]:
+            sequence.row = len(self._rows)
+            self._rows.append(sequence)
+            admitted.append(sequence)
+        for sequence in admitted:
             self._swap(sequence.row, self._active)
             self._active += 1
-            admitted.append(sequence)
-        self._waiting.extend(blocked)
         return admitted
 
     def pause(self, sequence: TokenSequence) -> None:
         """Take a sequence out of the active rows; it keeps a row and what the cache holds of it."""
-        if sequence.row < self._active:
+        if 0 <= sequence.row < self._active:
             self._active -= 1
             self._swap(sequence.row, self._active)
+            self._pauses += 1
+            sequence.paused = self._pauses
 
     def remove(self, sequence: TokenSequence) -> None:
         """Forget a sequence and free its row."""
-        if sequence in self._waiting:
-            self._waiting.remove(sequence)
+        queue = self._waiting if sequence.row < 0 else self._returning
+        if sequence in queue:
+            queue.remove(sequence)
+        self._evict(sequence)
+
+    def evict_all(self) -> None:
+        """Take the rows of all sequences, none of which decodes; each is encoded again when it goes on."""
+        for sequence in list(self._rows):
+            self._evict(sequence)
+
+    def _evict(self, sequence: TokenSequence) -> None:
         if sequence.row >= 0:
             self.pause(sequence)
             # Its cached tokens are not needed any more: the swap copies only the row that takes its place.
@@ -81,6 +109,6 @@ class Scheduler:
         if a == b:
             return
         first, second = self._rows[a], self._rows[b]
-        self._cache.swap(a, first.cached, b, second.cached)
+        self._table.swap(a, first.cached, b, second.cached)
         self._rows[a], self._rows[b] = second, first
         first.row, second.row = b, a

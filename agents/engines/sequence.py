@@ -5,50 +5,67 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-import numpy as np
-
+from .noise import noise_key, noise_seed
 from .sampler import Completion, Likeliest, Request
 
 
 @dataclass(eq=False)
 class TokenSequence:
-    """The tokens of one session. The scheduler sets ``row``, the runner ``cached`` and ``pending``.
+    """The tokens of one session. The scheduler sets ``row``, the runner ``cached``.
 
     Attributes:
         id: number of the session.
         row: its row in the cache; -1 while it has none.
-        cached: tokens that the cache holds.
-        pending: tokens that the cache does not hold yet.
+        tokens: all of the conversation, to the last one sampled.
+        cached: number of them that the cache holds.
+        requests: number of requests so far.
         request: the request in progress.
+        key: of the request's noise.
+        end: number of tokens at which the request has used its budget.
         ids: the answer so far, forced tokens first.
         logps: log-probability (nats) of each token of the answer.
         entropies: entropy (nats) at each token of the answer, where it was recorded.
         top: the likeliest ids at each token of the answer, where they were recorded.
-        noise: source of randomness of the request alone, if it has a seed.
+        paused: a count that rises, at the end of the last answer.
     """
 
     id: int
     row: int = -1
+    tokens: list[int] = field(default_factory=list)
     cached: int = 0
-    pending: list[int] = field(default_factory=list)
+    requests: int = 0
     request: Request | None = None
+    key: tuple[int, int] = (0, 0)
+    end: int = 0
     ids: list[int] = field(default_factory=list)
     logps: list[float] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
     top: list[Likeliest] = field(default_factory=list)
-    noise: np.random.Generator | None = None
+    paused: int = 0
+
+    @property
+    def pending(self) -> list[int]:
+        """Tokens that the cache does not hold yet."""
+        return self.tokens[self.cached :]
 
     @property
     def forced(self) -> int:
         """Number of tokens that the request forces. Before the request is encoded, they are the last pending ones."""
         return 0 if self.request is None else len(self.request.forced)
 
-    def start(self, request: Request) -> None:
-        """Begin a new answer."""
-        self.request = request
-        self.pending.extend((*request.ids, *request.forced))
+    def start(self, request: Request, seed: int = 0) -> None:
+        """Begin a new answer.
+
+        Args:
+            seed: of the engine; a request without a seed of its own draws noise that depends on it, the session and the
+                number of the session's requests before.
+        """
+        own = noise_seed(seed, self.id, self.requests) if request.seed is None else request.seed
+        self.request, self.key = request, noise_key(own)
+        self.requests += 1
+        self.tokens.extend((*request.ids, *request.forced))
+        self.end = len(self.tokens) + request.max_new_tokens
         self.ids, self.logps, self.entropies, self.top = [], [], [], []
-        self.noise = None if request.seed is None else np.random.default_rng(request.seed)
 
     def is_complete(self, stop_ids: Collection[int]) -> bool:
         """Return whether the answer ends with a stop token or has used its budget."""

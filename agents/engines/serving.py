@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,21 +23,25 @@ class Serving:
     def __init__(self, name: str = "torch", options: Mapping[str, Any] | None = None):
         self.name, self._options = name, dict(options or {})
         self._kept: Engine | None = None
+        self._opened: weakref.WeakSet[Engine] = weakref.WeakSet()
 
     def open(self, language: Any, slots: int, max_length: int, fp32_head: bool = False) -> Engine:
         """The engine, for a model; see `Engine.serve`. Call its `load_weights` before use."""
         kind = ENGINES[self.name]
         if not kind.copies:
-            return kind.serve(language, slots, max_length, fp32_head, **self._options)
+            engine = kind.serve(language, slots, max_length, fp32_head, **self._options)
+            self._opened.add(engine)
+            return engine
         if self._kept is None:
             self._kept = kind.serve(language, slots, max_length, fp32_head, **self._options)
         self._kept.follow(language)
         return self._kept
 
     def sleep(self) -> None:
-        """Let an engine with weights of its own give memory back until it is used again."""
-        if self._kept is not None:
-            self._kept.sleep()
+        """Let engines give memory back until they are used again."""
+        for engine in (self._kept, *self._opened):
+            if engine is not None:
+                engine.sleep()
 
     def shut_down(self) -> None:
         """End the engine; it is loaded anew if it is opened again."""

@@ -6,21 +6,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
-from torch import Tensor
 
+from ...checks import check_number
 from ...errors import InputError
-from ..language.decoder import attention_shape, check_architecture, context_limit
+from ..language.decoder import attention_shape, check_architecture, context_limit, has_own_forward
 from ..language.head import head_of
-from .cache import KeyValueCache
-from .drawing import draw_tokens, entropy_of, likeliest
+from .cache import KeyValueCache, slots_within
+from .decoding import BLOCK, DecodingRows
 from .engine import ABILITIES, ENGINES, Engine
+from .graphs import Capture, CudaCapture, NoCapture
 from .runner import ModelRunner
 from .sampler import Completion, Request
 from .scheduler import Scheduler
 from .sequence import TokenSequence
+
+_SHARE = 0.5
+"""Share of a GPU's free memory that the cache may take."""
 
 
 @ENGINES.register("torch")
@@ -33,16 +37,35 @@ class TorchEngine(Engine):
         stop_ids: ids that end an answer; the stop id is part of the completion, so that it is trained.
         vocabulary: number of ids that the tokenizer has; rows of the output matrix beyond it are never sampled.
         slots: conversations held at once.
-        max_length: longest conversation in tokens; a longer one is a ValueError. Memory grows with what is used.
+        max_length: longest conversation in tokens; a longer one is a ValueError.
         fp32_head: compute the logits of a half-precision model in single precision.
+        cache_gb: memory for keys and values in GB (1e9 bytes), which limits ``slots``: conversations beyond wait. None
+            is half of what is free on a GPU, and no limit on a CPU, where memory grows with what is used.
+        capture: makes what captures decoding steps, "auto" to choose: CUDA graphs on a GPU, nothing on a CPU. With it
+            the cache has its full size from the first use on. See `decoding.DecodingRows`.
+
+    What a GPU alone runs, CUDA graphs and the choice of memory there, has not been run on one yet.
     """
 
     abilities = frozenset(ABILITIES)
     interruptible = True
 
     @classmethod
-    def serve(cls, language: Any, slots: int, max_length: int, fp32_head: bool = False) -> TorchEngine:
-        return cls(language.model, language.renderer.stop_ids, len(language.tokenizer), slots, max_length, fp32_head)
+    def check(cls, cache_gb: float | None = None) -> None:
+        if cache_gb is not None:
+            check_number("the engine option cache_gb", cache_gb, above=0)
+
+    @classmethod
+    def serve(
+        cls, language: Any, slots: int, max_length: int, fp32_head: bool = False, cache_gb: float | None = None
+    ) -> TorchEngine:
+        """See `Engine.serve`.
+
+        Args:
+            cache_gb: memory for keys and values in GB (1e9 bytes); conversations that do not fit wait.
+        """
+        vocabulary, stop_ids = len(language.tokenizer), language.renderer.stop_ids
+        return cls(language.model, stop_ids, vocabulary, slots, max_length, fp32_head, cache_gb)
 
     def __init__(
         self,
@@ -52,6 +75,8 @@ class TorchEngine(Engine):
         slots: int = 128,
         max_length: int = 4096,
         fp32_head: bool = False,
+        cache_gb: float | None = None,
+        capture: Callable[[], Capture] | Literal["auto"] | None = "auto",
     ):
         if slots < 1:
             raise InputError(f"slots must be at least 1, got {slots}.")
@@ -60,16 +85,26 @@ class TorchEngine(Engine):
         self._stop_ids = frozenset(stop_ids)
         self._vocabulary = min(vocabulary, len(weight))
         self._max_length = min(max_length, context_limit(model))
-        cache = KeyValueCache(attention_shape(model), slots, self._max_length, weight.detach())
+        if capture == "auto":
+            capture = None if weight.device.type == "cpu" else CudaCapture if has_own_forward(model) else NoCapture
+        if cache_gb is None and weight.is_cuda:
+            cache_gb = _SHARE * torch.cuda.mem_get_info(weight.device)[0] / 1e9
+        shape = attention_shape(model)
+        if cache_gb is not None:
+            slots = slots_within(shape, self._max_length, weight, slots, cache_gb)
+        cache = self._cache = KeyValueCache(shape, slots, self._max_length, weight.detach(), capture is not None)
         self._runner = ModelRunner(model, cache, self._vocabulary, fp32_head)
-        self._scheduler = Scheduler(slots, cache)
+        self._decoding = DecodingRows(self._runner, cache, self._stop_ids, self._max_length, capture)
+        self._scheduler = Scheduler(slots, self._decoding)
         self._sequences: dict[int, TokenSequence] = {}
-        self._noise = torch.Generator(device=weight.device)
-        self._noise.manual_seed(0)
+        self._seed = 0
+        self.block = 1 if capture is None else BLOCK
+        """Tokens between two questions to ``interrupt``."""
 
     def seed(self, seed: int) -> None:
-        """Restart the noise of requests without a seed of their own."""
-        self._noise.manual_seed(seed)
+        """Restart the noise: an answer to a request without a seed depends on ``seed``, its session and how many the
+        session had before."""
+        self._seed = seed
 
     def submit(self, request: Request) -> None:
         """Queue a request.
@@ -84,11 +119,10 @@ class TorchEngine(Engine):
             sequence = self._sequences[request.session] = TokenSequence(request.session)
         if sequence.request is not None:
             raise ValueError(f"session {request.session} already has a request in flight.")
-        known = sequence.cached + len(sequence.pending)
-        total = known + len(request.ids) + len(request.forced) + request.max_new_tokens
+        total = len(sequence.tokens) + len(request.ids) + len(request.forced) + request.max_new_tokens
         if total > self._max_length:
             raise ValueError(f"session {request.session} would reach {total} tokens; the limit is {self._max_length}.")
-        sequence.start(request)
+        sequence.start(request, self._seed)
         self._scheduler.enqueue(sequence)
 
     @torch.inference_mode()
@@ -96,56 +130,58 @@ class TorchEngine(Engine):
         """Free the session's row. Closing a session with a request in flight cancels the request."""
         sequence = self._sequences.pop(session, None)
         if sequence is not None:
+            if sequence.row >= 0:
+                self._decoding.leave(sequence.row)
             self._scheduler.remove(sequence)
 
     @torch.inference_mode()
+    def sleep(self) -> None:
+        """Give back the memory of a cache of fixed size, and that of graphs; open conversations are encoded again when
+        they go on. With a request in flight nothing is given back."""
+        if self._cache.fixed and all(each.request is None for each in self._sequences.values()):
+            self._scheduler.evict_all()
+            self._decoding.release()
+            self._cache.release()
+            if self._cache.device.type == "cuda":
+                torch.cuda.empty_cache()
+
+    @torch.inference_mode()
     def step(self, interrupt: Callable[[], bool] = lambda: False) -> list[Completion]:
-        """Decode until at least one request finishes, or ``interrupt`` returns True after a token of each; [] when none
-        is in flight."""
+        """Decode until at least one request finishes, or ``interrupt`` returns True after ``block`` tokens of each; []
+        when none is in flight."""
         while True:
             if admitted := self._scheduler.admit():
-                finished = self._begin(admitted)
+                complete, interrupted = self._begin(admitted), False
             elif active := self._scheduler.active:
-                finished = self._sample(active, self._runner.decode(active))
+                complete, interrupted = self._decoding.decode(active, self._scheduler.paused, interrupt)
             else:
                 return []
-            if finished or interrupt():
-                return finished
+            if complete or interrupted or interrupt():
+                return self._finish(complete)
 
-    def _begin(self, admitted: Sequence[TokenSequence]) -> list[Completion]:
-        """Encode requests and sample their first tokens; those complete with their forced ids alone sample nothing."""
+    def _begin(self, admitted: list[TokenSequence]) -> list[TokenSequence]:
+        """Encode requests and sample their first tokens, but not of those that are complete with their forced ids.
+
+        Returns:
+            The sequences that are complete.
+        """
         logits = self._runner.encode(admitted)
-        sampling = [i for i, sequence in enumerate(admitted) if not sequence.is_complete(self._stop_ids)]
-        if len(sampling) == len(admitted):
-            return self._sample(admitted, logits)
-        finished = [self._finish(sequence) for sequence in admitted if sequence.is_complete(self._stop_ids)]
-        return finished + self._sample([admitted[i] for i in sampling], logits[sampling])
+        scored = [sequence for sequence in admitted if sequence.is_complete(self._stop_ids)]
+        if not scored:
+            return self._decoding.begin(admitted, logits)
+        place = {id(sequence): index for index, sequence in enumerate(admitted)}
+        for sequence in reversed(scored):
+            self._scheduler.pause(sequence)
+        # The others have the last of the rows that decode.
+        others = sorted((each for each in admitted if each not in scored), key=lambda each: each.row)
+        if not others:
+            return scored
+        return scored + self._decoding.begin(others, logits[[place[id(sequence)] for sequence in others]])
 
-    def _sample(self, sequences: Sequence[TokenSequence], logits: Tensor) -> list[Completion]:
-        """Draw one token a sequence, record its log-probability, and return the answers that are complete."""
-        if not sequences:
-            return []
-        requests = [sequence.request for sequence in sequences if sequence.request is not None]
-        own = {row: sequence.noise for row, sequence in enumerate(sequences) if sequence.noise is not None}
-        tokens, logps = draw_tokens(logits, [request.temperature for request in requests], self._noise, own)
-        chosen = logps.gather(-1, tokens[:, None])[:, 0].tolist()
-        if any(request.entropies for request in requests):
-            for sequence, entropy in zip(sequences, entropy_of(logps).tolist(), strict=True):
-                sequence.entropies.append(entropy)
-        if most := max(request.top for request in requests):
-            for sequence, request, several in zip(sequences, requests, likeliest(logps, most), strict=True):
-                sequence.top.append(several[: request.top])
-        finished: list[TokenSequence] = []
-        for sequence, token, logp in zip(sequences, tokens.tolist(), chosen, strict=True):
-            sequence.ids.append(token)
-            sequence.logps.append(logp)
-            sequence.pending = [token]
-            if sequence.is_complete(self._stop_ids):
-                finished.append(sequence)
+    def _finish(self, complete: list[TokenSequence]) -> list[Completion]:
+        """End the requests of complete sequences."""
         # From the back, so that rows which finish together leave without changing places.
-        finished.sort(key=lambda sequence: -sequence.row)
-        return [self._finish(sequence) for sequence in finished]
-
-    def _finish(self, sequence: TokenSequence) -> Completion:
-        self._scheduler.pause(sequence)
-        return sequence.finish(self._stop_ids)
+        complete.sort(key=lambda sequence: -sequence.row)
+        for sequence in complete:
+            self._scheduler.pause(sequence)
+        return [sequence.finish(self._stop_ids) for sequence in complete]

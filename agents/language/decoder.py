@@ -55,7 +55,7 @@ def check_architecture(config: Any) -> None:
 def check_model(model: Any) -> None:
     """Raise InputError unless `hidden_states` gives the same as the model's own forward pass."""
     check_architecture(model.config)
-    if not _is_ours(model):
+    if not has_own_forward(model):
         check_foreign(model)
 
 
@@ -74,7 +74,7 @@ def context_limit(model: Any) -> int:
 
 def attention_shape(model: Any) -> AttentionShape:
     """Sizes of the model's attention; raises InputError where its layers differ."""
-    if not _is_ours(model):
+    if not has_own_forward(model):
         return foreign_shape(model)
     config = model.config
     dim = model.model.layers[0].self_attn.head_dim
@@ -112,7 +112,7 @@ def hidden_states(
     if isinstance(model, BaseOnly):
         with model.bare() as bare:
             return hidden_states(bare, ids, positions, attend)
-    if not _is_ours(model):
+    if not has_own_forward(model):
         return foreign_hidden_states(model, ids, positions, attend, checkpoint)
     body = model.model
     x = F.embedding(ids, body.embed_tokens.weight)
@@ -146,7 +146,8 @@ def _ropes(config: Any) -> list[dict[str, Any]]:
     return [rope for rope in (settings, *settings.values()) if isinstance(rope, dict)]
 
 
-def _is_ours(model: Any) -> bool:
+def has_own_forward(model: Any) -> bool:
+    """Whether `hidden_states` has a forward pass of its own for the model, which waits for nothing on the device."""
     config = model.config
     sliding = "sliding_attention" in (getattr(config, "layer_types", None) or ())
     return config.model_type in ARCHITECTURES and config.hidden_act == "silu" and not sliding

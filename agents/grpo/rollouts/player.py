@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ...engines.noise import noise_seed
 from ...engines.sampler import Completion, Request, Sampler
 from ...language.renderer import Renderer
 from ..batch.trajectory import Group, Trajectory, Turn
@@ -195,17 +196,15 @@ class Player:
                 self.sampler.close(completion.session)
         return answers
 
-    def request_seed(self, *keys: int) -> int | None:
+    def request_seed(self, *keys: int) -> int:
         """Seed of a request's noise, of an episode's by its numbers, of another's by the order in which it is made.
 
-        None without workers: then the order of all requests is that of the sampler, whose own noise serves.
+        So what is sampled does not depend on what else is sampled at the time, nor on the order in which episodes end.
         """
-        if self.environments.workers is None and not getattr(self.sampler, "seeded", False):
-            return None
         if not keys:
             self._questions += 1
             keys = (0, self._questions)
-        return int(np.random.SeedSequence([self._noise, *keys]).generate_state(1, np.uint64)[0] >> 1)
+        return noise_seed(self._noise, *keys)
 
     def new_session(self) -> int:
         """Return a new session number."""

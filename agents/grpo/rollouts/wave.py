@@ -42,7 +42,7 @@ class PlayingPolicy(Protocol):
 
     def new_session(self) -> int: ...
 
-    def request_seed(self, *keys: int) -> int | None: ...
+    def request_seed(self, *keys: int) -> int: ...
 
 
 class Wave:
@@ -177,10 +177,9 @@ class Wave:
         self._end(number, episode, moments)
 
     def _seeded(self, number: int, request: Request) -> Request:
-        """The request with noise of its own, where it needs some."""
+        """The request with noise of its own."""
         self._requests[number] += 1
-        seed = self._player.request_seed(1 + self._first + number, self._requests[number])
-        return request if seed is None else replace(request, seed=seed)
+        return replace(request, seed=self._player.request_seed(1 + self._first + number, self._requests[number]))
 
     def _end(self, number: int, episode: LiveEpisode, moments: tuple[Moment, ...]) -> None:
         trajectory = episode.trajectory()

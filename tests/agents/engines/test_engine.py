@@ -18,7 +18,8 @@ def test_every_engine_declares_known_abilities():
     ("name", "options", "sentence"),
     [
         ("torsch", {}, "unknown engine 'torsch'; did you mean 'torch'?"),
-        ("torch", {"cache_gb": 1}, "the engine 'torch' takes no options; leave --engine-option cache_gb out."),
+        ("torch", {"cache_bg": 1}, "unknown option of the engine 'torch': 'cache_bg'; did you mean 'cache_gb'?"),
+        ("torch", {"cache_gb": 0}, "the engine option cache_gb must be a finite number above 0, not 0."),
         ("scripted", {"anser": "1"}, "unknown option of the engine 'scripted': 'anser'; did you mean 'answer'?"),
         ("vllm-server", {"url": "here"}, "the engine option url must begin with http://, not 'here'."),
         (
@@ -54,7 +55,7 @@ def test_what_an_engine_cannot_do_is_said_with_who_needs_it():
     ("line", "said"),
     [
         ("--engine torsch", "unknown engine 'torsch'"),
-        ("--engine torch --engine-option cache_gb=1", "takes no options"),
+        ("--engine torch --engine-option cache_gb=0", "cache_gb must be a finite number above 0"),
         ("--recipe arpo --engine vllm", "returns the entropy"),
         ("--fp32-head --engine vllm", "--fp32-head needs"),
     ],

@@ -33,8 +33,8 @@ def test_prompts_of_different_lengths_and_a_decoded_token_give_the_models_logits
     first = runner.encode(sequences)
     for sequence, prompt in zip(sequences, prompts):
         assert (sequence.cached, sequence.pending) == (len(prompt), [])
-        sequence.pending = [40 + sequence.row]
-    second = runner.decode(sequences)
+    runner.reserve(4)
+    second = runner.step(torch.tensor([40, 41, 42]), torch.tensor([3, 1, 2]), span=4)
     for row, prompt in enumerate(prompts):
         expected = small.model(torch.tensor([[*prompt, 40 + row]])).logits[0, -2:, :VOCABULARY]
         torch.testing.assert_close(torch.stack([first[row], second[row]]), expected, atol=2e-5, rtol=0)
@@ -56,8 +56,7 @@ def test_equal_prompts_are_encoded_once(runner, monkeypatch: pytest.MonkeyPatch)
     assert torch.equal(logits[0], logits[2])
     assert [sequence.cached for sequence in sequences] == [3, 3, 3, 3]
     # Their rows hold the same keys: they go on alike.
-    for sequence in sequences:
-        sequence.pending = [11]
-    logits = runner.decode(sequences)
+    runner.reserve(4)
+    logits = runner.step(torch.tensor([11] * 4), torch.tensor([3] * 4), span=4, level=3)
     torch.testing.assert_close(logits[0], logits[3])
     assert not torch.allclose(logits[0], logits[1])

@@ -19,7 +19,7 @@ def test_an_answer_is_complete_after_a_stop_token_or_the_budget_beyond_the_force
 
 def test_a_request_adds_to_the_pending_tokens_and_begins_a_new_answer():
     # The token that was sampled last is not in the cache yet.
-    sequence = TokenSequence(0, cached=4, pending=[9], ids=[8, 9], logps=[-1.0, -2.0])
+    sequence = TokenSequence(0, tokens=[1, 2, 3, 8, 9], cached=4, ids=[8, 9], logps=[-1.0, -2.0])
     sequence.start(Request(0, [7], 2, forced=[5, 6]))
     assert sequence.pending == [9, 7, 5, 6]
     assert sequence.forced == 2

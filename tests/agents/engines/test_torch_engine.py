@@ -7,6 +7,7 @@ import random
 import pytest
 import torch
 from palaestra.agents.engines import cache
+from palaestra.agents.engines.graphs import NoCapture
 from palaestra.agents.engines.sampler import Completion, Request
 from palaestra.agents.engines.torch_engine import TorchEngine
 
@@ -34,13 +35,15 @@ def converse(
     return said
 
 
-def run(engine: TorchEngine, *requests: Request) -> dict[int, Completion]:
-    """Everything that ``requests`` bring, by session."""
+def run(engine: TorchEngine, *requests: Request, close: bool = False) -> dict[int, Completion]:
+    """Everything that ``requests`` bring, by session; with ``close``, a session is closed as soon as it is answered."""
     for request in requests:
         engine.submit(request)
     done = {}
     while completions := engine.step():
         done |= {completion.session: completion for completion in completions}
+        for completion in completions if close else ():
+            engine.close(completion.session)
     return done
 
 
@@ -116,6 +119,20 @@ def test_a_short_answer_returns_before_a_long_one_is_complete(small):
     engine.submit(Request(0, [7], 50))
     engine.submit(Request(1, [8], 1))
     assert [completion.session for completion in engine.step()] == [1]
+
+
+@pytest.mark.parametrize("capture", [None, NoCapture])
+def test_every_answer_ends_with_its_own_budget_or_stop_token(small, capture):
+    stops = range(0, len(small.tokenizer), 9)
+    engine = TorchEngine(small.model, stops, len(small.tokenizer), slots=5, max_length=64, capture=capture)
+    budgets = {session: 1 + 3 * session % 17 for session in range(20)}
+    done = run(engine, *(Request(session, [7, 8], budget) for session, budget in budgets.items()), close=True)
+    assert {completion.finish for completion in done.values()} == {"stop", "length"}
+    for session, completion in done.items():
+        *before, last = completion.ids
+        assert not set(before) & set(stops)
+        assert completion.finish == ("stop" if last in stops else "length")
+        assert len(completion.ids) == budgets[session] or last in stops
 
 
 def test_the_stop_token_ends_the_answer_and_is_part_of_it(small):

@@ -71,7 +71,9 @@ def test_states_from_the_cache_are_those_of_whole_sequences(lengths):
         for listed in (rows, expected, filled):
             listed[0], listed[2] = listed[2], listed[0]
         for _ in range(steps):
-            positions, attend = cache.prepare_step(filled)
+            positions, span = torch.tensor(filled), max(filled) + 1
+            cache.reserve(span)
+            attend = cache.prepare_step(positions, span, span - 1 if len(set(filled)) == 1 else None)
             ids = torch.stack([row[n] for row, n in zip(rows, filled)])
             got = hidden_states(model, ids, positions, attend)
             torch.testing.assert_close(

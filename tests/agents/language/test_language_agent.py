@@ -78,13 +78,13 @@ def play(agent: Agent, env: str = "palaestra/GuessNumber-v0", **options) -> pala
 def count_steps(agent: LanguageAgent) -> list[int]:
     """Sizes of the batches that the engine decodes from now on."""
     runner, sizes = agent._engine._runner, []
-    decode = runner.decode
+    step = runner.step
 
-    def counted(sequences):
-        sizes.append(len(sequences))
-        return decode(sequences)
+    def counted(ids, *args):
+        sizes.append(len(ids))
+        return step(ids, *args)
 
-    runner.decode = counted
+    runner.step = counted
     return sizes
 
 

@@ -74,7 +74,7 @@ def jitter(every: int) -> Callable[[str], object]:
     return lambda action: time.sleep(0.003 * (next(count) % every))
 
 
-def sampled(small, workers: int, seed: int = 0, strategy=None, noise: int = 1):
+def sampled(small, workers: int, seed: int = 0, strategy=None, noise: int = 3):
     """Episodes sampled by a model from its own weights: ids, log-probabilities and the attempts that are reported."""
     environments = Environments(SLOW)
     environments.workers = EnvironmentWorkers(workers)
@@ -112,12 +112,10 @@ def test_what_finishes_first_does_not_depend_on_the_clock(small, before, one_thr
         assert sampled(small, 24, strategy=FirstFinished(2.0))[0] == ids
 
 
-def test_requests_have_noise_of_their_own_with_workers_alone(world):
+@pytest.mark.parametrize("workers", [None, 2])
+def test_requests_have_noise_of_their_own(world, workers):
     w = world(GUESS, up)
-    w.player.play([Start(w.task)])
-    assert {request.seed for request in w.sampler.requests} == {None}
-    w = world(GUESS, up)
-    w.environments.workers = EnvironmentWorkers(2)
+    w.environments.workers = workers and EnvironmentWorkers(workers)
     w.player.play([Start(w.task), Start(w.task)])
     w.player.play([Start(w.task)])
     w.player.ask(["Why?", "How?"])

@@ -1,0 +1,369 @@
+"""Decoding in blocks of tokens, with everything that a token needs on the device.
+
+For every row that decodes the device holds its last token, how many tokens it has, where its budget ends, its
+temperature, the key of its noise, and whether it is alive. A step feeds the last token of each row, draws the next one
+and notes it. After a block the notes go into the answers, on the device as well; the host reads what the rows are, and
+the answers that are complete. A row whose answer is complete is dead: it goes on with the others to the end of the
+block, but neither its token nor its length changes any more.
+
+There are two ways. On a CPU, where looking at a tensor costs nothing, a block ends with the first row that dies, and a
+step looks as far back as the longest row does. Otherwise shapes are static: steps run over a bucket of rows and a
+bucket of positions, and `StepGraphs` can replay them. The rows of a bucket that do not decode are written one past
+what they hold, which is the place of their next token.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .cache import KeyValueCache
+from .drawing import draw_tokens, entropy_of
+from .graphs import Capture, StepGraphs
+from .noise import uniforms
+from .runner import ModelRunner
+from .sequence import TokenSequence
+
+BLOCK = 8
+"""Most tokens between two looks of the host."""
+
+TOKEN, LENGTH, ALIVE, FIRST, LANE, END, KEY, ENTROPIES, TOP = 0, 1, 2, 3, 4, 5, 6, 8, 9
+"""Lines of the table of rows: the last token; how many tokens are before it; 1 or 0; number of the answer's next token;
+where the answer is; what ``LENGTH`` is once the budget is used; two lines of the key; what is recorded."""
+_CHANGING = slice(0, 4)
+"""The lines that a step changes."""
+
+_ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+"""Buckets of rows; above, multiples of 1,024."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a step does beyond drawing at temperature 1: part of what a graph is captured for."""
+
+    scaled: bool
+    greedy: bool
+    entropies: bool
+    top: int
+
+    @property
+    def lines(self) -> int:
+        """Numbers that are noted for a token: its id, its log-probability, the entropy, then pairs of an id and its
+        log-probability, the likeliest first."""
+        return 3 + 2 * self.top if self.top else 2 + self.entropies
+
+
+class DecodingRows:
+    """The rows of the cache, on the device.
+
+    Args:
+        runner: computes logits.
+        cache: its rows move with these.
+        stop_ids: ids that end an answer.
+        max_length: longest conversation in tokens.
+        capture: makes what captures steps; see `graphs.StepGraphs`. With it shapes are static, without it the host
+            looks after each token.
+    """
+
+    def __init__(
+        self,
+        runner: ModelRunner,
+        cache: KeyValueCache,
+        stop_ids: Collection[int],
+        max_length: int,
+        capture: Callable[[], Capture] | None = None,
+    ):
+        self._runner, self._cache, self._max_length = runner, cache, max_length
+        device, slots = runner.device, cache.rows
+        self._table = torch.zeros((TOP + 1, slots), dtype=torch.int64, device=device)
+        self._scale = torch.ones(slots, dtype=torch.float64, device=device)
+        # On a CPU the host's copies are the same memory.
+        self._shared = device.type == "cpu"
+        self._host_table, self._host_scale = self._table, self._scale
+        if not self._shared:
+            self._host_table, self._host_scale = (x.cpu().pin_memory() for x in (self._table, self._scale))
+        self._rows, self._scales = self._host_table.numpy(), self._host_scale.numpy()
+        self._rows[LANE] = np.arange(slots)
+        self._moved = True
+        goes_on = torch.ones(runner.vocabulary, dtype=torch.int64)
+        goes_on[[each for each in stop_ids if 0 <= each < runner.vocabulary] or slice(0)] = 0
+        self._goes_on = goes_on.to(device)
+        self._noise = torch.zeros((BLOCK, slots), dtype=torch.float64, device=device)
+        self._tick = torch.zeros(1, dtype=torch.int64, device=device)
+        self._steps = torch.arange(BLOCK, device=device)[:, None]
+        # Double precision holds ids as well.
+        self._notes = self._noise.new_zeros((2, BLOCK, slots))
+        self._answers = self._noise.new_zeros((2, slots, 0))
+        self._uniform = self._noise.new_zeros((slots, 0))  # noise of each answer, where the answer is
+        self._recorded = Recorded(scaled=False, greedy=False, entropies=False, top=0)
+        self._patience = 1
+        self._graphs = None if capture is None else StepGraphs(capture, self._addresses)
+
+    def release(self) -> None:
+        """Give the memory of graphs back."""
+        if self._graphs is not None:
+            self._graphs.clear()
+
+    def swap(self, a: int, filled_a: int, b: int, filled_b: int) -> None:
+        """Exchange two rows; ``filled`` is what is cached of those that do not decode."""
+        rows = self._rows
+        filled_a = int(rows[LENGTH, a]) if rows[ALIVE, a] else filled_a
+        filled_b = int(rows[LENGTH, b]) if rows[ALIVE, b] else filled_b
+        self._cache.swap(a, filled_a, b, filled_b)
+        rows[:, [a, b]] = rows[:, [b, a]]
+        self._scales[[a, b]] = self._scales[[b, a]]
+        self._moved = True
+
+    def leave(self, row: int) -> None:
+        """Let a row decode no longer."""
+        self._rows[ALIVE, row] = 0
+        self._moved = True
+
+    def begin(self, sequences: Sequence[TokenSequence], logits: Tensor) -> list[TokenSequence]:
+        """Draw the first tokens of sequences that were encoded. Return those that are complete with it.
+
+        Args:
+            sequences: in adjacent rows, the last of those that decode.
+            logits: [sequences, vocabulary].
+        """
+        low, high = sequences[0].row, sequences[-1].row + 1
+        started = []
+        for sequence in sequences:
+            request, known = sequence.request, len(sequence.tokens)
+            assert request is not None
+            # The last token is fed already: the step that draws the first one is at its end.
+            line = (sequence.tokens[-1], known - 1, 1, len(sequence.ids), 0, sequence.end - 1, *sequence.key)
+            started.append((*line, request.entropies, min(request.top, self._runner.vocabulary)))
+            self._scales[sequence.row] = request.temperature
+        lanes = self._rows[LANE, low:high].copy()
+        self._rows[:, low:high] = np.array(started, dtype=np.int64).T
+        self._rows[LANE, low:high] = lanes
+        self._moved = True
+        self._load(low, high)
+        self._make_room(max(len(sequence.ids) + sequence.end - len(sequence.tokens) for sequence in sequences))
+        rows = slice(low, high)
+        self._draw_noise(rows, max(sequence.end - len(sequence.tokens) for sequence in sequences))
+        self._record(rows, logits)
+        return self._note(sequences, rows, 1)
+
+    def decode(
+        self, sequences: Sequence[TokenSequence], others: Sequence[TokenSequence], interrupt: Callable[[], bool]
+    ) -> tuple[list[TokenSequence], bool]:
+        """Decode a block.
+
+        Args:
+            sequences: those that decode, in the first rows.
+            others: those in the rows after them.
+            interrupt: where the host looks, asked after each token that completes no answer, but for the block's last.
+
+        Returns:
+            The sequences that are complete, and whether the block was interrupted.
+        """
+        rows = len(sequences)
+        if self._moved and self._graphs is not None:
+            self._rows[ALIVE, rows:] = 0
+            self._rows[LENGTH, rows:] = 0
+            self._rows[LENGTH, rows : rows + len(others)] = [each.cached for each in others]
+        self._load(0, rows)
+        lengths = self._rows[LENGTH, :rows]
+        longest, left = int(lengths.max()), self._rows[END, :rows] - lengths
+        interrupted = False
+        if self._graphs is not None:
+            steps = min(BLOCK, int(left.max()))
+            shape = (bucket_of(rows, self._cache.rows), span_of(longest + steps, self._max_length), self._recorded)
+            self._cache.reserve(shape[1])
+            self._take_noise(slice(rows), BLOCK)
+            run = self._graphs.prepare(shape, lambda: self._step(shape[0], shape[1]), self._idle)
+            for _ in range(steps):
+                run()
+        else:
+            # No budget ends within the block, so that stop tokens alone are looked for.
+            steps = most = min(BLOCK, int(left.min()), self._patience)
+            level = longest == int(lengths.min())
+            self._take_noise(slice(rows), most)
+            drawn = []
+            for step in range(1, most + 1):
+                self._cache.reserve(longest + step)
+                drawn.append(self._step_and_look(rows, step, longest + step, longest + step - 1 if level else None))
+                if step < most and (not self._goes_on[drawn[-1][0]].all() or (interrupted := interrupt())):
+                    steps = step
+                    break
+            self._patience = 2 * steps
+            for line, numbers in enumerate(zip(*drawn, strict=True)):
+                self._notes[line, :steps, :rows] = torch.stack(numbers)
+            self._table[ALIVE, :rows] = self._goes_on[drawn[-1][0]] * (
+                self._table[LENGTH, :rows] < self._table[END, :rows]
+            )
+        return self._note(sequences, slice(rows), steps), interrupted
+
+    # On the device --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _idle(self) -> Iterator[None]:
+        """While no row is alive, a step has no effect that lasts: it writes keys and values that would be written
+        anyway, and notes that are written again."""
+        alive, tick = self._table[ALIVE].clone(), self._tick.clone()
+        self._table[ALIVE].zero_()
+        try:
+            yield
+        finally:
+            self._table[ALIVE].copy_(alive)
+            self._tick.copy_(tick)
+
+    def _addresses(self) -> tuple[int, ...]:
+        return (*self._runner.addresses(), self._notes.data_ptr())
+
+    def _step(self, rows: int, span: int) -> None:
+        """A step of static shape."""
+        logits = self._runner.step(self._table[TOKEN, :rows], self._table[LENGTH, :rows], span)
+        self._record(slice(rows), logits)
+
+    def _step_and_look(self, rows: int, step: int, span: int, level: int | None) -> list[Tensor]:
+        """The same where every row is alive, and nothing has to stay where it is; return what is to be noted."""
+        token, length = self._table[:2, :rows]
+        logits = self._runner.step(token, length, span, level)
+        drawn = self._draw(slice(rows), logits, self._noise[step - 1, :rows])
+        token.copy_(drawn[0])
+        length.add_(1)
+        return drawn
+
+    def _draw_noise(self, rows: slice, most: int) -> None:
+        """Draw the noise of whole answers of at most this many tokens, and put that of the first where it is taken."""
+        at = torch.arange(most, device=self._table.device)[:, None] + self._table[FIRST, rows]
+        noise = uniforms(self._table[KEY : KEY + 2, rows], at)
+        self._uniform[self._table[LANE, rows], at] = noise
+        self._noise[0, rows] = noise[0]
+        self._tick.zero_()
+
+    def _take_noise(self, rows: slice, steps: int) -> None:
+        """Put the noise of a block's steps where they look for it."""
+        at = self._steps[:steps] + self._table[FIRST, rows]
+        self._noise[:steps, rows] = self._uniform[self._table[LANE, rows], at]
+        self._tick.zero_()
+
+    def _draw(self, rows: slice, logits: Tensor, noise: Tensor) -> list[Tensor]:
+        """Draw tokens, and what else is to be noted of them: `Recorded.lines` tensors [rows]."""
+        recorded = self._recorded
+        scale = greedy = None
+        if recorded.scaled:
+            scale = self._scale[rows].to(logits.dtype)
+        if recorded.greedy:
+            greedy = self._scale[rows] == 0
+            scale = scale.masked_fill(greedy, 1.0)  # type: ignore[union-attr]
+        tokens, logps = draw_tokens(logits, noise, scale, greedy)
+        drawn = [tokens, logps.gather(-1, tokens[:, None])[:, 0]]
+        if recorded.lines > 2:
+            drawn.append(entropy_of(logps) if recorded.entropies else drawn[1])
+        if recorded.top:
+            values, ids = logps.topk(recorded.top, dim=-1)
+            drawn += torch.stack((ids.to(values.dtype), values), -1).flatten(1).unbind(1)
+        return drawn
+
+    def _record(self, rows: slice, logits: Tensor) -> None:
+        """Draw tokens from logits and note them; advance the rows that are alive."""
+        noise = self._noise[:, rows].index_select(0, self._tick)[0]
+        drawn = self._draw(rows, logits, noise)
+        noted = torch.stack([each.double() for each in drawn])
+        self._notes[: len(drawn), :, rows].index_copy_(1, self._tick, noted[:, None])
+        self._tick.add_(1)
+        token, length, alive = self._table[:3, rows]
+        tokens = drawn[0]
+        token.copy_(torch.where(alive > 0, tokens, token))
+        length.add_(alive)
+        alive.mul_(self._goes_on[tokens]).mul_(length < self._table[END, rows])
+
+    # Between blocks -------------------------------------------------------------------------------------------------
+
+    def _load(self, low: int, high: int) -> None:
+        """Take what the host knows of the rows to the device, and see what their requests want recorded."""
+        if not self._moved:
+            return
+        # The other rows may want something else, or not be where the static shapes need them.
+        self._moved = low > 0 or (self._graphs is not None and self._rows.shape[1] > high)
+        scales, rows = self._scales[low:high], self._rows[:, low:high]
+        self._recorded = Recorded(
+            scaled=bool((scales != 1.0).any()),
+            greedy=bool((scales == 0.0).any()),
+            entropies=bool(rows[ENTROPIES].any()),
+            top=int(rows[TOP].max()),
+        )
+        if (lines := self._recorded.lines) > len(self._notes):
+            self._notes = self._notes.new_zeros((lines, *self._notes.shape[1:]))
+        if not self._shared:
+            # Pinned memory; the host changes it only after it has waited for the block's end.
+            self._table.copy_(self._host_table, non_blocking=True)
+            self._scale.copy_(self._host_scale, non_blocking=True)
+
+    def _make_room(self, most: int) -> None:
+        """Make room for answers of ``most`` tokens."""
+        lines, slots, width = self._answers.shape
+        # A dead row writes on to the end of its block.
+        if most + BLOCK > width or self._recorded.lines > lines:
+            width = max(most + BLOCK, width if most + BLOCK <= width else 2 * width)
+            grown = self._answers.new_zeros((max(lines, self._recorded.lines), slots, width))
+            grown[:lines, :, : self._answers.shape[2]] = self._answers
+            self._answers = grown
+            uniform = self._uniform.new_zeros((slots, width))
+            uniform[:, : self._uniform.shape[1]] = self._uniform
+            self._uniform = uniform
+
+    def _note(self, sequences: Sequence[TokenSequence], rows: slice, steps: int) -> list[TokenSequence]:
+        """Add the notes of ``steps`` steps to the answers; hand complete ones to their sequences, and return those."""
+        lines = self._recorded.lines
+        first, lanes = self._table[FIRST, rows], self._table[LANE, rows]
+        self._answers[:lines, lanes, self._steps[:steps] + first] = self._notes[:lines, :steps, rows]
+        first.add_(steps)
+        if not self._shared:
+            self._host_table[_CHANGING].copy_(self._table[_CHANGING])
+        changed = self._rows[:, rows]
+        ended = np.flatnonzero(changed[ALIVE] == 0).tolist()
+        if not ended:
+            return []
+        complete = [sequences[each] for each in ended]
+        lengths = changed[LENGTH, ended].tolist()
+        most = max(len(s.ids) + length + 1 - len(s.tokens) for s, length in zip(complete, lengths, strict=True))
+        lanes = torch.from_numpy(changed[LANE, ended]).to(self._table.device)
+        answers = self._answers[:lines, lanes, :most].cpu().numpy()
+        for number, (sequence, length) in enumerate(zip(complete, lengths, strict=True)):
+            self._hand_out(sequence, length, answers[:, number])
+        return complete
+
+    def _hand_out(self, sequence: TokenSequence, length: int, answer: np.ndarray) -> None:
+        """Give a sequence its answer [lines, tokens]; ``length`` of its tokens are fed."""
+        request = sequence.request
+        assert request is not None
+        low = len(sequence.ids)
+        answer = answer[:, low : low + length + 1 - len(sequence.tokens)]
+        tokens = answer[0].astype(int).tolist()
+        sequence.tokens += tokens
+        sequence.ids += tokens
+        sequence.logps += answer[1].tolist()
+        sequence.cached = length
+        if request.entropies:
+            sequence.entropies += answer[2].tolist()
+        if request.top:
+            ids, values = answer[3::2].T.astype(int).tolist(), answer[4::2].T.tolist()
+            sequence.top += [tuple(zip(*each, strict=True))[: request.top] for each in zip(ids, values, strict=True)]
+
+
+def bucket_of(rows: int, slots: int) -> int:
+    """The number of rows that a step of static shape runs over."""
+    if rows > _ROWS[-1]:
+        return min(-(-rows // _ROWS[-1]) * _ROWS[-1], slots)
+    return min(_ROWS[bisect_left(_ROWS, rows)], slots)
+
+
+def span_of(length: int, longest: int) -> int:
+    """The number of positions that a step of static shape looks back over: 256, 384, 512, 768, 1,024 and so on."""
+    power = 256
+    while power < length:
+        if length <= power * 3 // 2:
+            return min(power * 3 // 2, longest)
+        power *= 2
+    return min(power, longest)

@@ -1,0 +1,85 @@
+"""Graphs of decoding steps: a step is captured once for each of its shapes and replayed from then on.
+
+A step of a small model is bound by launching its kernels; a replay launches all at once. What a step reads must stay
+where it is, so the graphs are dropped when the weights or the cache have moved. `CudaCapture` makes CUDA graphs and has
+not been run on a GPU yet; everything else here runs anywhere, and the tests capture on a CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager
+
+import torch
+
+Step = Callable[[], None]
+Capture = Callable[[Step], Step]
+"""Runs a step, maybe more than once, and returns a function that repeats what it has done to the device's memory."""
+
+
+class StepGraphs:
+    """Captured steps by their shape.
+
+    Args:
+        make_capture: called at the beginning, and after all graphs were dropped.
+        addresses: where everything lies that steps read besides their own tensors.
+    """
+
+    def __init__(self, make_capture: Callable[[], Capture], addresses: Callable[[], tuple[int, ...]]):
+        self._make_capture, self._addresses = make_capture, addresses
+        self._graphs: dict[Hashable, Step] = {}
+        self._capture: Capture | None = None
+        self._captured_at: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self._graphs)
+
+    def clear(self) -> None:
+        """Drop all graphs, and with them their memory."""
+        self._graphs.clear()
+        self._capture = None
+
+    def prepare(self, shape: Hashable, step: Step, idle: Callable[[], AbstractContextManager[None]]) -> Step:
+        """A function that does what ``step`` does.
+
+        Args:
+            shape: all that steps differ in; steps of one shape are the same.
+            step: works on tensors that stay where they are, and never waits for the device.
+            idle: a context in which a step may run without any effect that lasts.
+        """
+        if (addresses := self._addresses()) != self._captured_at:
+            self.clear()
+            self._captured_at = addresses
+        graph = self._graphs.get(shape)
+        if graph is None:
+            if self._capture is None:
+                self._capture = self._make_capture()
+            with idle():
+                graph = self._graphs[shape] = self._capture(step)
+        return graph
+
+
+class CudaCapture:
+    """Captures steps as CUDA graphs that share one pool of memory."""
+
+    def __init__(self) -> None:
+        self._pool = torch.cuda.graph_pool_handle()
+
+    def __call__(self, step: Step) -> Step:
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            step()  # libraries take their working memory with the first call
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        # Environments may use the device from other threads.
+        with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
+            step()
+        return graph.replay
+
+
+class NoCapture:
+    """Repeats steps by running them again, for models whose own code may wait for the device."""
+
+    def __call__(self, step: Step) -> Step:
+        return step
