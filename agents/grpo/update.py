@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ..language.decoder import compiles
+from ..language.decoder import has_own_forward
 from ..language.precision import set_product_precision
 from .batch.batch import Batch, collate
 from .batch.budget import CPU_BUDGET, fit_budget
@@ -57,7 +57,7 @@ class Update:
         self.config, self.objective = config, objective
         self.model, self.reference, self.teacher = model, reference, teacher
         set_product_precision(config.device, config.dtype, config.tf32)
-        if config.compile and not compiles(model):
+        if config.compile and not has_own_forward(model):
             raise InputError(
                 f"a {type(model).__name__} runs its own code, which --compile does not reach; leave it out."
             )

@@ -104,7 +104,7 @@ def hidden_states(
         attend: attention over keys and values; see `agents.language.attention.Attend`.
         checkpoint: keep only the input of each layer for the backward pass, which computes the layer again.
         compiled: run what stands before and after the attention of each layer through torch.compile; only with a
-            gradient, and only for a model that `compiles`.
+            gradient, and only for a model that `has_own_forward`.
 
     Returns:
         float [N, hidden].
@@ -151,11 +151,6 @@ def has_own_forward(model: Any) -> bool:
     config = model.config
     sliding = "sliding_attention" in (getattr(config, "layer_types", None) or ())
     return config.model_type in ARCHITECTURES and config.hidden_act == "silu" and not sliding
-
-
-def compiles(model: Any) -> bool:
-    """True if `hidden_states` can compile the model's layers."""
-    return _is_ours(model)
 
 
 _Parts = tuple[Callable[[Any, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]], Callable[..., Tensor]]
