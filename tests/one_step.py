@@ -97,7 +97,7 @@ def save_models(folder: Path) -> None:
     reward.save(folder / "reward.safetensors")
     line = (
         f"{YES_NO} --model {folder / 'untrained'} --steps 0 --teacher random --warmup.steps 100 --warmup.batch 32 "
-        "--warmup.lr 1e-2 --warmup.target 0.45 --max-new-tokens 6 --final-episodes 1 --eval-every 0 --threads 1 --track"
+        "--warmup.lr 1e-2 --warmup.target 0.95 --max-new-tokens 6 --final-episodes 1 --eval-every 0 --threads 1 --track"
     )
     learner = Learner.start(folder / "run", train.read_config(line.split(" ")))
     learner.run()

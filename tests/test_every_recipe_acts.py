@@ -36,10 +36,12 @@ LINES: dict[str, str] = {
     "igpo_inpainting": LONGER,
     "nthr": f"{GUESS} --prompts 4 --samples 8 --temperature 1.5",
     "pods": f"{GUESS} --samples 6",
+    "r3l": f"{SEVERAL_TURNS} --seed 1",
     "recap": TWO_TERMS,
     "red_drop": f"{GUESS} --prompts 6 --samples 3",
     "rusca_rl": SUMS,
     "spear": f"{GUESS} --prompts 8 --temperature 1.5",
+    "starpo_s": f"{GUESS} --seed 2",
     "t1": f"{HOT} --steps 2",
     "web_rl": f"{GUESS} --steps 2 --temperature 1.5",
 }

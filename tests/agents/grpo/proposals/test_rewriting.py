@@ -58,7 +58,7 @@ def clpo(start, rewriter, name="run", **options):
 
 
 def test_a_hard_prompt_is_shown_rewritten_and_its_answer_stays_the_same(start):
-    learner = clpo(start, f"{HERE}:reword")
+    learner = clpo(start, f"{HERE}:reword", seed=4)
     first, second = learner.collector.collect(1), learner.collector.collect(2)
     originals = {
         row.group.trajectories[0].task_id: row.group.trajectories[0].turns[0].observation for row in first.played
