@@ -114,13 +114,6 @@ class Batch:
         return torch.tensor([float("nan") if scale is None else scale for scale in asked])
 
     @cached_property
-    def version(self) -> Tensor:
-        """Updates that the policy had had which sampled each token; -1 where it did not sample it, int64 [N]."""
-        version = torch.tensor([t.version for t in self.trajectories], dtype=torch.int64)
-        sampled = self.written_by(Origin.POLICY, Origin.COPY)
-        return torch.where(sampled, self.per_token(version), -1) if self.episodes else torch.full_like(self.ids, -1)
-
-    @cached_property
     def action_count(self) -> Tensor:
         """Action tokens of each episode, int64 [E]."""
         return self.sum_by_episode(self.action.long())

@@ -45,8 +45,7 @@ class Player:
             twins, values of states). Each episode is judged once, together with the episodes of its group; whatever
             becomes of it afterwards, it keeps the judgement.
         teacher: makes a player of the run's second model; None where the run has none.
-        noise: seed of the requests where the environments have workers, or the engine has several; else the sampler's
-            own noise is used.
+        noise: the seeds of all requests follow from it.
     """
 
     def __init__(

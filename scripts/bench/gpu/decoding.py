@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from .setup import SHARE_OF_ESTIMATE, TIMES_GENERATE, Figure, Setup
-
-_CAPTURE = ("graphs", "capture", "cuda_graphs")
-"""Names under which an engine may take whether its steps are captured."""
 
 
 def sample(setup: Setup, engine: Any, prompts: list[list[int]], new: int, temperature: float = 1.0) -> list[Any]:
@@ -61,20 +57,16 @@ def measure_decoding(setup: Setup, batch: int) -> list[Figure]:
 
 
 def compare_captured(setup: Setup) -> list[Figure]:
-    """Whether captured decoding steps sample what eager ones do, from the same noise."""
-    from ....agents.engines.torch_engine import TorchEngine
+    """Whether captured decoding steps sample what eager ones do, from the same noise; on a CPU, whether steps of static
+    shapes, as they would be captured, sample what others do."""
+    from ....agents.engines.graphs import CudaCapture, NoCapture
 
-    name = "captured and eager decoding differ in"
-    known = inspect.signature(TorchEngine.serve).parameters
-    option = next((option for option in _CAPTURE if option in known), None)
-    if option is None:
-        return [Figure(name, note="missing: the engine has no option that captures its steps")]
-    if not setup.cuda:
-        return [Figure(name, note="missing: graphs need a GPU")]
+    sides = (NoCapture, CudaCapture) if setup.cuda else (None, NoCapture)
+    name = f"{'captured and eager' if setup.cuda else 'static and other'} decoding differ in"
     model, prompts = setup.make_model(), setup.make_prompts(32)
     ids, logps = [], []
-    for captured in (False, True):
-        engine = setup.make_engine(model, 32, **{option: captured})
+    for capture in sides:
+        engine = setup.make_engine(model, 32, capture=capture)
         engine.seed(0)
         found = sample(setup, engine, prompts, setup.sizes.new)
         ids.append([token for completion in found for token in completion.ids])

@@ -11,7 +11,6 @@ import dataclasses
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 from ....errors import InputError
@@ -175,11 +174,8 @@ class Setup:
         """The torch engine for conversations of the shape's length that nothing ends early."""
         from ....agents.engines.torch_engine import TorchEngine
 
-        # What an engine reads of a language model; there is no tokenizer, as nothing is read or written as text.
-        language = SimpleNamespace(
-            model=model, renderer=SimpleNamespace(stop_ids=()), tokenizer=range(self.sizes.model["vocab_size"])
-        )
-        return TorchEngine.serve(language, slots, self.sizes.prompt + self.sizes.new, **options)
+        sizes = self.sizes
+        return TorchEngine(model, (), sizes.model["vocab_size"], slots, sizes.prompt + sizes.new, **options)
 
     def make_prompts(self, count: int, seed: int = 0) -> list[list[int]]:
         """Prompts of random tokens."""
