@@ -50,8 +50,12 @@ def start() -> None:
     place = f"unix://{folder}/socket"
     words = ["dockerd", "--iptables=false", "--ip6tables=false", "--bridge=none", "-H", place]
     words += ["--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec", "-p", f"{folder}/pid"]
+    # A containerd that is slow to answer is killed by its engine, but first writes its stacks where TMPDIR says.
+    environment = {**os.environ, "TMPDIR": str(folder)}
     with open(folder / "log", "wb") as log:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+        )
     atexit.register(stop, process, folder)
     deadline = time.monotonic() + START_SECONDS
     while not answers(place):
