@@ -8,7 +8,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from palaestra.agents.engines.ray_cluster import import_ray
 
 ROOT = Path(__file__).parents[3]
 HOME = ROOT / ".venv-vllm"
+TRIALS = ("vllm_trial", "vllm_server_trial")
 
 
 @pytest.fixture(scope="session")
@@ -31,22 +33,33 @@ def vllm_python() -> Path:
 
 
 @pytest.fixture(scope="session")
-def vllm_trial(tmp_path_factory: pytest.TempPathFactory, vllm_python: Path) -> dict[str, Any]:
-    """What the trial of `vllm_trial.py` has seen."""
-    return _try(tmp_path_factory, vllm_python, "vllm_trial")
+def trials(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, vllm_python: Path
+) -> Generator[Callable[[str], dict[str, Any]]]:
+    """``trials(name)``: what a trial has seen. All that the tests ask for begin at once, as each waits a good deal."""
+    alone = "PYTEST_XDIST_WORKER" not in os.environ
+    shared = tmp_path_factory.getbasetemp() if alone else tmp_path_factory.getbasetemp().parent
+    asked = {name for item in request.session.items for name in getattr(item, "fixturenames", ())}
+    with ThreadPoolExecutor(len(TRIALS)) as pool:
+        runs = {name: pool.submit(_try, shared, vllm_python, name) for name in TRIALS if name in asked}
+        yield lambda name: runs[name].result()
 
 
 @pytest.fixture(scope="session")
-def vllm_server_trial(tmp_path_factory: pytest.TempPathFactory, vllm_python: Path) -> dict[str, Any]:
+def vllm_trial(trials: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    """What the trial of `vllm_trial.py` has seen."""
+    return trials("vllm_trial")
+
+
+@pytest.fixture(scope="session")
+def vllm_server_trial(trials: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
     """What the trial of `vllm_server_trial.py` has seen."""
-    return _try(tmp_path_factory, vllm_python, "vllm_server_trial")
+    return trials("vllm_server_trial")
 
 
-def _try(tmp_path_factory: pytest.TempPathFactory, python: Path, name: str) -> dict[str, Any]:
+def _try(shared: Path, python: Path, name: str) -> dict[str, Any]:
     from filelock import FileLock
 
-    alone = "PYTEST_XDIST_WORKER" not in os.environ
-    shared = tmp_path_factory.getbasetemp() if alone else tmp_path_factory.getbasetemp().parent
     folder = shared / name
     with FileLock(shared / f"{name}.lock"):
         if not folder.exists():
