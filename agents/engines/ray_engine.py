@@ -139,10 +139,8 @@ class RayEngine(Engine):
             gpus: of a worker, such as 1 or 0.5; with 0 it computes on its CPUs.
             patience: seconds that a worker may take to start, and to play a round.
             tokens: decoding steps of a round. Answers of all workers are taken up after each round.
-            cache_gb: memory of each worker for keys and values in GB (1e9 bytes); see `TorchEngine`.
-
-        Raises:
-            InputError: a cache of that size holds no conversation, or the cluster cannot be joined.
+            cache_gb: memory of each worker for keys and values in GB (1e9 bytes); see `TorchEngine`. InputError if it
+                holds no conversation.
         """
         from ..language.decoder import attention_shape, context_limit
         from ..language.head import head_of
