@@ -90,7 +90,7 @@ class StudentRun:
                 f"{config.env!r} has no parameters for the teacher {config.teacher!r} to choose; leave --teacher out."
             )
         space = teachers.choose_space(config.teacher, env)
-        options = {"return_range": getattr(env.unwrapped, "return_range", (0.0, 1.0)), **config.teacher_options}
+        options = {**teachers.range_options(env), **config.teacher_options}
         return teachers.make(config.teacher, space, seed=config.seed, **options)
 
     @classmethod
