@@ -192,6 +192,7 @@ class Mixture(TaskEnv):
         modes = [mode for mode in ("ansi", "rgb_array") if all(mode in env.metadata["render_modes"] for env in made)]
         self.metadata = {**self.metadata, "render_modes": modes}
         self.supplies = frozenset().union(*(env.supplies for env in made))
+        self.return_range = min(env.return_range[0] for env in made), max(env.return_range[1] for env in made)
         self.needs_sandbox = any(getattr(env, "needs_sandbox", False) for env in made)
         self.blind_loops = tuple(loop for env in made for loop in env.blind_loops)  # pyright: ignore
         super().__init__(answer_format=answer_format, render_mode=render_mode, **kwargs)

@@ -28,7 +28,7 @@ import gymnasium as gym
 
 from ..errors import InputError, MissingExtra
 from ..teachers import ServedTeacher, Teacher, TeacherHandle, TeacherWrapper, make, serve
-from ..teachers.registration import choose_space
+from ..teachers.registration import choose_space, range_options
 from ..teachers.students.ppo import Numbers
 from .core import make_array_env
 
@@ -88,7 +88,7 @@ def environment(
             space = choose_space(teacher, env)
             if space is None:
                 raise InputError(f"{env_id} has no parameters that a teacher could choose; leave the teacher out.")
-            teacher = make(teacher, space, seed=seed)
+            teacher = make(teacher, space, seed=seed, **range_options(env))
         Numbers(env if teacher is None else TeacherWrapper(env, teacher))
     finally:
         env.close()

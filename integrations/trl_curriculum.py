@@ -61,8 +61,9 @@ class Curriculum:
         with make_text_env(env_id, kwargs) as env:
             space: Any = env.unwrapped.param_space  # type: ignore[attr-defined]
             single = has_one_answer(env)
+            declared = teachers.range_options(env)
         if isinstance(teacher, str):
-            teacher = teachers.make(teacher, space, seed=seed, **(options or {}))
+            teacher = teachers.make(teacher, space, seed=seed, **{**declared, **(options or {})})
         elif options:
             raise InputError("options are for a teacher that is made by name; make yours with them.")
         if teacher.needs or teacher.asks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ def attack_student(
     student, config = open_student(run)
     victim = check_victim(student)
     tell("learning what the adversary wants")
-    found = collect_play(victim, make_environment(config, "train"), prefer, seed, play)
+    with closing(make_environment(config, "train")) as env:
+        found = collect_play(victim, env, prefer, seed, play)
     intention = Intention(victim, found, seed)
     env_id, options = environment_of_run(config)
     axes = options.pop("axes", None)

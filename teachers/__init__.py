@@ -22,7 +22,7 @@ from .pools import FiniteTasks, as_arms, as_pool, discretise, fixed_ladders, fix
 from .prompts.prompt_teacher import PromptTeacher
 from .protocol import Draw, Evidence, Outcome, Proposal, Teacher
 from .random import RandomTeacher
-from .registration import TEACHERS, Preset, choose_space, fixed_pool, make, register
+from .registration import TEACHERS, Preset, choose_space, fixed_pool, make, range_options, register
 from .served import ServedTeacher, TeacherHandle, serve
 from .spaces import as_cube
 from .wrapper import TeacherWrapper
@@ -54,6 +54,7 @@ __all__ = [
     "fixed_tasks",
     "instance",
     "make",
+    "range_options",
     "register",
     "serve",
 ]

@@ -25,10 +25,11 @@ Gate = Callable[[Outcome], bool]
 @dataclass(frozen=True)
 class PassRateBand:
     """Admit groups whose success rate lies in the open band; (0, 1) is DAPO's dynamic sampling (arXiv 2503.14476,
-    section 3.2), (0.2, 0.8) a band of online difficulty filtering (arXiv 2504.03380).
+    section 3.2), (0.2, 0.8) a band of online difficulty filtering (arXiv 2504.03380). Where successes are unknown, the
+    mean return stands for it.
 
     Raises:
-        InputError: the band is empty or leaves [0, 1].
+        InputError: the band is empty or leaves [0, 1]. When called: successes are unknown, and a return leaves [0, 1].
     """
 
     low: float = 0.0
@@ -40,6 +41,9 @@ class PassRateBand:
 
     def __call__(self, outcome: Outcome) -> bool:
         flags = outcome.returns if outcome.successes is None else outcome.successes
+        if outcome.successes is None and flags and not 0 <= min(flags) <= max(flags) <= 1:
+            wrong = min(flags) if min(flags) < 0 else max(flags)
+            raise InputError(f"a return of {wrong:g} is no success rate; report successes, or returns in [0, 1].")
         return bool(flags) and self.low < float(np.mean(flags)) < self.high
 
 

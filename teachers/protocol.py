@@ -284,7 +284,8 @@ class Teacher(ABC):
             worst = returns[max(range(len(scaled)), key=lambda i: abs(scaled[i] - 0.5))]
             raise InputError(
                 f"return {worst:g} lies outside the declared return_range ({low:g}, {high:g}); "
-                "make the teacher with return_range=(lowest, highest return)."
+                "make the teacher with return_range=(lowest, highest return), on the command line with "
+                "--teacher-option return_range=[LOWEST,HIGHEST], or let the environment declare its return_range."
             )
         if least < 0 or most > 1:
             scaled = [0.0 if value < 0 else min(value, 1.0) for value in scaled]

@@ -118,6 +118,15 @@ def choose_space(name: str, env: Any) -> Any:
     return Levels(f"{inner.spec.id if inner.spec else type(inner).__name__} {bounds}", *functions)
 
 
+def range_options(env: Any) -> dict[str, Any]:
+    """Return the option ``return_range`` for a teacher of an environment's tasks, as the environment declares it.
+
+    It is {} for 0 to 1, which a teacher takes by itself.
+    """
+    low, high = map(float, getattr(env.unwrapped, "return_range", (0.0, 1.0)))
+    return {} if (low, high) == (0.0, 1.0) else {"return_range": (low, high)}
+
+
 def fixed_pool(name: str, space: Any, n: int, seed: int = 0) -> FiniteTasks:
     """n fixed instances of an environment, for the teacher ``name``: one of answer formats gets each in every format
     (`fixed_ladders`), any other each as it is drawn (`fixed_tasks`)."""

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..rewards.recording import Recording
 from .pools import instance
 from .protocol import Outcome, Proposal, Teacher
-from .registration import choose_space, make
+from .registration import choose_space, make, range_options
 from .served import ServedTeacher, TeacherHandle
 
 MAX_SEEDS = 10_000  # a seed that is named again is remembered this long
@@ -43,7 +43,8 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
     Args:
         env: its `unwrapped.param_space` is the space of a teacher given by name.
         teacher: a teacher, shared with the caller and not copied; one that is served, or a handle to it; or a
-            registered name, which gives each wrapper a teacher of its own and keeps the spec JSON-able.
+            registered name, which gives each wrapper a teacher of its own, with the range of returns that the
+            environment declares, and keeps the spec JSON-able.
         seed, options: for `make`, when the teacher is given by name.
         measure: called with each `WrappedEpisode` at its end; returns the learner's own measurements by name, for
             `Outcome.extras` (see `EpisodeCritic`).
@@ -70,7 +71,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             space = choose_space(teacher, env)
             if space is None:
                 raise InputError(f"{env} has no param_space; pass make({teacher!r}, space) instead of the name.")
-            teacher = make(teacher, space, seed=seed, **options)
+            teacher = make(teacher, space, seed=seed, **{**range_options(env), **options})
         elif options:
             raise InputError(f"{sorted(options)} have no effect on a teacher already made; pass them to teachers.make.")
         if isinstance(teacher, ServedTeacher):

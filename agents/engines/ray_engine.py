@@ -97,13 +97,17 @@ class RayEngine(Engine):
         gpus: float = 0,
         patience: float = 300.0,
         tokens: int = 16,
+        cache_gb: float | None = None,
     ) -> None:
+        from .torch_engine import TorchEngine
+
         check_address(address)
         check_count("the engine option workers", workers, 1)
         check_number("the engine option cpus", cpus, above=0)
         check_number("the engine option gpus", gpus, 0)
         check_number("the engine option patience", patience, above=0)
         check_count("the engine option tokens", tokens, 1)
+        TorchEngine.check(cache_gb)
         check_ray()
 
     @classmethod
@@ -119,6 +123,7 @@ class RayEngine(Engine):
         gpus: float = 0,
         patience: float = 300.0,
         tokens: int = 16,
+        cache_gb: float | None = None,
     ) -> RayEngine:
         """Join the cluster; workers start with the first weights.
 
@@ -134,17 +139,25 @@ class RayEngine(Engine):
             gpus: of a worker, such as 1 or 0.5; with 0 it computes on its CPUs.
             patience: seconds that a worker may take to start, and to play a round.
             tokens: decoding steps of a round. Answers of all workers are taken up after each round.
+            cache_gb: memory of each worker for keys and values in GB (1e9 bytes); see `TorchEngine`. InputError if it
+                holds no conversation.
         """
-        from ..language.decoder import context_limit
+        from ..language.decoder import attention_shape, context_limit
+        from ..language.head import head_of
+        from .cache import slots_within
         from .checkpoint import vocabulary_of
         from .ray_worker import WorkerSizes
 
+        share, most = -(-slots // workers), min(max_length, context_limit(language.model))
+        if cache_gb is not None:
+            slots_within(attention_shape(language.model), most, head_of(language.model).weight, share, cache_gb)
         sizes = WorkerSizes(
             tuple(language.renderer.stop_ids),
             vocabulary_of(language),
-            -(-slots // workers),
-            min(max_length, context_limit(language.model)),
+            share,
+            most,
             fp32_head,
+            cache_gb,
             max(1, int(cpus)),
             "cuda" if gpus else "cpu",
         )

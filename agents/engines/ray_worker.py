@@ -31,6 +31,7 @@ class WorkerSizes:
     slots: int
     max_length: int
     fp32_head: bool
+    cache_gb: float | None
     threads: int
     device: str
 
@@ -104,9 +105,8 @@ class RolloutWorker:
     def _play(self, given: Round) -> Played:
         sizes = self._sizes
         if given.fresh or self._engine is None:
-            self._engine = TorchEngine(
-                self._model, sizes.stop_ids, sizes.vocabulary, sizes.slots, sizes.max_length, sizes.fp32_head
-            )
+            own = sizes.slots, sizes.max_length, sizes.fp32_head, sizes.cache_gb
+            self._engine = TorchEngine(self._model, sizes.stop_ids, sizes.vocabulary, *own)
         engine = self._engine
         for order in given.orders:
             if isinstance(order, Request):

@@ -17,7 +17,6 @@ from typing import Any
 
 import torch
 
-from ... import teachers
 from ...errors import InputError
 from ...schedules import read_schedule
 from ..engines.engine import check_engine
@@ -46,6 +45,7 @@ from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_ch
 from .run.health import DeadRun, Health, StepSigns
 from .run.models import add_missing_adapters, load_policy, load_teacher
 from .run.observers import Notices, TrainingProgress
+from .run.practice_teacher import make_practice_teacher
 from .run.step_log import write_step
 from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .update import Update
@@ -91,13 +91,7 @@ class Learner:
             Syllabus(self.environments, config.warmup)
         if config.threads:
             torch.set_num_threads(config.threads)
-        space = self.environments.param_space
-        tasks = teachers.fixed_pool(config.teacher, space, config.pool, config.seed) if config.pool else space
-        options = dict(config.teacher_options)
-        if isinstance(options.get("generator"), str):  # an agent that writes tasks
-            options["generator"] = find_agent(options["generator"])
-        self.teacher = teachers.make(config.teacher, tasks, seed=config.seed, **options)
-        self.teacher.expect(max(config.steps, 1) * config.prompts)  # an outcome is that of a group
+        self.teacher = make_practice_teacher(config, self.environments)
         uses = {"teacher_needs": self.teacher.needs, "teacher_uses": self.teacher.uses}
         self.objective = Objective(self.recipe, teacher_model=distils, extras=supplies, **uses)
         self.collecting = self.objective
@@ -404,7 +398,10 @@ class Learner:
     def _restore(self, checkpoint: Path) -> None:
         with checkpoint_errors(checkpoint):
             state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
+            known = tuple(state["teacher"]["settings"]["return_range"])
             language = load_policy(self.config, checkpoint)
+        if known != self.teacher.return_range:  # earlier versions did not ask the environments
+            self.teacher = make_practice_teacher(self.config, self.environments, return_range=known)
         self._load(language)
         self._prepare(fresh=False)
         with checkpoint_errors(checkpoint):

@@ -17,7 +17,6 @@ import numpy as np
 
 from ...errors import InputError
 from .backward_starts import BackwardStarts
-from .places import make_environment
 from .ppo import PPO
 from .practice import Practice
 from .state_archive import StateArchive
@@ -35,7 +34,7 @@ class GoExploreStudent:
 
     Args:
         config: see `GoExploreConfig`.
-        practice: as for `PPO`.
+        practice: as for `PPO`; it also supplies the environment that is explored.
 
     Raises:
         InputError: actions are not Discrete, the environment cannot be set to a state, or what `PPO` raises.
@@ -47,7 +46,7 @@ class GoExploreStudent:
         self.config, self.practice = config, practice
         self.ppo = PPO(config, practice)
         self.starts = practice.starts = BackwardStarts(config.move, config.start_success)
-        self.env = make_environment(config, "train")
+        self.env = practice.open()
         seeds = np.random.SeedSequence([config.seed, _LEVELS]).generate_state(config.levels)
         self.archives = [StateArchive(self.env, int(seed), config.power) for seed in seeds]
         self._rng = np.random.default_rng([config.seed, _EXPLORE])

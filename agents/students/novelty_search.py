@@ -20,7 +20,6 @@ from .behaviours import BehaviourCode, describe_end, novelty, rank_fronts
 from .evolution import CovarianceAdaptation, check_size
 from .genomes import PolicyNetwork
 from .novelty_config import NoveltyConfig
-from .places import make_environment
 from .practice import Practice
 
 FILE = "policies.npz"
@@ -65,7 +64,7 @@ class NoveltySearch:
 
     Args:
         config: see `NoveltyConfig`.
-        practice: supplies the spaces; its episodes are not played.
+        practice: supplies the spaces and the environment that policies play in; its episodes are not played.
 
     Attributes:
         population: the policies that the next generation of exploration comes from.
@@ -80,7 +79,7 @@ class NoveltySearch:
     def __init__(self, config: NoveltyConfig, practice: Practice):
         self.config, self.practice = config, practice
         self.network = PolicyNetwork(practice.observation_space, practice.action_space, config.hidden)
-        self.env = make_environment(config, "train")
+        self.env = practice.open()
         self.levels = [int(s) for s in np.random.SeedSequence([config.seed, _LEVELS]).generate_state(config.levels)]
         self._rngs = {key: np.random.default_rng([config.seed, key]) for key in (_EXPLORE, _EMIT, _CODE)}
         self.population, self.archive, self.candidates, self.best = (_no_policies() for _ in range(4))

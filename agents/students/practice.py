@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,17 +135,21 @@ class Practice:
         self.seed, self.teacher, self.bonuses = seed, teacher, tuple(bonuses)
         self._discount, self._decay = discount, decay
         self._names = [bonus.name for bonus in bonuses]
-        self._slots = [_Slot(self._wrap(make(), number)) for number in range(count)]
-        for bonus in bonuses:
-            if isinstance(bonus, LearnedBonus):
-                bonus.bind(self.observation_space, self.action_space)
-            elif isinstance(bonus, SlotBonus):
-                bonus.attach([slot.env.unwrapped for slot in self._slots])
         self.starts: BackwardStarts | None = None
         self._waiting: dict[int, _Waiting] = {}
         self._finished: list[PracticeEpisode] = []
         if teacher is not None:
             _check_teacher(teacher, critic)
+        self._make, self._opened = make, ExitStack()
+        with ExitStack() as unless_made:
+            unless_made.callback(self.close)
+            self._slots = [_Slot(self._wrap(self.open(), number)) for number in range(count)]
+            for bonus in bonuses:
+                if isinstance(bonus, LearnedBonus):
+                    bonus.bind(self.observation_space, self.action_space)
+                elif isinstance(bonus, SlotBonus):
+                    bonus.attach([slot.env.unwrapped for slot in self._slots])
+            unless_made.pop_all()
         self.measures = teacher is not None and bool(teacher.needs)
 
     def _wrap(self, env: gym.Env[Any, Any], number: int) -> gym.Env[Any, Any]:
@@ -209,9 +214,15 @@ class Practice:
         finished, self._finished = self._finished, []
         return finished
 
+    def open(self) -> gym.Env[Any, Any]:
+        """Make an environment of the same kind beside the N, which `close` closes with them."""
+        env = self._make()
+        self._opened.callback(env.close)
+        return env
+
     def close(self) -> None:
-        for slot in self._slots:
-            slot.env.close()
+        """Close all environments; once closed, do nothing."""
+        self._opened.close()
 
     # Episodes ---------------------------------------------------------------------------------------------------------
 

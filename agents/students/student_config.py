@@ -83,6 +83,12 @@ class StudentConfig:
         """Environment steps of an iteration: those between two rows of the metrics."""
         raise NotImplementedError
 
+    @property
+    def schedules(self) -> tuple[str, ...]:
+        """Settings whose effect follows the share of ``steps`` that is done. With any, a run that goes on to more steps
+        than it began with is not the same as one that began with these."""
+        return ()
+
     def to_json(self) -> dict[str, Any]:
         """Plain types, for ``config.json``."""
         data = dataclasses.asdict(self)
@@ -140,6 +146,10 @@ class QConfig(StudentConfig):
     @property
     def iteration(self) -> int:
         return -(-self.log_every // self.environments) * self.environments
+
+    @property
+    def schedules(self) -> tuple[str, ...]:
+        return () if self.explore == self.explore_end else ("explore",)
 
 
 @dataclass(frozen=True)
@@ -213,6 +223,10 @@ class PPOConfig(StudentConfig):
     def iteration(self) -> int:
         return self.rollout * self.environments
 
+    @property
+    def schedules(self) -> tuple[str, ...]:
+        return ("anneal",) if self.anneal else ()
+
 
 @dataclass(frozen=True)
 class GoExploreConfig(PPOConfig):
@@ -252,3 +266,7 @@ class GoExploreConfig(PPOConfig):
             check_share(name, getattr(self, name), positive=True)
         if self.teacher is not None:
             raise InputError(f"go-explore chooses its levels itself; leave --teacher {self.teacher} out.")
+
+    @property
+    def schedules(self) -> tuple[str, ...]:
+        return (*super().schedules, "explore_share")

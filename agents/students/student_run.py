@@ -12,6 +12,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,9 @@ class StudentRun:
             TRACKERS[name]
         self.config = config
         self.bonuses: list[Bonus] = make_bonuses(config.bonus, getattr(config, "discount", 0.99))
-        probe = make_environment(config, "train")
-        self.space = getattr(probe.unwrapped, "param_space", None)
-        teacher = self._make_teacher(probe)
-        probe.close()
+        with closing(make_environment(config, "train")) as probe:
+            self.space = getattr(probe.unwrapped, "param_space", None)
+            teacher = self._make_teacher(probe)
         self.practice = Practice(
             lambda: make_environment(config, "train"),
             config.environments,
@@ -73,10 +73,13 @@ class StudentRun:
             getattr(config, "decay", 0.95),
             critic=config.critic,
         )
-        self.student = _make_student(config, self.practice)
         self.step = 0
         self._stop = False
         self._trackers: list[Tracker] = []
+        with ExitStack() as unless_made:
+            unless_made.callback(self.close)
+            self.student = _make_student(config, self.practice)
+            unless_made.pop_all()
 
     def _make_teacher(self, env: gym.Env[Any, Any]) -> teachers.Teacher | None:
         config = self.config
@@ -87,7 +90,7 @@ class StudentRun:
                 f"{config.env!r} has no parameters for the teacher {config.teacher!r} to choose; leave --teacher out."
             )
         space = teachers.choose_space(config.teacher, env)
-        options = {"return_range": getattr(env.unwrapped, "return_range", (0.0, 1.0)), **config.teacher_options}
+        options = {**teachers.range_options(env), **config.teacher_options}
         return teachers.make(config.teacher, space, seed=config.seed, **options)
 
     @classmethod
@@ -95,8 +98,11 @@ class StudentRun:
         """Begin a new run in a new folder."""
         RunFolder.check_free(Path(out))
         run = cls(config)
-        run.practice.begin()
-        run.folder = RunFolder.create(Path(out), config)
+        with ExitStack() as unless_begun:
+            unless_begun.callback(run.close)
+            run.practice.begin()
+            run.folder = RunFolder.create(Path(out), config)
+            unless_begun.pop_all()
         return run
 
     @classmethod
@@ -115,16 +121,19 @@ class StudentRun:
             refuse_changes(Path(path), config, saved, ("steps",))
             saved = config
         run = cls(saved)
-        run.folder = folder
-        newest = newest_checkpoint(folder.path)
-        if newest is None:
-            run.practice.begin()
-        else:
-            run._restore(newest)
-        if saved.steps + saved.iteration <= run.step:
-            raise InputError(f"{str(path)!r} has taken {run.step} steps already; ask for as many --steps or more.")
-        folder.write_config(saved)
-        folder.rewind(-1 if newest is None else run.step)
+        with ExitStack() as unless_begun:
+            unless_begun.callback(run.close)
+            run.folder = folder
+            newest = newest_checkpoint(folder.path)
+            if newest is None:
+                run.practice.begin()
+            else:
+                run._restore(newest)
+            if saved.steps + saved.iteration <= run.step:
+                raise InputError(f"{str(path)!r} has taken {run.step} steps already; ask for as many --steps or more.")
+            folder.write_config(saved)
+            folder.rewind(-1 if newest is None else run.step)
+            unless_begun.pop_all()
         return run
 
     def stop(self) -> None:
@@ -132,7 +141,8 @@ class StudentRun:
         self._stop = True
 
     def close(self) -> None:
-        """Do nothing: no process belongs to the run."""
+        """Close the environments, as `run` does at its end."""
+        self.practice.close()
 
     def run(
         self,
@@ -146,8 +156,8 @@ class StudentRun:
         """
         notices = Notices(self.folder) if notify is None else Notices(self.folder, notify)
         sentences = [describe_bonus(bonus) for bonus in self.bonuses]
-        self._trackers = trackers_for(self.config, self.folder.path, self.step)
         try:
+            self._trackers = trackers_for(self.config, self.folder.path, self.step)
             if newest_checkpoint(self.folder.path) is None:
                 notices.add(0, "start", *sentences)
                 self._evaluate(watch, self.config.final_episodes)
@@ -156,7 +166,7 @@ class StudentRun:
                 notices.repeat(sentences)
             return self._run(watch)
         finally:
-            self.practice.close()
+            self.close()
             for tracker in self._trackers:
                 tracker.close()
 
@@ -257,10 +267,9 @@ def open_student(folder: str | Path, checkpoint: str = "newest") -> tuple[Any, S
     _, config = RunFolder.reopen(path, LEARNERS[read_learner(path)].config)
     place = find_checkpoint(path, checkpoint)
     alone = dataclasses.replace(config, environments=1, teacher=None, teacher_options={}, bonus=())
-    student = StudentRun(alone).student
-    with checkpoint_errors(place):
-        student.load_policy(place)
-    return student, config
+    with closing(StudentRun(alone)) as run, checkpoint_errors(place):
+        run.student.load_policy(place)
+    return run.student, config
 
 
 def _make_student(config: StudentConfig, practice: Practice) -> Any:

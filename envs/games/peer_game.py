@@ -56,6 +56,7 @@ class PeerGame(TaskEnv):
     """
 
     answer_form = "program"
+    return_range = (-1.0, 1.0)
     package: ClassVar[str]
     title: ClassVar[str]
     remedy: ClassVar[str]

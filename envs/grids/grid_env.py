@@ -44,7 +44,7 @@ class RulesEnv(LevelReset):
         own = {name: kwargs.pop(name) for name in self.rules_class.arguments if name in kwargs}
         super().__init__(**kwargs)
         self.rules = self.rules_class(**own)
-        self.return_range = (min(self.rules.penalty, 0.0), 1.0)
+        self.return_range = self.rules.return_range
         self.action_space = gym.spaces.Discrete(self.rules.actions)
         self._horizon = check_horizon(max_steps)
         self._world: World | None = None

@@ -70,6 +70,11 @@ class GridRules:
     redraws: ClassVar[bool] = False
     room_side: ClassVar[int | str | None] = None
 
+    @property
+    def return_range(self) -> tuple[float, float]:
+        """The least and the most that an episode can earn."""
+        return min(self.penalty, 0.0), 1.0
+
     # Implemented by families.
 
     def lay_out(self, rng: np.random.Generator, params: Mapping[str, Any]) -> World:

@@ -101,6 +101,7 @@ class GridText(LevelReset, Game):
         own = {name: kwargs.pop(name) for name in self.rules_class.arguments if name in kwargs}
         super().__init__(**kwargs)
         self.rules = self.rules_class(**own)
+        self.return_range = self.rules.return_range
         observation = observation or ("view" if self.rules.hidden else "map")
         if observation not in DESCRIPTIONS:
             raise unknown_name("observation", str(observation), DESCRIPTIONS)

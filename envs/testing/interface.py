@@ -91,6 +91,8 @@ def test_two_hundred_fuzzed_actions_do_no_harm(env_id: str):
     rng = np.random.default_rng(1)
     env.reset(seed=1)
     text = isinstance(env.action_space, Unicode)
+    least, most = env.unwrapped.return_range  # type: ignore[attr-defined]
+    earned = 0.0
     for i in range(200):
         if i < len(HOSTILE):
             action = HOSTILE[i]
@@ -106,8 +108,11 @@ def test_two_hundred_fuzzed_actions_do_no_harm(env_id: str):
             assert not info["is_success"]
         if text and (not isinstance(action, str) or not action.strip() or len(action) > 100_000):
             assert info["action_error"]
+        earned += float(reward)
+        assert least <= earned <= most + 1e-9
         if terminated or truncated:
             env.reset()
+            earned = 0.0
 
 
 def test_environments_can_be_pickled_at_any_moment(env_id: str):
@@ -173,6 +178,8 @@ def test_info_keeps_its_contract(env_id: str):
     assert space.validate(first["params"]) == first["params"]
     assert space.complete(first["params"], np.random.default_rng(0)) == first["params"]  # none is missing
     assert first["difficulty"] == space.difficulty(first["params"])
+    least, most = env.unwrapped.return_range  # type: ignore[attr-defined]
+    assert least <= sum(step[2] for step in steps) <= most + 1e-9
     for *_, reward, terminated, truncated, info in steps:
         assert set(info) >= EVERY_STEP
         assert {key: info[key] for key in first} == {**first, "extras": info["extras"]}

@@ -11,6 +11,7 @@ examples:
   palaestra bench learner --setup
   palaestra bench learner --markdown table.md
   palaestra bench processes --rounds 20
+  palaestra bench processes --shard --hidden 512 --layers 8 --prompts 4
   palaestra bench rewards --designers none exprd barfi --seeds 3
   palaestra bench rollouts
   palaestra bench sandbox --peer-python /path/to/venv/bin/python

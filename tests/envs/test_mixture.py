@@ -55,6 +55,11 @@ def test_a_game_and_a_question_are_played_to_their_ends():
     assert lengths["Arithmetic"] == 1 < lengths["GuessNumber"]
 
 
+def test_its_returns_are_those_of_the_widest_environment():
+    assert make(SUMS, GUESS).return_range == (0.0, 1.0)
+    assert make(SUMS, "palaestra/MovingObstaclesText-v0").return_range == (-1.0, 1.0)
+
+
 def test_extras_are_the_union_and_unknown_ones_are_none():
     env = make("palaestra/MBPP-v0", SUMS)
     _, info = env.reset(seed=0, options={"params": {"env": "Arithmetic"}})

@@ -263,3 +263,9 @@ def test_a_teacher_that_needs_more_than_trl_gives_is_refused():
         ours.Curriculum(CHOICE, teacher, options={"window": 5})
     with pytest.raises(InputError, match="several turns, so it needs tools"):
         ours.Curriculum(GUESS, "random", tools=False)
+
+
+def test_a_teacher_is_told_what_the_environment_can_earn():
+    env = "palaestra/MovingObstaclesText-v0"
+    assert ours.Curriculum(env, "sec").teacher.return_range == (-1.0, 1.0)
+    assert ours.Curriculum(env, "sec", options={"return_range": (-2, 2)}).teacher.return_range == (-2.0, 2.0)

@@ -33,6 +33,13 @@ def test_groups_without_variance_have_no_advantage():
     assert AdvantageRange(-2.0, 1.7)(group(1.0, 0.0, 0.0, 0.0))
 
 
+@pytest.mark.parametrize("value", [-200.0, 1.5])
+def test_returns_that_are_no_rates_are_refused_where_successes_are_unknown(value):
+    with pytest.raises(InputError, match=f"a return of {value:g} is no success rate"):
+        PassRateBand()(group(0.5, value))
+    assert PassRateBand()(group(0.5, value, successes=[True, False]))
+
+
 def test_nothing_valid_is_nothing_to_train_on():
     assert not PassRateBand()(group())
     assert not AdvantageRange()(group())

@@ -156,6 +156,23 @@ def test_a_teacher_by_name_is_made_on_the_environments_own_space():
     assert [env.reset()[1]["proposal"].task for _ in range(10)] == [p.task for _ in range(10) for p in same.propose(1)]
 
 
+def test_a_teacher_by_name_learns_from_the_returns_that_the_environment_declares():
+    class Costly(Countdown):
+        return_range = (-8.0, 0.0)
+
+        def step(self, action):
+            observation, _, *others = super().step(action)
+            return observation, -2.0, *others
+
+    env = TeacherWrapper(Costly(), "sec")
+    for _ in range(10):
+        episode(env)
+    assert isinstance(env.teacher, Teacher)
+    assert env.teacher.return_range == (-8.0, 0.0)
+    assert env.teacher.metrics()["observed"] == 10
+    assert TeacherWrapper(Costly(), "sec", return_range=(-9.0, 1.0)).teacher.return_range == (-9.0, 1.0)
+
+
 def test_constructor_arguments_are_recorded_and_the_spec_round_trips():
     gym.register("test/CountdownForTeachers-v0", f"{__name__}:Countdown")
     env = TeacherWrapper(gym.make("test/CountdownForTeachers-v0"), "sec", seed=4, tau=0.5)

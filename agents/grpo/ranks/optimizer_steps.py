@@ -1,6 +1,7 @@
 """Steps of the optimiser on a policy that is whole in this process, the reference that follows it, and what is saved.
 
-`sharded.ShardedSteps` has the same methods for a policy whose weights are split over processes.
+`part_steps` takes them on one process's part of a policy that is split over processes, and `sharded.ShardedSteps` in
+all of these at a time.
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ class OptimizerSteps:
 
     def reset(self) -> None:
         """Make a new optimiser."""
-        self.optimizer = new_optimizer(self.config, self.model)
+        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        config = self.config
+        self.optimizer = make_optimizer(
+            weights, lr=config.lr, betas=(0.9, config.beta2), weight_decay=config.weight_decay
+        )
         self._watch(self.optimizer)
 
     def set_rate(self, rate: float) -> None:
@@ -67,11 +72,21 @@ class OptimizerSteps:
 
     def remember(self) -> None:
         """Keep the present weights and the state of the optimiser, so that `undo` can restore them."""
-        self._before = keep_state(self.optimizer)
+        weights = [weight.detach().clone() for weight in self._stepped]
+        self._before = weights, copy.deepcopy(self.optimizer.state_dict())
 
+    @torch.no_grad()
     def undo(self) -> None:
         """Restore what `remember` kept."""
-        restore_state(self.optimizer, self._before)
+        weights, state = self._before
+        for weight, old in zip(self._stepped, weights, strict=True):
+            weight.copy_(old)
+        self.optimizer.load_state_dict(state)
+
+    @property
+    def _stepped(self) -> list[Tensor]:
+        """The weights of the optimiser."""
+        return [weight for group in self.optimizer.param_groups for weight in group["params"]]
 
     def finish(self) -> None:
         """Make the policy's weights, wherever they are read, those of the latest step."""
@@ -79,51 +94,32 @@ class OptimizerSteps:
     @torch.no_grad()
     def move_reference(self, share: float) -> None:
         """Move the reference by a share of the way to the policy; 1 replaces it."""
-        for mine, theirs in zip(self.reference.parameters(), self.model.parameters(), strict=True):
-            mine.lerp_(theirs, share) if share < 1 else mine.copy_(theirs)
+        for weight, theirs in zip(self.reference.parameters(), self.model.parameters(), strict=True):
+            mine, other = self._values(weight), self._values(theirs).to(weight.dtype)
+            mine.lerp_(other, share) if share < 1 else mine.copy_(other)
+
+    @staticmethod
+    def _values(weight: Any) -> Tensor:
+        """What this process has of a weight."""
+        return weight
 
     @property
-    def owns_reference(self) -> bool:
-        """True if the reference has weights of its own that must be saved."""
-        return self.reference is not None and not isinstance(self.reference, BaseOnly)
+    def own_reference(self) -> Any:
+        """The reference if it has weights of its own, which must be saved; else None."""
+        return None if isinstance(self.reference, BaseOnly) else self.reference
 
     def save(self, folder: Path) -> None:
         """Save the optimiser, and a reference that has weights of its own."""
         torch.save(self.optimizer.state_dict(), folder / OPTIMIZER)
-        if self.owns_reference:
-            torch.save(self.reference.state_dict(), folder / REFERENCE)
+        if self.own_reference is not None:
+            torch.save(self.own_reference.state_dict(), folder / REFERENCE)
 
     def load(self, folder: Path) -> None:
         """Load what `save` saved, or what several processes saved in shards."""
-        reference = self.reference if self.owns_reference else None
+        reference = self.own_reference
         if (folder / SHARDS).is_dir():
             load_whole(folder / SHARDS, self.model, self.optimizer, reference)
             return
         self.optimizer.load_state_dict(torch.load(folder / OPTIMIZER, weights_only=True))
         if reference is not None:
             reference.load_state_dict(torch.load(folder / REFERENCE, weights_only=True))
-
-
-def new_optimizer(config: TrainConfig, model: Any) -> torch.optim.Optimizer:
-    """The optimiser of a run over the weights of a model that are trained."""
-    return make_optimizer(
-        [weight for weight in model.parameters() if weight.requires_grad],
-        lr=config.lr,
-        betas=(0.9, config.beta2),
-        weight_decay=config.weight_decay,
-    )
-
-
-def keep_state(optimizer: torch.optim.Optimizer) -> tuple[list[Tensor], dict[str, Any]]:
-    """Copies of the weights of an optimiser and of its state."""
-    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-    return [weight.detach().clone() for weight in weights], copy.deepcopy(optimizer.state_dict())
-
-
-@torch.no_grad()
-def restore_state(optimizer: torch.optim.Optimizer, kept: tuple[list[Tensor], dict[str, Any]]) -> None:
-    """Give the weights and the optimiser back what `keep_state` returned."""
-    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-    for weight, old in zip(weights, kept[0], strict=True):
-        weight.copy_(old)
-    optimizer.load_state_dict(kept[1])

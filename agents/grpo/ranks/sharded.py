@@ -8,14 +8,14 @@ weights, are whole and at the leader alone.
 
 from __future__ import annotations
 
+import functools
 import gc
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch
-from torch import Tensor
 
 from ...language.adapters import BaseOnly
 from ..batch.batch import Batch
@@ -27,10 +27,14 @@ from ..objective.notices import apply_overrides
 from ..recipes import RECIPES, Recipe
 from .channel import RankChannel, lost_ranks
 from .leader import Ranks, SplitForward, plain
+from .part_steps import PartSteps
 from .sharding import check_model, outline, root_of
 from .shards import Shards
 from .shares import split_episodes, strip
 from .work import join_shares
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class ShardedRanks(Ranks):
@@ -107,8 +111,19 @@ def _teacher_plays(recipe: Recipe) -> bool:
     return recipe.rollout.name != "independent" or "teacher_model" in streams
 
 
+def _together(method: Callable[Concatenate[PartSteps, P], T]) -> Callable[Concatenate[ShardedSteps, P], T]:
+    """Make a method of `PartSteps` one that all processes carry out; what it returns here."""
+
+    @functools.wraps(method)
+    def call(self: ShardedSteps, *arguments: P.args, **named: P.kwargs) -> T:
+        assert not named
+        return self._ranks.together("step", method.__name__, *arguments)
+
+    return call
+
+
 class ShardedSteps:
-    """The optimiser's steps on a policy that is split over processes; see `OptimizerSteps`.
+    """The optimiser's steps of all processes on a policy that is split over them; see `OptimizerSteps`.
 
     Args:
         whole: the leader's copy of the policy.
@@ -122,41 +137,29 @@ class ShardedSteps:
     @property
     def optimizer(self) -> torch.optim.Optimizer:
         """This process's, of its parts of the weights."""
-        return self._ranks.shards.optimizer
+        return self._ranks.shards.steps.optimizer
 
-    def reset(self) -> None:
-        self._ranks.together("reset")
-
-    def set_rate(self, rate: float) -> None:
-        self._ranks.together("set_rate", rate)
-
-    def clip(self) -> Tensor:
-        return self._ranks.together("clip")
+    reset = _together(PartSteps.reset)
+    set_rate = _together(PartSteps.set_rate)
+    clip = _together(PartSteps.clip)
+    clear = _together(PartSteps.clear)
+    remember = _together(PartSteps.remember)
+    undo = _together(PartSteps.undo)
+    move_reference = _together(PartSteps.move_reference)
 
     def take(self) -> None:
-        self._ranks.together("take")
+        """Take a step; the leader's copy has it after `finish`."""
+        self._ranks.together("step", "take")
         self._moved = True
-
-    def clear(self) -> None:
-        self._ranks.together("clear")
-
-    def remember(self) -> None:
-        self._ranks.together("remember")
-
-    def undo(self) -> None:
-        self._ranks.together("undo")
 
     @torch.no_grad()
     def finish(self) -> None:
         """Gather the trained weights into the leader's copy, if there was a step."""
         if not self._moved:
             return
-        self._ranks.channel.order(("gather_policy", ()))
-        self._ranks.shards.call("gather_policy", (lambda number, weight: self._whole[number].copy_(weight),))
+        self._ranks.channel.order(("step", ("gather_policy",)))
+        self._ranks.shards.call("step", ("gather_policy", lambda number, weight: self._whole[number].copy_(weight)))
         self._moved = False
-
-    def move_reference(self, share: float) -> None:
-        self._ranks.together("move_reference", share)
 
     def save(self, folder: Path) -> None:
         """Let each process write its shards.
@@ -164,7 +167,7 @@ class ShardedSteps:
         Raises:
             OSError: one of them could not.
         """
-        if failed := _first_failure(self._ranks.together("save", folder)):
+        if failed := _first_failure(self._ranks.together("attempt", "save", folder)):
             raise OSError(failed)
 
     def load(self, folder: Path) -> None:
@@ -173,7 +176,7 @@ class ShardedSteps:
         Raises:
             RuntimeError: one of them could not.
         """
-        if failed := _first_failure(self._ranks.together("load", folder)):
+        if failed := _first_failure(self._ranks.together("attempt", "load", folder)):
             raise RuntimeError(failed)
 
 

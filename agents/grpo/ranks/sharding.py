@@ -28,7 +28,7 @@ from ..batch.packing import MicroBatch
 from .channel import RankChannel, unique_weights
 
 T = TypeVar("T")
-_HALF = (torch.bfloat16, torch.float16)
+HALF = (torch.bfloat16, torch.float16)
 _ENTER = "enter_with_weights"
 """Method of a sharded model that calls a function while its weights outside of the layers are gathered."""
 
@@ -67,7 +67,7 @@ def shard(model: Any, source: Any, mesh: DeviceMesh, channel: RankChannel) -> No
         model: from `outline`.
         source: at the leader, the model with its weights; None elsewhere.
     """
-    half = next((w.dtype for w in model.parameters() if w.requires_grad and w.dtype in _HALF), None)
+    half = next((w.dtype for w in model.parameters() if w.requires_grad and w.dtype in HALF), None)
     policy = MixedPrecisionPolicy() if half is None else MixedPrecisionPolicy(half, torch.float32)
     names = {id(weight): name for name, weight in model.named_parameters()}
     values = {} if source is None else dict(source.named_parameters())

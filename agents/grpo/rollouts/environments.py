@@ -14,6 +14,7 @@ from typing import Any
 import gymnasium
 
 from ....errors import InputError
+from ....teachers import range_options
 from ...history import HistoryWrapper
 from ...stepping import threads_for
 from .environment_processes import EnvironmentProcesses
@@ -42,6 +43,8 @@ class Environments:
         if space != "Unicode":
             raise InputError(f"{env_id!r} takes actions from {space}, not text; choose an id with text actions.")
         self.param_space: Any = first.unwrapped.param_space  # type: ignore[attr-defined]
+        # Of teachers of its tasks.
+        self.range_options = range_options(first)
         # Names of what rewards can read of its episodes beside the standard fields.
         self.supplies = frozenset(getattr(first.unwrapped, "supplies", ()))
         # The thread pool in which they are stepped; None steps them in this thread.

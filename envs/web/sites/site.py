@@ -8,6 +8,7 @@ its templates in ``templates/NAME`` and a name in `SITES`.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sqlite3
 import threading
@@ -335,9 +336,9 @@ def generate(site: str, size: int, seed: int) -> bytes:
 
 @functools.cache
 def _make_tables(kind: type[WebSite]) -> bytes:
-    database = _open_database()
-    database.executescript("PRAGMA page_size = 1024;" + kind.schema)
-    return database.serialize()
+    with contextlib.closing(_open_database()) as database:
+        database.executescript("PRAGMA page_size = 1024;" + kind.schema)
+        return database.serialize()
 
 
 def read_form(request: WebRequest, *names: str) -> dict[str, str]:

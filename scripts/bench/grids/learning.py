@@ -17,7 +17,7 @@ from typing import Any
 from ....agents.atomic import write_atomically
 from ....agents.grpo.run.folder import RunFolder, is_run, refuse_changes
 from ....agents.learners import LEARNERS
-from ....errors import unknown_name
+from ....errors import InputError, unknown_name
 
 SHARE, HELD = 0.9, 5
 
@@ -189,10 +189,12 @@ def measure_learning(
         seeds: runs of each player.
         out: folder with a folder for each player, which has one for each seed.
         players: only these; () for all of them.
-        longest: most steps of a run, in place of the table's.
+        longest: most steps of a run, in place of the table's. A run of fewer steps whose player had not learned goes
+            on.
 
     Raises:
-        InputError: there is no such player, or a run in ``out`` is another one.
+        InputError: there is no such player, or a run in ``out`` is another one, or one of fewer steps that cannot go
+            on, as a setting follows their number.
         MissingExtra: torch is absent.
     """
     for name in players:
@@ -231,9 +233,19 @@ def _measure(table: LearningTable, player: GridPlayer, seed: int, folder: Path) 
     )
     begun = is_run(folder)
     if begun:
-        refuse_changes(folder, config, RunFolder.reopen(folder, kind.config)[1], ())
+        saved = RunFolder.reopen(folder, kind.config)[1]
+        longer = config.steps > saved.steps
+        refuse_changes(folder, config, saved, ("steps",) if longer else ())
+        if longer and config.schedules:
+            raise InputError(
+                f"the run in {str(folder)!r} was begun with {saved.steps:,} steps, which its {config.schedules[0]} "
+                f"follows, so that it cannot become one of {config.steps:,}; give --longest {saved.steps}, or another "
+                "--out."
+            )
     if (figures := folder / "figures.json").is_file():
-        return GridRunFigures(**json.loads(figures.read_text(encoding="utf-8")))
+        known = GridRunFigures(**json.loads(figures.read_text(encoding="utf-8")))
+        if known.steps >= table.steps or (known.learned is not None and not table.whole):
+            return known
     runs = kind.load_run()
     run = runs.resume(folder, config) if begun else runs.start(folder, config)
     try:

@@ -58,6 +58,13 @@ def converse(
                 engine.close(session)
 
 
+def one_gb(language: Any) -> float:
+    """GB of the keys and values of a conversation of 400 tokens and the place after it."""
+    config = language.model.config
+    size = next(language.model.parameters()).element_size()
+    return 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim * 401 * size / 1e9
+
+
 def ids_of(said: dict[int, list[Completion]]) -> dict[int, list[Any]]:
     return {session: [(each.ids, each.finish) for each in answers] for session, answers in said.items()}
 
@@ -73,8 +80,10 @@ def two_nodes(ray_nodes) -> Generator[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def engine(ray_nodes, two_nodes, small) -> Generator[RayEngine]:
-    """Two workers on two nodes."""
-    engine = RayEngine.serve(small, 8, 400, address=ray_nodes.address, workers=2, tokens=3)
+    """Two workers on two nodes, each with room for fewer conversations than it holds."""
+    engine = RayEngine.serve(
+        small, 8, 400, address=ray_nodes.address, workers=2, tokens=3, cache_gb=3.5 * one_gb(small)
+    )
     engine.load_weights(0)
     yield engine
     engine.shut_down()
@@ -93,6 +102,9 @@ def test_two_workers_sample_the_tokens_of_the_engine_in_this_process(engine, sma
             assert one.logps == pytest.approx(other.logps, abs=1e-5)
             assert one.entropies == pytest.approx(other.entropies, abs=1e-5)
             assert [[token for token, _ in place] for place in one.top] == [[t for t, _ in p] for p in other.top]
+    # Each kept to its own memory, which held 3 of its 4 conversations.
+    rows = [worker.actor.__ray_call__.remote(lambda actor: actor._engine._cache.rows) for worker in engine._workers]
+    assert engine._ray.get(rows) == [3, 3]
     # Both had some to answer.
     assert len({place.node for place in engine.places()}) == 2
 
@@ -264,6 +276,8 @@ def read(folder: Path) -> list[dict[str, Any]]:
         ({"workers": 0}, "the engine option workers must be"),
         ({"address": "ray://here:10001"}, "cannot reach it through ray://here:10001"),
         ({"patience": 0}, "the engine option patience"),
+        ({"cache_gb": 0}, "the engine option cache_gb must be a finite number above 0, not 0"),
+        ({"cache_gb": "all"}, "the engine option cache_gb must be a finite number above 0, not 'all'"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused(options, said):
@@ -271,9 +285,19 @@ def test_options_that_cannot_be_used_are_refused(options, said):
         check_engine("ray", options, {})
 
 
+def test_a_cache_that_holds_no_conversation_is_refused_before_the_cluster_is_joined(small, monkeypatch):
+    monkeypatch.setattr("palaestra.agents.engines.ray_engine.Cluster", None)
+    with pytest.raises(InputError, match="holds no conversation of 400 tokens"):
+        RayEngine.serve(small, 8, 400, workers=2, cache_gb=0.9 * one_gb(small))
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        (
+            "--workers 2 --engine-option cache_gb=-1",
+            "the engine option cache_gb must be a finite number above 0, not -1",
+        ),
         ("--workers 2 --engine vllm", "the engine 'vllm' does not run in workers of a Ray cluster"),
         ("--ray local --engine vllm", "the engine 'vllm' does not run in workers of a Ray cluster"),
     ],

@@ -185,6 +185,27 @@ def test_the_teacher_is_told_how_many_groups_the_run_will_bring(config):
     assert learner.teacher.state_dict()["own"]["outcomes"] == 2400
 
 
+def test_a_teacher_is_told_what_the_environments_can_earn(config, tmp_path):
+    """Walking into a ball earns -1, which no teacher takes for a return in 0 to 1."""
+    short = {"steps": 2, "checkpoint_every": 1, "eval_every": 0, "final_episodes": 2, "warmup": WarmUp(steps=0)}
+    env = ("palaestra/MovingObstaclesText-v0", "palaestra/Arithmetic-v0")
+    costly = replace(config, env=env, axes={}, env_options={}, teacher="sec", max_new_tokens=4, **short)
+    learner = Learner.start(tmp_path / "run", costly)
+    assert learner.teacher.return_range == (-1.0, 1.0)
+    assert learner.run()
+    given = Learner(replace(costly, teacher_options={"return_range": [-2.0, 1.0]}))
+    assert given.teacher.return_range == (-2.0, 1.0)
+    # Runs of versions that did not ask the environments go on as they began.
+    newest = newest_checkpoint(tmp_path / "run")
+    assert newest is not None
+    state = json.loads((newest / "state.json").read_text())
+    state["teacher"]["settings"]["return_range"] = [0.0, 1.0]
+    for part in state["teacher"]["own"].get("parts", []):
+        part["settings"]["return_range"] = [0.0, 1.0]
+    (newest / "state.json").write_text(json.dumps(state))
+    assert Learner.resume(tmp_path / "run", replace(costly, steps=3)).teacher.return_range == (0.0, 1.0)
+
+
 def test_rewards_read_what_the_environment_supplies(config, tmp_path):
     judged = Stages(shaping="error-kind")
     short = {"steps": 1, "eval_every": 0, "warmup": WarmUp(steps=0), "teacher": "random", "stages": judged}

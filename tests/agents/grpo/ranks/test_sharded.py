@@ -35,7 +35,7 @@ Shards.gradients = lambda self: [
     None if w.grad is None else w.grad.full_tensor() for w in self.models[0].parameters()
 ]
 Shards.moments = lambda self: [
-    value.full_tensor() for state in self.optimizer.state.values() for value in (state["exp_avg"], state["exp_avg_sq"])
+    state[key].full_tensor() for state in self.steps.optimizer.state.values() for key in ("exp_avg", "exp_avg_sq")
 ]
 Shards.reference = lambda self: [w.full_tensor() for w in self.models[1].parameters()]
 Shards.all_bytes = lambda self: self.channel.gather(self.count_bytes())

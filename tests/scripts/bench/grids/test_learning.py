@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +19,15 @@ from palaestra.scripts.bench.grids.learning import (
 )
 from scipy import stats
 
+QUICK = {"environments": 4, "log_every": 256, "env_options": {"max_steps": 15}}
 SMALL = LearningTable(
     "small",
     "palaestra/NoisyTV-v0",
     {"size": 7, "screens": 1, "channel": "remote"},
     1024,
     {
-        "none": GridPlayer("q", {"environments": 4, "log_every": 256}),
-        "potential": GridPlayer("q", {"environments": 4, "log_every": 256, "bonus": ("potential",)}),
+        "none": GridPlayer("q", QUICK),
+        "potential": GridPlayer("q", {**QUICK, "bonus": ("potential",)}),
     },
 )
 ARGUMENTS = ["grids", "--tables", "small", "--seeds", "2"]
@@ -53,9 +55,31 @@ def test_players_are_trained_and_finished_runs_are_not_played_again(
 
 
 def test_runs_of_other_settings_are_refused(tmp_path: Path):
-    bench.main([*ARGUMENTS, "--out", str(tmp_path), "--players", "none"])
-    with pytest.raises(InputError, match="steps"):
-        bench.main([*ARGUMENTS, "--out", str(tmp_path), "--players", "none", "--longest", "2048"])
+    line = [*ARGUMENTS, "--out", str(tmp_path), "--players", "none"]
+    bench.main(line)
+    with pytest.raises(InputError, match=r"begun with 1,024 steps, which its explore follows.*give --longest 1024"):
+        bench.main([*line, "--longest", "2048"])
+    with pytest.raises(InputError, match="steps: 512 instead of 1024"):
+        bench.main([*line, "--longest", "512"])
+    changed = replace(SMALL, axes={**SMALL.axes, "size": 9})
+    with pytest.raises(InputError, match="axes"):
+        learning.measure_learning(changed, 1, tmp_path / "small", longest=2048)
+
+
+def test_a_run_that_had_not_learned_goes_on_to_more_steps_as_one_that_began_with_them(tmp_path: Path):
+    table = replace(SMALL, players={"none": GridPlayer("q", {**QUICK, "explore_end": 1.0})})
+    (short,) = learning.measure_learning(table, 1, tmp_path / "grown").runs["none"]
+    (grown,) = learning.measure_learning(table, 1, tmp_path / "grown", longest=2048).runs["none"]
+    (fresh,) = learning.measure_learning(table, 1, tmp_path / "fresh", longest=2048).runs["none"]
+    assert (short.learned, short.steps, grown.steps) == (None, 1024, 2048)
+    assert grown == fresh
+    logs = [(tmp_path / name / "none" / "0" / "metrics.jsonl").read_bytes() for name in ("grown", "fresh")]
+    assert logs[0] == logs[1]
+    # One that had learned is known, and is not played again.
+    figures = tmp_path / "grown" / "none" / "0" / "figures.json"
+    figures.write_text(json.dumps({"learned": 512, "steps": 2048, "success": 1.0}))
+    (learned,) = learning.measure_learning(table, 1, tmp_path / "grown", longest=4096).runs["none"]
+    assert learned == GridRunFigures(512, 2048, 1.0)
 
 
 @pytest.mark.parametrize("option", ["--tables", "--players"])
