@@ -38,12 +38,15 @@ class Engine:
         abilities: names out of `ABILITIES`.
         copies: True if the engine holds weights of its own, so that it must be told of each update. Such an engine is
             made once and goes on with `follow`; one that reads the model's own weights is made anew for each use.
+        alone: True if the engine cannot be in one of several processes that share an update, as it makes groups of its
+            own of those that `torch.distributed` knows.
         interruptible: True if `step` takes a function that is asked every few tokens, and returns what is finished as
             soon as it returns True.
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset()
     copies: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
     interruptible: ClassVar[bool] = False
 
     @classmethod
@@ -65,6 +68,18 @@ class Engine:
             fp32_head: compute logits in single precision; only where "fp32_head" is an ability.
         """
         raise NotImplementedError
+
+    @classmethod
+    def measure_held(cls, weights: int, free: int, ahead: bool, **options: Any) -> int:
+        """Bytes of a GPU that the engine holds while the policy is trained on it.
+
+        Args:
+            weights: bytes of the policy's weights.
+            free: bytes that are free before the engine is made.
+            ahead: it samples while the policy is trained, see ``--staleness``.
+            options: those of `serve`.
+        """
+        return 0
 
     def submit(self, request: Request) -> None:
         raise NotImplementedError
@@ -129,3 +144,12 @@ def check_engine(name: str, options: Mapping[str, Any], needs: Mapping[str, Coll
             )
     engine.check(**options)
     return engine
+
+
+def check_ranks(name: str) -> None:
+    """Raise InputError if an engine cannot be in one of several processes that share an update."""
+    if ENGINES[name].alone:
+        raise InputError(
+            f"the engine {name!r} cannot be in one of several processes that share an update; take --engine "
+            "vllm-server, or train without --nproc."
+        )

@@ -139,11 +139,11 @@ class RayEngine(Engine):
             gpus: of a worker, such as 1 or 0.5; with 0 it computes on its CPUs.
             patience: seconds that a worker may take to start, and to play a round.
             tokens: decoding steps of a round. Answers of all workers are taken up after each round.
-            cache_gb: memory of each worker for keys and values in GB (1e9 bytes); see `TorchEngine`. InputError if it
-                holds no conversation.
+            cache_gb: memory of each worker for keys and values, GB (1e9 bytes); InputError if it holds no conversation.
         """
         from ..language.decoder import attention_shape, context_limit
         from ..language.head import head_of
+        from ..language.precision import product_precision
         from .cache import slots_within
         from .checkpoint import vocabulary_of
         from .ray_worker import WorkerSizes
@@ -160,6 +160,7 @@ class RayEngine(Engine):
             cache_gb,
             max(1, int(cpus)),
             "cuda" if gpus else "cpu",
+            product_precision(),
         )
         weights = sum(weight.numel() * weight.element_size() for weight in language.model.parameters())
         cluster = Cluster(address, workers * cpus, workers * gpus, 4 * weights)

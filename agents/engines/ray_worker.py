@@ -24,7 +24,8 @@ Stored = tuple[str, tuple[int, ...], np.ndarray]
 
 @dataclass(frozen=True)
 class WorkerSizes:
-    """The arguments of a worker's engine, and its threads; see `TorchEngine`."""
+    """The arguments of a worker's engine, see `TorchEngine`; its threads, and its precision of float32 products, see
+    `torch.set_float32_matmul_precision`."""
 
     stop_ids: tuple[int, ...]
     vocabulary: int
@@ -34,6 +35,7 @@ class WorkerSizes:
     cache_gb: float | None
     threads: int
     device: str
+    precision: str
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class RolloutWorker:
 
     def __init__(self, sizes: WorkerSizes):
         torch.set_num_threads(sizes.threads)
+        torch.set_float32_matmul_precision(sizes.precision)
         self._sizes = sizes
         self._model: Any = None
         self._engine: TorchEngine | None = None
@@ -106,6 +109,7 @@ class RolloutWorker:
         sizes = self._sizes
         if given.fresh or self._engine is None:
             own = sizes.slots, sizes.max_length, sizes.fp32_head, sizes.cache_gb
+            self._engine = None  # its cache goes before there is another
             self._engine = TorchEngine(self._model, sizes.stop_ids, sizes.vocabulary, *own)
         engine = self._engine
         for order in given.orders:

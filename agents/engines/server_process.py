@@ -43,7 +43,7 @@ class ServerError(OSError):
 
 
 def serve_arguments(
-    folder: Path, dtype: str, slots: int, max_length: int, cache_gb: float, eager: bool, rank: int | None = None
+    folder: Path, dtype: str, slots: int, max_length: int, cache_bytes: int, eager: bool, rank: int | None = None
 ) -> list[str]:
     """The arguments of vLLM's server that serve the policy in ``folder`` as a run needs it.
 
@@ -55,7 +55,9 @@ def serve_arguments(
         "--dtype": dtype,
         "--max-num-seqs": str(slots),
         "--max-model-len": str(max_length),
-        "--kv-cache-memory-bytes": str(int(cache_gb * 2**30)),
+        "--kv-cache-memory-bytes": str(cache_bytes),
+        # Its share of the device's memory, of which so much must be free at the start; the cache has its size already.
+        "--gpu-memory-utilization": "0.01",
         "--logprobs-mode": "processed_logprobs",
         "--max-logprobs": "-1",
     }

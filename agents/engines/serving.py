@@ -37,6 +37,10 @@ class Serving:
         self._kept.follow(language)
         return self._kept
 
+    def measure_held(self, weights: int, free: int, ahead: bool) -> int:
+        """Bytes of a GPU that the engine holds while the policy is trained on it; see `Engine.measure_held`."""
+        return ENGINES[self.name].measure_held(weights, free, ahead, **self._options)
+
     def sleep(self) -> None:
         """Let engines give memory back until they are used again."""
         for engine in (self._kept, *self._opened):

@@ -56,6 +56,12 @@ class TorchEngine(Engine):
             check_number("the engine option cache_gb", cache_gb, above=0)
 
     @classmethod
+    def measure_held(cls, weights: int, free: int, ahead: bool, cache_gb: float | None = None) -> int:
+        if not ahead:
+            return 0  # see `sleep`
+        return int(_SHARE * free if cache_gb is None else min(cache_gb * 1e9, free))
+
+    @classmethod
     def serve(
         cls, language: Any, slots: int, max_length: int, fp32_head: bool = False, cache_gb: float | None = None
     ) -> TorchEngine:

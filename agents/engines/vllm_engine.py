@@ -50,6 +50,11 @@ def check_cache(cache_gb: float | None) -> None:
         check_number("the engine option cache_gb", cache_gb, 0.01)
 
 
+def cache_bytes(cache_gb: float | None, on_gpu: bool) -> int:
+    """Bytes for keys and values; by default 1 GiB on a CPU and 8 on a GPU."""
+    return int(((8.0 if on_gpu else 1.0) if cache_gb is None else cache_gb) * 2**30)
+
+
 def adapter_room(language: Any, merge: bool) -> int | None:
     """Rank up to which vLLM is to make room for adapters; None where there are none beside the weights.
 
@@ -64,12 +69,20 @@ def adapter_room(language: Any, merge: bool) -> int | None:
 class VllmEngine(ResendingEngine):
     """vLLM in this process; each update replaces its weights in place, or the adapters of a policy that has them."""
 
+    alone = True
+
     @classmethod
     def check(
         cls, cache_gb: float | None = None, eager: bool | None = None, sleeps: bool = False, merge: bool = False
     ) -> None:
         check_vllm("vllm")
         check_cache(cache_gb)
+
+    @classmethod
+    def measure_held(
+        cls, weights: int, free: int, ahead: bool, cache_gb: float | None = None, sleeps: bool = False, **others: Any
+    ) -> int:
+        return 0 if sleeps and not ahead else weights + cache_bytes(cache_gb, on_gpu=True)
 
     @classmethod
     def serve(
@@ -97,11 +110,12 @@ class VllmEngine(ResendingEngine):
                 beside the weights, and takes the new ones alone.
         """
         on_gpu = language.model.device.type == "cuda"
-        cache_gb = (8.0 if on_gpu else 1.0) if cache_gb is None else cache_gb
         arguments = {
             "enforce_eager": not on_gpu if eager is None else eager,
             "enable_sleep_mode": on_gpu and sleeps,
-            "kv_cache_memory_bytes": int(cache_gb * 2**30),
+            "kv_cache_memory_bytes": cache_bytes(cache_gb, on_gpu),
+            # Of the device's memory, so much must be free at the start; the cache has its size already.
+            "gpu_memory_utilization": 0.01,
             "max_num_seqs": slots,
             "max_model_len": min(max_length + 1, context_limit(language.model)),
         }

@@ -37,7 +37,7 @@ from .server_process import (
     wait_until_ready,
 )
 from .server_weights import ADAPTER_ROUTE, ServerWeights, check_folder
-from .vllm_engine import adapter_room, check_cache, check_vllm, sampling_parameters
+from .vllm_engine import adapter_room, cache_bytes, check_cache, check_vllm, sampling_parameters
 
 _logger = logging.getLogger(__name__)
 _RESTARTS = 3
@@ -86,6 +86,18 @@ class VllmServerEngine(ResendingEngine):
             check_folder(Path(str(folder)))
 
     @classmethod
+    def measure_held(
+        cls,
+        weights: int,
+        free: int,
+        ahead: bool,
+        url: str | None = None,
+        cache_gb: float | None = None,
+        **others: Any,
+    ) -> int:
+        return weights + cache_bytes(cache_gb, on_gpu=True) if url is None else 0
+
+    @classmethod
     def serve(
         cls,
         language: Any,
@@ -119,11 +131,11 @@ class VllmServerEngine(ResendingEngine):
         """
         on_gpu = language.model.device.type == "cuda"
         room = min(max_length + 1, context_limit(language.model))
-        cache_gb = (8.0 if on_gpu else 1.0) if cache_gb is None else cache_gb
+        cache = cache_bytes(cache_gb, on_gpu)
         place = Path(tempfile.mkdtemp(prefix="palaestra-vllm-")) if folder is None else Path(str(folder)).absolute()
         dtype = str(language.model.dtype).removeprefix("torch.")
         rank = adapter_room(language, merge)
-        arguments = serve_arguments(place, dtype, slots, room, cache_gb, not on_gpu if eager is None else eager, rank)
+        arguments = serve_arguments(place, dtype, slots, room, cache, not on_gpu if eager is None else eager, rank)
         engine = cls(language, max_length, room, ServerWeights(place, rank, patience), arguments, url, patience, stall)
         if folder is None:
             engine._delete_folder = weakref.finalize(engine, shutil.rmtree, place, ignore_errors=True)

@@ -281,6 +281,27 @@ class AsynchronousCollection(StepCollection):
             self._changed.notify_all()
 
 
+def separate_models(
+    language: LanguageModel, reference: Any, distilled: Any, splits: bool
+) -> tuple[LanguageModel, Any, Any]:
+    """Models of which the collection and the update can each change or split its own.
+
+    Args:
+        reference: the reference model, which does not move, or None.
+        distilled: the model to distil from, or None; the collection keeps this one.
+        splits: the update splits its models over processes, so that they lose their weights here.
+
+    Returns:
+        (the collection's policy, the collection's reference, the update's model to distil from).
+    """
+    played = copy_policy(language)
+    if reference is not None and played.adapters is not None:
+        reference = played.reference().model
+    elif splits:
+        reference = copy.deepcopy(reference)
+    return played, reference, copy.deepcopy(distilled) if splits else distilled
+
+
 def copy_policy(language: LanguageModel) -> LanguageModel:
     """A copy of a policy, adapters included, that trains nothing and can be given other weights."""
     if language.adapters is None:

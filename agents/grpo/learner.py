@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,13 @@ import torch
 
 from ...errors import InputError
 from ...schedules import read_schedule
-from ..engines.engine import check_engine
+from ..engines.engine import check_engine, check_ranks
 from ..engines.serving import Serving
 from ..evaluation import Report
 from ..language.decoder import context_limit
 from ..language.model import LanguageModel, resolve_device
 from ..lookup import find_agent
-from .asynchronous import AsynchronousCollection, StepCollection, copy_policy
+from .asynchronous import AsynchronousCollection, StepCollection, separate_models
 from .batch.packing import PACKERS
 from .collection import Collector, check_room, token_limits
 from .config import TrainConfig
@@ -102,6 +103,8 @@ class Learner:
             Ranks.check(part.loss, config.recipe)
         head = {"--fp32-head": {"fp32_head"}} if config.fp32_head else {}
         check_engine(*config.serving, self.collecting.engine_needs | head)
+        if ranks:
+            check_ranks(config.engine)
         if config.lora and self.recipe.reference.name != "frozen" and "logp_ref" in self.needs:
             raise InputError(
                 f"the reference policy {self.recipe.reference} cannot follow low-rank adapters, whose reference is the "
@@ -318,6 +321,7 @@ class Learner:
         self.collection.halt()
         self.collection.close()
         earlier = Learner(self.config, self.engines, self.ranks)
+        del self.language, self.update, self.collector, self.collection  # others may fill the memory
         earlier._restore(find_checkpoint(self.folder.path, str(back)))
         self.evaluations.close()  # its successor has processes of its own
         for name in _PARTS:
@@ -368,12 +372,15 @@ class Learner:
         config, needs, teacher = self.config, self.needs, self._distilled
         reference = self.language.reference().model if needs & {"logp_ref", "kl_ref"} else None
         model, distilled, vocabulary = self.language.model, teacher and teacher.model, len(self.language.tokenizer)
-        self.update = Update(config, self.objective, model, reference, distilled, vocabulary, self.ranks)
-        played, forward, kind = self.language, self.update.forward, StepCollection
+        played, measured, kind = self.language, reference, StepCollection
         if config.staleness:
-            played, forward, kind = copy_policy(self.language), plain(forward), AsynchronousCollection
-            reference = played.reference().model if reference is not None and played.adapters is not None else reference
-        places = (self.environments, self.teacher, played, teacher, forward, reference, self.rewriter, self.engines)
+            splits = self.ranks is not None and self.ranks.splits
+            played, measured, distilled = separate_models(played, reference, distilled, splits)
+            kind = AsynchronousCollection
+        held = partial(self.engines.measure_held, ahead=config.staleness > 0)
+        self.update = Update(config, self.objective, model, reference, distilled, vocabulary, self.ranks, held)
+        forward = plain(self.update.forward) if config.staleness else self.update.forward
+        places = (self.environments, self.teacher, played, teacher, forward, measured, self.rewriter, self.engines)
         self.collector = Collector(config, self.collecting, *places)
         self.collection = kind(config, self.collector, self.objective, self.language, self.engines)
         if fresh:

@@ -7,7 +7,7 @@ mini-batches, so that one optimiser step trains on a part of each.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class Update:
         teacher: a frozen model to distil from, or None.
         vocabulary: see `Forward`.
         ranks: further processes that compute shares of forwards and gradients; None for this one alone.
+        held: see `batch.budget.fit_budget`.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Update:
         teacher: Any,
         vocabulary: int | None = None,
         ranks: Ranks | None = None,
+        held: Callable[[int, int], int] = lambda weights, free: 0,
     ):
         self.config, self.objective = config, objective
         self.model, self.reference, self.teacher = model, reference, teacher
@@ -71,7 +73,7 @@ class Update:
             config.compile,
         )
         if not config.token_budget and config.device.startswith("cuda"):
-            self.forward = fit_budget(model, self.forward, config.device)
+            self.forward = fit_budget(model, self.forward, config.device, held)
         self.ranks = ranks
         if ranks is None:
             self.steps = OptimizerSteps(config, model, reference)

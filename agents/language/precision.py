@@ -16,3 +16,8 @@ def set_product_precision(device: str, dtype: str, tf32: bool) -> None:
     """
     if device.startswith("cuda"):
         torch.set_float32_matmul_precision("high" if tf32 or dtype == "bfloat16" else "highest")
+
+
+def product_precision() -> str:
+    """The setting of this process, for `torch.set_float32_matmul_precision`."""
+    return torch.get_float32_matmul_precision()

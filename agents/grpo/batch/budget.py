@@ -8,6 +8,7 @@ estimate has not been compared with a GPU's own figures yet; a micro-batch that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,11 +66,16 @@ def training_memory(model: Any, forward: Forward) -> TrainingMemory:
     return TrainingMemory(kept + layer, state + gradients + chunk)
 
 
-def fit_budget(model: Any, forward: Forward, device: str) -> Forward:
-    """The settings with the token budget that a GPU's free memory allows, and a notice that says so."""
+def fit_budget(model: Any, forward: Forward, device: str, held: Callable[[int, int], int]) -> Forward:
+    """The settings with the token budget that a GPU's free memory allows, and a notice that says so.
+
+    Args:
+        held: bytes that the engine will hold beside the training, from those of the weights and those that are free.
+    """
     free = torch.cuda.mem_get_info(device)[0]
     # What torch has taken from the device and not given out is free as well.
     free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    free -= held(sum(weight.nbytes for weight in model.parameters()), free)
     need = training_memory(model, forward)
     budget = need.tokens(free)
     forward.memory.say(

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.agents.engines.engine import ABILITIES, ENGINES, check_engine
+from palaestra.agents.engines.engine import ABILITIES, ENGINES, check_engine, check_ranks
+from palaestra.agents.engines.serving import Serving
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
 
@@ -39,6 +40,32 @@ def test_a_wrong_name_or_option_is_refused_in_one_sentence(name, options, senten
     with pytest.raises(InputError) as refused:
         check_engine(name, options, {})
     assert str(refused.value) == sentence
+
+
+def test_processes_that_share_an_update_have_no_engine_that_makes_groups_of_its_own():
+    for name in ("torch", "vllm-server", "ray"):
+        check_ranks(name)
+    with pytest.raises(InputError, match=r"'vllm' cannot be in one of several processes.*take --engine vllm-server"):
+        check_ranks("vllm")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "ahead", "held"),
+    [
+        ("torch", {}, False, 0),
+        ("torch", {}, True, 50 << 30),
+        ("torch", {"cache_gb": 4}, True, 4e9),
+        ("torch", {"cache_gb": 400}, True, 100 << 30),
+        ("vllm", {}, False, 11 << 30),
+        ("vllm", {"sleeps": True, "eager": True}, False, 0),
+        ("vllm", {"sleeps": True}, True, 11 << 30),
+        ("vllm-server", {"cache_gb": 2, "stall": 5}, True, 5 << 30),
+        ("vllm-server", {"url": "http://there:8000", "folder": "new"}, True, 0),
+        ("scripted", {"answer": "1"}, True, 0),
+    ],
+)
+def test_what_an_engine_holds_of_a_gpu_while_the_policy_is_trained(name, options, ahead, held):
+    assert Serving(name, options).measure_held(3 << 30, 100 << 30, ahead) == held
 
 
 def test_what_an_engine_cannot_do_is_said_with_who_needs_it():

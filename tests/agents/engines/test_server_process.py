@@ -128,14 +128,14 @@ def test_a_process_that_has_ended_is_not_waited_for(tmp_path: Path):
 
 
 def test_the_command_can_be_typed(tmp_path: Path):
-    arguments = serve_arguments(tmp_path / "a b", "float32", 8, 100, 0.5, eager=True)
+    arguments = serve_arguments(tmp_path / "a b", "float32", 8, 100, 1 << 29, eager=True)
     assert describe_command(arguments) == (
         f"VLLM_SERVER_DEV_MODE=1 python -m vllm.entrypoints.openai.api_server --model '{tmp_path / 'a b'}' "
         "--served-model-name=policy --dtype=float32 --max-num-seqs=8 --max-model-len=100 "
-        "--kv-cache-memory-bytes=536870912 --logprobs-mode=processed_logprobs --max-logprobs=-1 "
-        "--tokens-only --skip-tokenizer-init --enforce-eager"
+        "--kv-cache-memory-bytes=536870912 --gpu-memory-utilization=0.01 "
+        "--logprobs-mode=processed_logprobs --max-logprobs=-1 --tokens-only --skip-tokenizer-init --enforce-eager"
     )
-    arguments = serve_arguments(tmp_path, "float32", 8, 100, 0.5, eager=False, rank=16)
+    arguments = serve_arguments(tmp_path, "float32", 8, 100, 1 << 29, eager=False, rank=16)
     command = describe_command(arguments)
     assert command.startswith("VLLM_SERVER_DEV_MODE=1 VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 python")
     assert command.endswith("--max-lora-rank=16 --tokens-only --skip-tokenizer-init --enable-lora")

@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,14 @@ import pytest
 import torch
 from palaestra.agents.engines.engine import ENGINES
 from palaestra.agents.engines.torch_engine import TorchEngine
-from palaestra.agents.grpo.asynchronous import copy_policy, set_weights, trained_weights
+from palaestra.agents.grpo.asynchronous import copy_policy, separate_models, set_weights, trained_weights
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.collection import played_version
 from palaestra.agents.grpo.config import Stages, TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.run.folder import newest_checkpoint
+from palaestra.agents.language.adapters import BaseOnly
 from palaestra.agents.language.model import LanguageModel
 from palaestra.envs import register
 from palaestra.errors import InputError
@@ -349,6 +351,25 @@ def test_a_copy_of_a_policy_shows_engines_the_same_trained_weights_and_can_be_gi
     assert all(torch.equal(weight, before[name] + 1) for name, weight in trained_weights(copied).items())
     if lora:
         assert copied.adapters.get_base_model() is copied.model
+
+
+@pytest.mark.parametrize("lora", [0, 2])
+def test_what_the_update_splits_stays_whole_for_the_collection(small, lora):
+    language = LanguageModel.of(copy.deepcopy(small.model), small.tokenizer)
+    distilled = copy.deepcopy(small.model)
+    if lora:
+        pytest.importorskip("peft")
+        language = language.with_lora(lora)
+    reference = language.reference().model
+    played, measured, own = separate_models(language, reference, distilled, splits=True)
+    for model in (own, *(() if lora else (reference,))):
+        model.to("meta")  # as the update does
+    expected = small.model(torch.arange(5)[None]).logits
+    for model in (played.model, distilled, measured):
+        with model.bare() if isinstance(model, BaseOnly) else nullcontext(model) as whole:
+            assert torch.equal(whole(torch.arange(5)[None]).logits, expected)
+    assert separate_models(language, None, None, splits=True)[1:] == (None, None)
+    assert separate_models(language, reference, distilled, splits=False)[2] is distilled
 
 
 def test_versions_count_the_updates_before_a_batch():
