@@ -105,7 +105,8 @@ class VllmEngine(ResendingEngine):
             fp32_head: not an ability of vLLM.
             cache_gb: memory for keys and values, GiB; by default 1 on a CPU and 8 on a GPU.
             eager: run without compiling the model and without CUDA graphs; by default on a CPU alone.
-            sleeps: on a GPU, give up the cache and move the weights to main memory while the learner updates.
+            sleeps: on a GPU, give up the cache and move the weights to main memory while the learner updates; not with
+                ``--staleness``, where both go on at once.
             merge: add adapters to the weights at each update, which moves all weights; by default vLLM computes them
                 beside the weights, and takes the new ones alone.
         """
