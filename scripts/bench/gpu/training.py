@@ -137,7 +137,7 @@ def compare_attention(setup: Setup) -> list[Figure]:
     import torch
 
     from ....agents.grpo.batch.packing import PACKERS
-    from ....agents.grpo.batch.ragged import ragged_reference
+    from ....agents.grpo.batch.ragged import Kernel, ragged_reference
 
     sizes, generator = setup.sizes, torch.Generator().manual_seed(0)
     prompts = [prompt for prompt in setup.make_prompts(2) for _ in range(3)]
@@ -159,7 +159,7 @@ def compare_attention(setup: Setup) -> list[Figure]:
         for reference in (True, False):
             q, k, v = (x.clone().requires_grad_() for x in tensors[:3])
             if reference:
-                mixed = there.ragged.attend(q, k, v, window, kernel=ragged_reference)
+                mixed = there.ragged.attend(q, k, v, window, kernel=Kernel.of(ragged_reference))
             else:
                 mixed = there.attend(0, q, k, v, window=window)
             results.append([mixed.detach(), *torch.autograd.grad((mixed * tensors[3]).sum(), (q, k, v))])
