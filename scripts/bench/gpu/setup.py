@@ -165,10 +165,12 @@ class Setup:
         import torch
         from transformers import Qwen2Config, Qwen2ForCausalLM
 
+        from ....agents.language.precision import cast_weights
+
         torch.manual_seed(0)
         with torch.device(self.device):
             model: Any = Qwen2ForCausalLM(Qwen2Config(**self.sizes.model))
-        return model.to(torch.bfloat16 if self.half else torch.float32).eval()
+        return cast_weights(model, torch.bfloat16 if self.half else torch.float32).eval()
 
     def make_engine(self, model: Any, slots: int, **options: Any) -> Any:
         """The torch engine for conversations of the shape's length that nothing ends early."""
