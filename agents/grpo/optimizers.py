@@ -59,7 +59,8 @@ class MasterAdamW(torch.optim.Optimizer):
     """Fused AdamW over single-precision masters of half-precision parameters.
 
     Gradients are read from the parameters (so clip those), widened, and applied to the masters; each parameter then
-    takes its master's value, rounded. Parameters of other types are stepped in place. Masters begin as the parameters
+    takes its master's value, rounded. A gradient in half precision is given up as it is widened, so that the two are
+    never there of all weights at once. Parameters of other types are stepped in place. Masters begin as the parameters
     stand at the first step. ``state_dict`` holds masters and moments, so a resumed run is exact.
     """
 
@@ -101,6 +102,8 @@ class MasterAdamW(torch.optim.Optimizer):
         pairs = [(p, m) for p, m in zip(self._parameters, self._masters, strict=True) if p is not m]
         for parameter, master in pairs:
             master.grad = None if parameter.grad is None else parameter.grad.float()
+            if parameter.grad is not master.grad:
+                parameter.grad = None
         inner.step()
         for parameter, master in pairs:
             if master.grad is not None:

@@ -114,6 +114,20 @@ def test_single_precision_weights_among_half_precision_ones_need_no_master():
     assert single.tolist() == pytest.approx([0.019] * 4)
 
 
+def test_a_half_precision_gradient_goes_as_the_masters_gradient_comes():
+    # Only one of the weights has both at a time, so that a step takes four bytes a weight for gradients and not six.
+    parameters = [weight() for _ in range(3)]
+    for parameter in parameters:
+        parameter.grad = torch.ones_like(parameter)
+    optimizer = make_optimizer(parameters, lr=1e-3)
+    seen = []
+    optimizer.state_dict()  # makes the inner optimiser
+    optimizer._inner.register_step_pre_hook(lambda *_: seen.extend(p.grad for p in parameters))
+    optimizer.step()
+    assert seen == [None] * 3
+    assert all(master.grad is None for master in optimizer.state_dict()["masters"])
+
+
 def test_a_weight_without_a_gradient_stays():
     still, moved = weight(), weight()
     optimizer = make_optimizer([still, moved], lr=0.1, weight_decay=0.5)
