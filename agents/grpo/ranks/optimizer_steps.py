@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ...language.adapters import BaseOnly
 from ..config import TrainConfig
-from ..optimizers import make_optimizer
+from ..optimizers import make_optimizer, widen_gradients
 from .shard_files import SHARDS, load_whole
 
 OPTIMIZER, REFERENCE = "optimizer.pt", "reference.pt"
@@ -105,9 +105,11 @@ class OptimizerSteps:
 
 
 def new_optimizer(config: TrainConfig, model: Any) -> torch.optim.Optimizer:
-    """The optimiser of a run over the weights of a model that are trained."""
+    """The optimiser of a run over the weights of a model that are trained, whose gradients become single precision."""
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    widen_gradients(trained)
     return make_optimizer(
-        [weight for weight in model.parameters() if weight.requires_grad],
+        trained,
         lr=config.lr,
         betas=(0.9, config.beta2),
         weight_decay=config.weight_decay,

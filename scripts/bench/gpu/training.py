@@ -45,10 +45,11 @@ def measure_training(setup: Setup) -> list[Figure]:
 
     from ....agents.grpo.batch.budget import training_memory
     from ....agents.grpo.batch.forward import Forward
-    from ....agents.grpo.optimizers import make_optimizer
+    from ....agents.grpo.optimizers import make_optimizer, widen_gradients
 
     sizes = setup.sizes
     model = setup.make_model()
+    widen_gradients(model.parameters())
     optimizer = make_optimizer(model.parameters(), lr=1e-6)
     rows = setup.make_prompts(sizes.packed // sizes.row, seed=1)
     tokens = [(row * (sizes.row // len(row) + 1))[: sizes.row] for row in rows]
@@ -67,11 +68,11 @@ def measure_training(setup: Setup) -> list[Figure]:
         step()
     held = torch.cuda.memory_allocated(setup.device) if setup.cuda else 0
     setup.begin_peak()
-    passes = statistics.median(
-        setup.seconds(lambda: forward.backward(model, batch, slope)) for _ in range(sizes.repeats)
-    )
-    peak = setup.peak_gb()
-    optimizer.zero_grad()
+    timed = []
+    for _ in range(sizes.repeats):
+        timed.append(setup.seconds(lambda: forward.backward(model, batch, slope)))
+        optimizer.zero_grad()  # a pass on top of gradients keeps a copy of them
+    passes, peak = statistics.median(timed), setup.peak_gb()
     whole = statistics.median(setup.seconds(step) for _ in range(sizes.repeats))
     flops, note = count_flops(model, batch), ""
     most, source = setup.peak_flops()
