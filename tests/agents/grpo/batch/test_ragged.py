@@ -6,9 +6,11 @@ import builtins
 
 import pytest
 import torch
+from palaestra.agents.grpo.batch import ragged as layout
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.packing import PACKERS, MicroBatch
-from palaestra.agents.grpo.batch.ragged import Kernel, find_kernel, ragged_reference
+from palaestra.agents.grpo.batch.ragged import Kernel, find_kernel, ragged_reference, suits
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 HEADS, KV_HEADS, DIM = 4, 2, 8
 
@@ -62,6 +64,20 @@ def test_what_a_version_of_the_kernel_cannot_do_is_left_to_the_padded_layout():
     assert not new.takes(torch.bfloat16, 512, None)
     with pytest.raises(ValueError, match="with a window, got 4"):
         old(*[torch.zeros(1, 1, 8)] * 3, window=4)
+
+
+def test_the_kernel_is_for_half_precision_on_a_gpu_that_has_it(monkeypatch):
+    with FakeTensorMode():  # tensors of a GPU that need none
+        q = torch.empty(4, HEADS, DIM, device="cuda", dtype=torch.bfloat16)
+    monkeypatch.setattr(layout, "_is_ampere", lambda device: True)
+    for kernel, whole, window in ((kernel_of_2_10, True, False), (kernel_of_2_11, True, True), (None, False, False)):
+        found = None if kernel is None else Kernel.of(kernel)
+        monkeypatch.setattr(layout, "find_kernel", lambda found=found: found)
+        assert (suits(q), suits(q, 4)) == (whole, window)
+    monkeypatch.setattr(layout, "find_kernel", lambda: Kernel.of(kernel_of_2_11))
+    assert not suits(torch.empty(4, HEADS, DIM, dtype=torch.bfloat16))
+    monkeypatch.setattr(layout, "_is_ampere", lambda device: False)
+    assert not suits(q)
 
 
 def test_a_torch_without_the_module_has_no_kernel(monkeypatch, ragged):
