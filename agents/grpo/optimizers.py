@@ -3,6 +3,7 @@
 A bfloat16 number has eight bits of mantissa, so a step of 1e-6 on a weight of 0.02 rounds to nothing. `make_optimizer`
 takes parameters of any floating type and gives a `torch.optim.Optimizer`: torch's own fused AdamW where all of them are
 single or double precision, and otherwise one that steps on single-precision masters and rounds them into the weights.
+`widen_gradients` lets their gradients be summed over micro-batches in single precision.
 """
 
 from __future__ import annotations
@@ -44,6 +45,24 @@ def make_optimizer(
     return torch.optim.AdamW(trained, lr=lr, betas=betas, weight_decay=weight_decay, fused=True)
 
 
+def widen_gradients(parameters: Iterable[Tensor]) -> None:
+    """Let backward passes from now on sum the gradients of half-precision weights in single precision.
+
+    Otherwise each sum over micro-batches is rounded to eight bits. A ``.grad`` that is set by hand must then be float32
+    as well. Weights of other types, frozen ones and those that have a gradient already stay as they are; so do all
+    before torch 2.10, which knows no gradients of another type than the weight's.
+    """
+    for parameter in parameters:
+        narrow = parameter.requires_grad and parameter.dtype in _HALF and parameter.grad is None
+        if narrow and hasattr(parameter, "grad_dtype"):
+            parameter.grad_dtype = torch.float32
+
+
+def gradient_dtype(parameter: Tensor) -> torch.dtype:
+    """The type that the gradient of a weight has, or would have."""
+    return getattr(parameter, "grad_dtype", None) or parameter.dtype
+
+
 def learning_rate(step: int, steps: int, lr: float, warmup: int, schedule: Schedule) -> float:
     """Learning rate of a step: a linear rise over ``warmup`` steps, then ``lr`` times a schedule over the rest.
 
@@ -59,7 +78,8 @@ class MasterAdamW(torch.optim.Optimizer):
     """Fused AdamW over single-precision masters of half-precision parameters.
 
     Gradients are read from the parameters (so clip those), widened, and applied to the masters; each parameter then
-    takes its master's value, rounded. Parameters of other types are stepped in place. Masters begin as the parameters
+    takes its master's value, rounded. A gradient in half precision is given up as it is widened, so that the two are
+    never there of all weights at once. Parameters of other types are stepped in place. Masters begin as the parameters
     stand at the first step. ``state_dict`` holds masters and moments, so a resumed run is exact.
     """
 
@@ -101,6 +121,8 @@ class MasterAdamW(torch.optim.Optimizer):
         pairs = [(p, m) for p, m in zip(self._parameters, self._masters, strict=True) if p is not m]
         for parameter, master in pairs:
             master.grad = None if parameter.grad is None else parameter.grad.float()
+            if parameter.grad is not master.grad:
+                parameter.grad = None
         inner.step()
         for parameter, master in pairs:
             if master.grad is not None:

@@ -27,7 +27,7 @@ from .batch.packing import MicroBatch
 from .batch.tally import Tally
 from .batch.token_places import send
 from .batch.trajectory import Group, Origin, Trajectory, Turn
-from .optimizers import make_optimizer
+from .optimizers import make_optimizer, widen_gradients
 from .rollouts.environments import Environments
 from .rollouts.independent import Independent
 from .rollouts.player import Player
@@ -175,6 +175,7 @@ def warm_up(
     Yields:
         ``{"step", "loss"}`` (mean negative log-likelihood of a token, nats), and "success" if it was measured.
     """
+    widen_gradients(language.model.parameters())
     optimizer = make_optimizer(language.model.parameters(), lr=settings.lr)
     env = environments.take()
     syllabus = Syllabus(environments, settings)

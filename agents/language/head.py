@@ -7,6 +7,7 @@ models. `head_of` reads it from a transformers model.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,10 +68,16 @@ class Head:
     def _product(self, hidden: Tensor) -> Tensor:
         if not self.fp32 or hidden.dtype not in (torch.bfloat16, torch.float16):
             return F.linear(hidden, self.weight)
-        if hidden.is_cuda and not torch.is_grad_enabled():
+        if hidden.is_cuda and not torch.is_grad_enabled() and _widens_products():
             return torch.mm(hidden, self.weight.T, out_dtype=torch.float32)
         wide = hidden.float()
         return torch.cat([wide @ block.float().T for block in self.weight.split(_BLOCK)], -1)
+
+
+@functools.cache
+def _widens_products() -> bool:
+    """Whether torch's product of half-precision matrices on a GPU can be in single precision: from torch 2.8 on."""
+    return "dtype" in torch.ops.aten.mm.overloads()
 
 
 def text_config(config: Any) -> Any:

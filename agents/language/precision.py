@@ -1,8 +1,23 @@
-"""The precision of products of float32 matrices, a setting of the whole process."""
+"""The precision of weights, and that of products of float32 matrices, a setting of the whole process."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
+
+
+def cast_weights(model: Any, dtype: torch.dtype) -> Any:
+    """Convert the floating-point parameters of a model in place, and return it; buffers stay as they are.
+
+    So does a model that is loaded in half precision: its rotary frequencies are computed anew in float32. Rounded, they
+    would turn distant tokens by other angles than those of the same model loaded from a checkpoint.
+    """
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.is_floating_point():
+                weight.data = weight.data.to(dtype)
+    return model
 
 
 def set_product_precision(device: str, dtype: str, tf32: bool) -> None:

@@ -59,7 +59,8 @@ def training_memory(model: Any, forward: Forward) -> TrainingMemory:
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     # Two moments in single precision, and a master where the weight itself is half.
     state = sum(w.numel() * (12 if w.dtype in _HALF else 2 * w.element_size()) for w in trained)
-    gradients = sum(w.numel() * w.element_size() for w in trained)
+    # Gradients of half-precision weights are in single precision at the optimiser's step at the latest.
+    gradients = sum(w.numel() * max(4, w.element_size()) for w in trained)
     # A chunk of logits, what is made of it, and the gradient of the output matrix in both precisions.
     chunk = 3 * CHUNK_BYTES.get(head.device.type, CHUNK_BYTES["cpu"]) + 6 * head.numel()
     # The backward pass holds gradients of about one layer's activations besides.

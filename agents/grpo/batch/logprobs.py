@@ -170,10 +170,8 @@ class _HeadGradient:
                 self.weight += slope.T @ self._hidden[part]
 
     def result(self) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """Gradients of hidden states, weight and bias, in the types of what they belong to."""
-        weight = None if self.weight is None else self.weight.to(self._head.weight.dtype)
-        bias = None if self.bias is None or self._head.bias is None else self.bias.to(self._head.bias.dtype)
-        return self.hidden, weight, bias
+        """Gradients of hidden states, weight and bias; autograd rounds the latter two to the type they are kept in."""
+        return self.hidden, self.weight, self.bias
 
 
 class _TokenLogps(torch.autograd.Function):

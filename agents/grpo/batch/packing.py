@@ -80,7 +80,7 @@ class MicroBatch:
         self, layer: int, q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None, softcap: float | None = None
     ) -> Tensor:
         """Attention within segments; see `agents.language.attention.Attend`."""
-        if softcap is None and suits(q):
+        if softcap is None and suits(q, window):
             return self.ragged.attend(q, k, v, window)
         return self.padded.attend(q, k, v, self.positions, window, softcap)
 

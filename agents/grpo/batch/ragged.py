@@ -2,11 +2,14 @@
 
 The kernel has no form for a CPU and none for single precision, where `padded` is used instead. `ragged_reference` takes
 the kernel's arguments and computes what it is documented to compute, a segment at a time: what is passed to the kernel
-can be tested without a GPU. The kernel itself has not been run yet.
+can be tested without a GPU. The kernel itself has not been run yet. Its arguments differ between versions of torch; see
+`Kernel`.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +21,65 @@ from torch.autograd.function import once_differentiable
 
 from ...language.attention import mix
 from .token_places import join_ranges, send
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A variable-length attention function and which of the arguments of torch's ``varlen_attn`` it has.
+
+    torch 2.10 has ``is_causal``; 2.11 has ``window_size`` instead; 2.12 and later have ``enable_gqa`` besides.
+
+    Attributes:
+        function: takes query, key, value, ``cu_seq_q``, ``cu_seq_k``, ``max_q``, ``max_k``; see `ragged_reference`.
+        windows: whether it has ``window_size``; without, it takes no window.
+        grouped: whether it has ``enable_gqa``; without, it is given a key head for each query head.
+    """
+
+    function: Callable[..., Any]
+    windows: bool
+    grouped: bool
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Kernel:
+        """From the names of a function's arguments."""
+        names = inspect.signature(function).parameters
+        return cls(function, "window_size" in names, "enable_gqa" in names)
+
+    def takes(self, dtype: torch.dtype, head_dim: int, window: int | None) -> bool:
+        """True for inputs that FlashAttention is made for, and a window that this version can be told of."""
+        half = dtype in (torch.bfloat16, torch.float16)
+        return half and head_dim % 8 == 0 and head_dim <= 256 and (window is None or self.windows)
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, *edges: Any, window: int | None) -> Tensor:
+        """Causal attention, the last query of a sequence at its last key: [queries, heads, dim].
+
+        Args:
+            edges: ``cu_seq_q``, ``cu_seq_k``, ``max_q``, ``max_k``.
+            window: keys that a query sees, its own among them; None for all before it.
+        """
+        options: dict[str, Any] = {}
+        if self.windows:
+            options["window_size"] = (-1 if window is None else window - 1, 0)
+        elif window is None:
+            options["is_causal"] = True
+        else:
+            raise ValueError(f"this version of torch has no variable-length attention with a window, got {window}.")
+        groups = q.shape[1] // k.shape[1]
+        if self.grouped:
+            options["enable_gqa"] = groups > 1
+        elif groups > 1:
+            k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
+        return self.function(q, k, v, *edges, **options)
+
+
+@functools.cache
+def find_kernel() -> Kernel | None:
+    """torch's own kernel; None before torch 2.10, which has none."""
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        return None
+    return Kernel.of(varlen_attn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +145,7 @@ class Ragged:
         return replace(self, **moved)
 
     def attend(
-        self, q: Tensor, k: Tensor, v: Tensor, window: int | None = None, kernel: Callable[..., Tensor] | None = None
+        self, q: Tensor, k: Tensor, v: Tensor, window: int | None = None, kernel: Kernel | None = None
     ) -> Tensor:
         """Attention of every token over what its segment may see: [U, heads, dim] from flat q, k, v.
 
@@ -91,14 +153,15 @@ class Ragged:
         own tokens up to i.
 
         Args:
-            kernel: takes the arguments of torch's ``varlen_attn``, which is the default.
-        """
-        if kernel is None:
-            from torch.nn.attention.varlen import varlen_attn
+            kernel: torch's own by default.
 
-            kernel = varlen_attn  # type: ignore[assignment]
-        back = -1 if window is None else window - 1
-        return kernel(  # type: ignore[misc]
+        Raises:
+            ValueError: there is no such kernel, or it has no windows; see `suits`.
+        """
+        kernel = kernel or find_kernel()
+        if kernel is None:
+            raise ValueError(f"torch {torch.__version__} has no variable-length attention; 2.10 and later have it.")
+        return kernel(
             q.contiguous(),
             self.expand(k),
             self.expand(v),
@@ -106,8 +169,7 @@ class Ragged:
             self.key_start,
             self.most_queries,
             self.most_keys,
-            window_size=(back, 0),
-            enable_gqa=q.shape[1] != k.shape[1],
+            window=window,
         )
 
     def expand(self, x: Tensor) -> Tensor:
@@ -193,6 +255,15 @@ def ragged_reference(
     return torch.cat(mixed)
 
 
-def suits(q: Tensor) -> bool:
-    """True if the kernel takes these queries: half precision, on a GPU."""
-    return q.is_cuda and q.dtype in (torch.bfloat16, torch.float16)
+def suits(q: Tensor, window: int | None = None) -> bool:
+    """True if torch's kernel takes these queries: half precision, on a GPU that FlashAttention supports."""
+    if not q.is_cuda:
+        return False
+    kernel = find_kernel()
+    return kernel is not None and kernel.takes(q.dtype, q.shape[-1], window) and _is_ampere(q.device)
+
+
+@functools.cache
+def _is_ampere(device: torch.device) -> bool:
+    """Whether a GPU is of compute capability 8.0 or later."""
+    return torch.cuda.get_device_capability(device) >= (8, 0)

@@ -83,7 +83,10 @@ class TokenFeatures(_Features):
         last = [len(trajectory.turns[-1].act_ids) for trajectory in valid_of(groups)]
         answers = self.answers(groups, instruments)
         rows = [
-            {"token_features": None if own is None else own[-n:].numpy(), "reference_token_features": _rows_of(theirs)}
+            {
+                "token_features": _rows_of(None if own is None else own[-n:]),
+                "reference_token_features": _rows_of(theirs),
+            }
             for own, n, theirs in zip(answers, last, _reference_states(self, groups, instruments), strict=True)
         ]
         return place_rows(groups, rows)

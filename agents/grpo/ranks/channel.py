@@ -20,6 +20,8 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
+from ..optimizers import gradient_dtype
+
 _START = datetime.timedelta(minutes=15)
 """How long processes wait for each other to be there at all: they load libraries, on several machines perhaps."""
 _PATIENT = datetime.timedelta(days=100)
@@ -139,7 +141,7 @@ class RankChannel:
             dist.reduce(has, dst=0, group=self._tensors)
         for weight, some in zip(weights, has.tolist(), strict=True):
             if weight.grad is None and some and not self.rank:
-                weight.grad = torch.zeros_like(weight)
+                weight.grad = torch.zeros_like(weight, dtype=gradient_dtype(weight))
         for some in _buckets(weights):
             wide = torch.promote_types(some[0].dtype, torch.float32)
             parts = [
@@ -153,7 +155,7 @@ class RankChannel:
                 if self.rank:
                     weight.grad = None
                 elif weight.grad is not None:
-                    weight.grad = part.view_as(weight).to(weight.dtype)
+                    weight.grad = part.view_as(weight).to(gradient_dtype(weight))
 
 
 def _group(backend: str, limit: datetime.timedelta) -> dist.ProcessGroup:

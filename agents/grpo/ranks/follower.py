@@ -15,6 +15,7 @@ from ..config import TrainConfig
 from ..objective.binding import Clock
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
 from ..objective.notices import apply_overrides
+from ..optimizers import widen_gradients
 from ..recipes import RECIPES
 from .channel import RankChannel, unique_weights
 from .work import measure_share
@@ -45,6 +46,7 @@ class Follower:
         where = None if self.channel.device.type == "cpu" else self.channel.device
         self._models = torch.load(io.BytesIO(saved), map_location=where, weights_only=False)
         self._weights = unique_weights(self._models)
+        widen_gradients(self._models[0].parameters())
         read = TrainConfig.from_json(config)
         set_product_precision(read.device, read.dtype, read.tf32)
         recipe = apply_overrides(RECIPES[read.recipe], read)

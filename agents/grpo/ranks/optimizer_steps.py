@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ...language.adapters import BaseOnly
 from ..config import TrainConfig
-from ..optimizers import make_optimizer
+from ..optimizers import make_optimizer, widen_gradients
 from .shard_files import SHARDS, load_whole
 
 OPTIMIZER, REFERENCE = "optimizer.pt", "reference.pt"
@@ -44,8 +44,9 @@ class OptimizerSteps:
         self.reset()
 
     def reset(self) -> None:
-        """Make a new optimiser."""
+        """Make a new optimiser. Gradients of half-precision weights become single precision."""
         weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        widen_gradients(weights)
         config = self.config
         self.optimizer = make_optimizer(
             weights, lr=config.lr, betas=(0.9, config.beta2), weight_decay=config.weight_decay

@@ -10,6 +10,7 @@ import torch
 from ....errors import InputError
 from ...language.language_agent import load_model
 from ...language.model import LanguageModel
+from ...language.precision import cast_weights
 from ...language.tokenizer import learned_tokenizer
 from ..config import TrainConfig
 
@@ -30,7 +31,7 @@ def load_policy(config: TrainConfig, checkpoint: Path | None = None, texts: Iter
     if config.model == "tiny":
         tokenizer = learned_tokenizer(texts, config.vocabulary) if config.vocabulary else None
         language = LanguageModel.tiny(config.seed, tokenizer)
-        language.model.to(getattr(torch, config.dtype))
+        cast_weights(language.model, getattr(torch, config.dtype))
     else:
         language = load_model(config.model, config.dtype, config.system)
         if config.lora:

@@ -135,7 +135,7 @@ class Setup:
     """What every row is given.
 
     Attributes:
-        device: "cuda", "cuda:1" or "cpu".
+        device: a GPU with its number, "cuda:1", or "cpu".
         shape: name in `SHAPES`.
     """
 
@@ -165,10 +165,12 @@ class Setup:
         import torch
         from transformers import Qwen2Config, Qwen2ForCausalLM
 
+        from ....agents.language.precision import cast_weights
+
         torch.manual_seed(0)
         with torch.device(self.device):
             model: Any = Qwen2ForCausalLM(Qwen2Config(**self.sizes.model))
-        return model.to(torch.bfloat16 if self.half else torch.float32).eval()
+        return cast_weights(model, torch.bfloat16 if self.half else torch.float32).eval()
 
     def make_engine(self, model: Any, slots: int, **options: Any) -> Any:
         """The torch engine for conversations of the shape's length that nothing ends early."""
@@ -183,6 +185,13 @@ class Setup:
 
         rng = np.random.default_rng(seed)
         return rng.integers(5, self.sizes.model["vocab_size"], (count, self.sizes.prompt)).tolist()
+
+    def enter(self) -> None:
+        """Make the GPU the current one of this process, where graphs are captured."""
+        import torch
+
+        if self.cuda:
+            torch.cuda.set_device(self.device)
 
     def wait(self) -> None:
         """Wait for the device."""
@@ -240,11 +249,16 @@ class Setup:
         return 2 * size**3 / took, f"{2e-12 * size**3 / took:.3g} TFLOP/s of its own product of matrices"
 
 
-def check_device(device: str) -> None:
-    """Raise InputError in one sentence where a GPU is asked for and there is none."""
+def check_device(device: str) -> str:
+    """The device with its number, which some of torch's functions ask for: "cuda" is "cuda:0".
+
+    Raises:
+        InputError: a GPU is asked for and there is none.
+    """
     import torch
 
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise InputError(
             "there is no GPU that torch can use here; --device cpu --model-shape tiny tries the command out anyway."
         )
+    return "cuda:0" if device == "cuda" else device

@@ -45,10 +45,11 @@ def measure_training(setup: Setup) -> list[Figure]:
 
     from ....agents.grpo.batch.budget import training_memory
     from ....agents.grpo.batch.forward import Forward
-    from ....agents.grpo.optimizers import make_optimizer
+    from ....agents.grpo.optimizers import make_optimizer, widen_gradients
 
     sizes = setup.sizes
     model = setup.make_model()
+    widen_gradients(model.parameters())
     optimizer = make_optimizer(model.parameters(), lr=1e-6)
     rows = setup.make_prompts(sizes.packed // sizes.row, seed=1)
     tokens = [(row * (sizes.row // len(row) + 1))[: sizes.row] for row in rows]
@@ -67,11 +68,11 @@ def measure_training(setup: Setup) -> list[Figure]:
         step()
     held = torch.cuda.memory_allocated(setup.device) if setup.cuda else 0
     setup.begin_peak()
-    passes = statistics.median(
-        setup.seconds(lambda: forward.backward(model, batch, slope)) for _ in range(sizes.repeats)
-    )
-    peak = setup.peak_gb()
-    optimizer.zero_grad()
+    timed = []
+    for _ in range(sizes.repeats):
+        timed.append(setup.seconds(lambda: forward.backward(model, batch, slope)))
+        optimizer.zero_grad()  # a pass on top of gradients keeps a copy of them
+    passes, peak = statistics.median(timed), setup.peak_gb()
     whole = statistics.median(setup.seconds(step) for _ in range(sizes.repeats))
     flops, note = count_flops(model, batch), ""
     most, source = setup.peak_flops()
@@ -137,7 +138,7 @@ def compare_attention(setup: Setup) -> list[Figure]:
     import torch
 
     from ....agents.grpo.batch.packing import PACKERS
-    from ....agents.grpo.batch.ragged import ragged_reference
+    from ....agents.grpo.batch.ragged import Kernel, ragged_reference
 
     sizes, generator = setup.sizes, torch.Generator().manual_seed(0)
     prompts = [prompt for prompt in setup.make_prompts(2) for _ in range(3)]
@@ -159,7 +160,7 @@ def compare_attention(setup: Setup) -> list[Figure]:
         for reference in (True, False):
             q, k, v = (x.clone().requires_grad_() for x in tensors[:3])
             if reference:
-                mixed = there.ragged.attend(q, k, v, window, kernel=ragged_reference)
+                mixed = there.ragged.attend(q, k, v, window, kernel=Kernel.of(ragged_reference))
             else:
                 mixed = there.attend(0, q, k, v, window=window)
             results.append([mixed.detach(), *torch.autograd.grad((mixed * tensors[3]).sum(), (q, k, v))])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import io
+from types import SimpleNamespace
 
 import pytest
 import torch
 from palaestra.agents.grpo.config import TrainConfig
-from palaestra.agents.grpo.optimizers import MasterAdamW, learning_rate, make_optimizer
+from palaestra.agents.grpo.optimizers import MasterAdamW, gradient_dtype, learning_rate, make_optimizer, widen_gradients
 from palaestra.errors import InputError
 from palaestra.schedules import read_schedule
 
@@ -112,6 +113,49 @@ def test_single_precision_weights_among_half_precision_ones_need_no_master():
     optimizer.step()
     assert optimizer.state_dict()["masters"][1] is None
     assert single.tolist() == pytest.approx([0.019] * 4)
+
+
+def test_a_half_precision_gradient_goes_as_the_masters_gradient_comes():
+    # Only one of the weights has both at a time, so that a step takes four bytes a weight for gradients and not six.
+    parameters = [weight() for _ in range(3)]
+    for parameter in parameters:
+        parameter.grad = torch.ones_like(parameter)
+    optimizer = make_optimizer(parameters, lr=1e-3)
+    seen = []
+    optimizer.state_dict()  # makes the inner optimiser
+    optimizer._inner.register_step_pre_hook(lambda *_: seen.extend(p.grad for p in parameters))
+    optimizer.step()
+    assert seen == [None] * 3
+    assert all(master.grad is None for master in optimizer.state_dict()["masters"])
+
+
+def test_gradients_of_many_passes_are_summed_in_single_precision():
+    # In bfloat16 a sum of ones stops to grow at 256: the next number is 258.
+    rounded, exact, single, frozen = weight(), weight(), weight(torch.float32), weight().requires_grad_(False)
+    widen_gradients([exact, single, frozen])
+    for parameter in (rounded, exact):
+        for _ in range(300):
+            parameter.sum().backward()
+    assert rounded.grad is not None
+    assert exact.grad is not None
+    assert rounded.grad.tolist() == [256.0] * 4
+    assert exact.grad.tolist() == [300.0] * 4
+    assert [gradient_dtype(p) for p in (rounded, exact, single)] == [torch.bfloat16, torch.float32, torch.float32]
+    before = exact.detach().clone()
+    make_optimizer([exact], lr=0.01).step()
+    assert exact.grad.tolist() == [300.0] * 4
+    assert not torch.equal(exact, before)
+
+
+def test_gradients_stay_half_precision_where_torch_knows_no_other():
+    old = SimpleNamespace(requires_grad=True, dtype=torch.bfloat16, grad=None)
+    widen_gradients([old])  # type: ignore[list-item]
+    assert vars(old) == {"requires_grad": True, "dtype": torch.bfloat16, "grad": None}
+    assert gradient_dtype(old) == torch.bfloat16  # type: ignore[arg-type]
+    begun = weight()
+    begun.grad = torch.ones_like(begun)
+    widen_gradients([begun])
+    assert gradient_dtype(begun) == torch.bfloat16
 
 
 def test_a_weight_without_a_gradient_stays():

@@ -18,6 +18,7 @@ from palaestra.agents.grpo.batch.memory_limit import MemoryLimit, is_out_of_memo
 from palaestra.agents.grpo.config import TrainConfig
 from palaestra.agents.grpo.objective.loss import accumulate_gradients
 from palaestra.agents.grpo.objective.objective import Objective
+from palaestra.agents.grpo.optimizers import widen_gradients
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.update import Update
 from palaestra.errors import InputError
@@ -92,6 +93,29 @@ def test_the_gradient_is_the_same_wherever_memory_ran_out(small, ragged, monkeyp
     assert max(failed) > 60 >= forward.memory.budget
     assert (found - expected).abs().max() < 1e-9 * max(1.0, float(expected.abs().max()))
     assert again == pytest.approx(statistics, abs=1e-9)
+
+
+@pytest.mark.parametrize("before", [0.0, 0.5], ids=["from nothing", "on top of a gradient"])
+def test_half_precision_weights_get_the_gradient_of_the_smaller_pieces_in_single_precision(
+    small, ragged, monkeypatch, before
+):
+    weighted = Objective(RECIPES["dr_grpo"]).weigh(collate(ragged))
+    found = []
+    for budget in (120, None):
+        if budget is not None:
+            forward, failed = Forward(budget=budget), fail_above(monkeypatch, 60, "backward")
+        else:
+            forward = Forward(budget=forward.memory.budget)
+            monkeypatch.undo()
+        model = copy.deepcopy(small.model).bfloat16()
+        widen_gradients(model.parameters())
+        if before:
+            for weight in model.parameters():
+                weight.grad = torch.full_like(weight, before, dtype=torch.float32)
+        found.append(gradient_of(model, weighted, forward, None)[0])
+    assert failed, "memory never ran out"
+    assert found[0].dtype == torch.float32
+    assert torch.equal(*found)
 
 
 def test_a_measurement_is_the_same_in_smaller_pieces(small, ragged, monkeypatch):

@@ -83,6 +83,11 @@ def test_rewards_compare_what_the_model_makes_of_answers(shaping, train, plain):
     assert step.weights_differ(plain)
 
 
+def test_states_of_a_half_precision_model_are_compared_too(train):
+    step = train({"dtype": "bfloat16"}, shaping="bmas(embedder='policy')")
+    assert len({row["shaping"]["bmas"] for row in step.trajectories}) > 1
+
+
 def test_the_novelty_among_votes_is_that_of_the_models_states(train, plain):
     texts = ("evol-rl(embedder='policy', answer_format='whole')", "evol-rl(answer_format='whole')")
     by_state, by_words = (train(shaping=text) for text in texts)

@@ -145,6 +145,15 @@ def test_a_process_with_nothing_to_train_takes_part(ranks, models, full):  # noq
             torch.testing.assert_close(mine, theirs)
 
 
+def test_two_processes_add_up_half_precision_gradients_in_single_precision(ranks, models, full):  # noqa: F811
+    half = [copy.deepcopy(model).bfloat16() for model in models]
+    (alone, _), (shared, _) = (gradient(half, "grpo", full, each) for each in (None, ranks))
+    assert alone.dtype == shared.dtype == torch.float32
+    # Rounded sums would have no digit that bfloat16 has not.
+    assert not torch.equal(shared, shared.bfloat16().float())
+    assert (shared - alone).abs().max() <= 1e-2 * alone.abs().max()
+
+
 def test_weights_that_changed_are_known_to_the_other_process_at_its_next_measurement(ranks, models, full):  # noqa: F811
     update = update_of(models, "grpo", ranks)
     batch = collate(full)

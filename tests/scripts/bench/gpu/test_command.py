@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from palaestra.errors import InputError
@@ -59,14 +64,82 @@ def test_what_was_measured_is_on_disk_before_the_next_row(monkeypatch, tmp_path)
     }
     monkeypatch.setattr(command, "rows_of", lambda shape: rows)
     main(["--device", "cpu", "--model-shape", "tiny", "--json", str(out)])
-    assert [line["name"] for line in seen] == ["first"]
+    assert [(line["name"], line["value"]) for line in seen] == [("first", 1.0), ("second", None)]
+
+
+def test_rows_that_are_not_reached_are_named_before_and_after_the_time_is_up(monkeypatch, tmp_path):
+    table, clock, seen = tmp_path / "gpu.md", iter([0.0, 1.0, 70.0, 130.0]), []
+    rows = dict.fromkeys("abc", lambda setup: seen.append(table.read_text()) or [Figure("found", 1.0)])
+    monkeypatch.setattr(command, "rows_of", lambda shape: rows)
+    monkeypatch.setattr(command.time, "monotonic", lambda: next(clock))
+    options = ["--device", "cpu", "--model-shape", "tiny", "--minutes", "2", "--markdown", str(table)]
+    assert main(options) == 1
+    assert len(seen) == 2
+    # A command that is killed in the first or second row leaves this behind.
+    assert [text.count("missing: not measured yet") for text in seen] == [3, 2]
+    assert [text.count("| found | 1 |") for text in seen] == [0, 1]
+    assert table.read_text().splitlines()[-1] == "| c |  |  |  | missing: not reached in 2 minutes |"
+
+
+def test_what_only_compares_comes_first_and_then_a_figure_of_each_kind():
+    names = list(command.rows_of("qwen2.5-0.5b"))
+    assert names[:6] == ["attention", "gap", "captured", "training", "decode-256", "step"]
+    assert set(names[6:]) == {"decode-512", "decode-1024", "short-memory", "trl", "trl-vllm"}
 
 
 def test_a_row_of_a_gpu_has_a_process_and_a_time_of_its_own():
-    lines, well = run_guarded_row("attention", Setup("cuda", "tiny"), 0.05)
+    lines, well = run_guarded_row("attention", Setup("cuda:0", "tiny"), 0.05)
     assert not well
     assert "took longer than its 0 s" in lines[0].note
-    assert run_guarded_row("attention", TINY, 0.0)[0][0].note == "missing: the time was used up"
+
+
+WAIT = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)', {mark!r}])"
+
+
+def test_what_a_row_started_ends_with_it(monkeypatch, tmp_path):
+    # The row's process is replaced by one that starts another and waits.
+    mark = str(tmp_path / "mark")
+    monkeypatch.setattr(command, "_BODY", WAIT.format(mark=mark))
+    lines, well = run_guarded_row("attention", Setup("cuda:0", "tiny"), 1.0)
+    assert not well
+    assert "took longer than its 1 s" in lines[0].note
+    assert running(mark) == []
+
+
+def test_a_row_ends_soon_after_a_command_that_is_killed(tmp_path):
+    mark = str(tmp_path / "mark")
+    body = f"import sys; from {command.__name__} import end_with; end_with(int(sys.argv[2])); {WAIT.format(mark=mark)}"
+    program = (
+        f"from {command.__name__} import run_guarded_row; import {command.__name__} as command; "
+        f"from {Setup.__module__} import Setup; command._BODY = {body!r}; "
+        "run_guarded_row('attention', Setup('cuda:0', 'tiny'), 60.0)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program])
+    try:
+        wait_until(lambda: any("time.sleep" in text and "end_with" not in text for text in running(mark)))
+    finally:
+        parent.kill()
+        parent.wait()
+    wait_until(lambda: running(mark) == [])
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def running(mark: str) -> list[str]:
+    """Command lines with a mark in them, of processes that run."""
+    return [text for path in Path("/proc").glob("[0-9]*/cmdline") if mark in (text := read(path))]
+
+
+def read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:  # the process has ended
+        return ""
 
 
 def test_a_process_writes_its_lines_for_the_table(tmp_path):
