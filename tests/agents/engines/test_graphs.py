@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 import torch
-from palaestra.agents.engines.decoding import BLOCK, bucket_of, span_of
+from palaestra.agents.engines.buckets import bucket_of, span_of
+from palaestra.agents.engines.decoding import BLOCK
 from palaestra.agents.engines.graphs import NoCapture
 from palaestra.agents.engines.sampler import Completion, Request
 from palaestra.agents.engines.torch_engine import TorchEngine

@@ -6,6 +6,7 @@ import pytest
 import torch
 from palaestra.agents.engines import runner as runner_module
 from palaestra.agents.engines.cache import KeyValueCache
+from palaestra.agents.engines.prompts import SharedPrompts
 from palaestra.agents.engines.runner import ModelRunner
 from palaestra.agents.engines.sampler import Request
 from palaestra.agents.engines.sequence import TokenSequence
@@ -16,8 +17,9 @@ VOCABULARY = 90
 
 @pytest.fixture
 def runner(small) -> ModelRunner:
-    cache = KeyValueCache(attention_shape(small.model), 4, 64, small.model.lm_head.weight.detach())
-    return ModelRunner(small.model, cache, VOCABULARY, fp32_head=False)
+    shape, like = attention_shape(small.model), small.model.lm_head.weight.detach()
+    prompts = SharedPrompts(shape, 2, 4, 64, like, shortest=5)
+    return ModelRunner(small.model, KeyValueCache(shape, 4, 64, like), prompts, VOCABULARY, fp32_head=False)
 
 
 def started(row: int, *ids: int) -> TokenSequence:
