@@ -170,10 +170,10 @@ class KeyValueCache:
         """Copies of the first ``length`` keys and values of rows, each [rows, kv_heads, length, dim]."""
         return self._keys[layer].transpose(-1, -2)[rows, :, :length], self._values[layer][rows, :, :length]
 
-    def view(self, layer: int, rows: int, length: int) -> tuple[Tensor, Tensor]:
-        """The first ``length`` keys [rows * kv_heads, dim, length] and values [rows * kv_heads, length, dim] of the
-        first rows."""
-        keys, values = self._keys[layer, :rows], self._values[layer, :rows]
+    def view(self, layer: int, rows: slice, length: int) -> tuple[Tensor, Tensor]:
+        """The first ``length`` keys [rows * kv_heads, dim, length] and values [rows * kv_heads, length, dim] of
+        adjacent rows."""
+        keys, values = self._keys[layer, rows], self._values[layer, rows]
         return keys[..., :length].flatten(0, 1), values[:, :, :length].flatten(0, 1)
 
     def prepare_extension(
@@ -279,7 +279,9 @@ class KeyValueCache:
             # The query heads that share a key head are the "sequence" of the product, so keys are never repeated.
             queries = q.reshape(rows * kv_heads, heads // kv_heads, -1)
             masked = bias(window) if window is not None or row is not None else None
-            own, norm = mix_columns(queries, *self.view(layer, rows, span), masked, softcap, norm=merge is not None)
+            own, norm = mix_columns(
+                queries, *self.view(layer, slice(rows), span), masked, softcap, norm=merge is not None
+            )
             own = own.view(rows, heads, -1)
             return own if merge is None or norm is None else merge(layer, q, own, norm.view(rows, -1), window, softcap)
 

@@ -33,6 +33,9 @@ _HIDDEN = -1e30
 """Score of what a query does not see: finite, so that a query which sees nothing has a result, of weight 0."""
 
 _Key = tuple[int, tuple[int, ...]]
+_AttendPrompts = Callable[[int, Tensor, int | None, float | None], tuple[Tensor, Tensor]]
+"""Of a layer, queries [R, heads, dim], window and softcap: attention [M, heads, dim], and the logarithms of the sums of
+exponentials [M, heads], for all members of all groups."""
 
 
 def places_within(slots: int) -> int:
@@ -41,21 +44,34 @@ def places_within(slots: int) -> int:
 
 
 @dataclass(frozen=True)
-class Reach:
-    """Sizes of a step's attention over shared prompts.
+class Tier:
+    """Prompts in adjacent places, over which attention is one product, as large as the largest of their groups.
 
     Attributes:
-        places: the first places of the memory, as many as hold the prompts of the rows.
+        first: the first place.
+        places: number of places.
         members: rows of the largest group.
         span: tokens of the longest prompt.
         uniform: whether all prompts have this length.
-        all_rows: whether every row goes on from a prompt.
     """
 
+    first: int
     places: int
     members: int
     span: int
     uniform: bool
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Sizes of a step's attention over shared prompts.
+
+    Attributes:
+        tiers: one, or two where few groups are much larger than the others.
+        all_rows: whether every row goes on from a prompt.
+    """
+
+    tiers: tuple[Tier, ...]
     all_rows: bool
 
 
@@ -170,49 +186,65 @@ class SharedPrompts:
         Returns:
             The sizes of their steps, or None where none has a shared prompt.
         """
-        groups: dict[SharedPrompt, list[int]] = {}
+        rows: dict[SharedPrompt, list[int]] = {}
         for row, sequence in enumerate(sequences):
             if sequence.prompt is not None:
-                groups.setdefault(sequence.prompt, []).append(row)
-        if not groups:
+                rows.setdefault(sequence.prompt, []).append(row)
+        if not rows:
             return None
-        self._pack(sorted(groups, key=lambda prompt: prompt.place))
-        lengths = [prompt.length for prompt in groups]
-        most = max(len(rows) for rows in groups.values())
-        reach = Reach(
-            places=1 + max(prompt.place for prompt in groups),
-            members=most,
-            span=max(lengths),
-            uniform=min(lengths) == max(lengths),
-            all_rows=sum(map(len, groups.values())) == len(sequences),
-        )
-        if self.memory.fixed:
-            # Places cost reading, members next to nothing.
-            places = min(1 << (reach.places - 1).bit_length(), len(self._places))
-            most = min(4 ** -(-(most - 1).bit_length() // 2), self._slots)
-            reach = Reach(places, most, span_of(reach.span, self._max_length), uniform=False, all_rows=False)
-        lines = self._lines
+        lines, offset, first, tiers = self._lines, 0, 0, []
         lines[:] = 0
-        for prompt, rows in groups.items():
-            lines[prompt.place, : len(rows) + 1] = (prompt.length, *rows)
-            first = prompt.place * reach.members
-            lines[-2, rows] = range(first, first + len(rows))
-            lines[-1, rows] = 1
+        largest = sorted(rows, key=lambda prompt: -len(rows[prompt]))
+        for prompts in self._pack(largest, [len(rows[prompt]) for prompt in largest]):
+            tier = self._tier(prompts, first, len(rows[prompts[0]]))
+            for prompt in prompts:
+                members = rows[prompt]
+                lines[prompt.place, : len(members) + 1] = (prompt.length, *members)
+                home = offset + (prompt.place - first) * tier.members
+                lines[-2, members] = range(home, home + len(members))
+                lines[-1, members] = 1
+            offset += tier.places * tier.members
+            first += len(prompts)
+            tiers.append(tier)
         if self._host_table is not self._table:
             # Pinned memory; the host changes it only after it has waited for the block's end.
             self._table.copy_(self._host_table, non_blocking=True)
-        return reach
+        return Reach(tuple(tiers), not self.memory.fixed and sum(map(len, rows.values())) == len(sequences))
 
-    def _pack(self, prompts: Sequence[SharedPrompt]) -> None:
-        """Move prompts to the front where more than half of the places before the last one would be read in vain."""
-        if prompts[-1].place < 2 * len(prompts):
-            return
-        for place, prompt in enumerate(prompts):
-            other = self._places[place]
-            if other is not prompt:
-                self.memory.swap(place, other.length, prompt.place, prompt.length)
-                self._places[place], self._places[prompt.place] = prompt, other
-                prompt.place, other.place = place, prompt.place
+    def _pack(self, prompts: list[SharedPrompt], sizes: list[int]) -> list[list[SharedPrompt]]:
+        """Cut prompts into tiers, and move them to the front where too much would be read in vain.
+
+        Args:
+            prompts: the largest groups first; sizes: rows of their groups.
+        """
+        whole = len(prompts) * sizes[0]
+        cuts = [1 << power for power in range((len(prompts) - 1).bit_length())]
+        cost, cut = min(((cut * sizes[0] + (len(prompts) - cut) * sizes[cut], cut) for cut in cuts), default=(whole, 0))
+        if 2 * cost > whole:
+            cut = 0  # a second product costs something too
+            if max(prompt.place for prompt in prompts) < 2 * len(prompts):
+                return [prompts]
+        tiers, first = [prompts[:cut], prompts[cut:]] if cut else [prompts], 0
+        for tier in tiers:
+            spots = range(first, first + len(tier))
+            free = [place for place in spots if self._places[place] not in tier]
+            for place, prompt in zip(free, [prompt for prompt in tier if prompt.place not in spots], strict=True):
+                other, left = self._places[place], prompt.place
+                self.memory.swap(place, other.length, left, prompt.length)
+                self._places[place], self._places[left] = prompt, other
+                prompt.place, other.place = place, left
+            first += len(tier)
+        return tiers
+
+    def _tier(self, prompts: Sequence[SharedPrompt], first: int, members: int) -> Tier:
+        """The sizes of a tier, rounded up where shapes are static."""
+        lengths = [prompt.length for prompt in prompts]
+        places, span = max(prompt.place for prompt in prompts) + 1 - first, max(lengths)
+        if not self.memory.fixed:
+            return Tier(first, places, members, span, uniform=min(lengths) == span)
+        places = min(1 << (places - 1).bit_length(), len(self._places) - first)
+        members = min(1 << (members - 1).bit_length(), self._slots)
+        return Tier(first, places, members, span_of(span, self._max_length), uniform=False)
 
     def prepare_step(self, reach: Reach, positions: Tensor) -> Merge:
         """Prepare a step's attention over the prompts. Nothing here waits for the device.
@@ -221,15 +253,35 @@ class SharedPrompts:
             reach: of `arrange`.
             positions: of the rows' tokens, int64 [R].
         """
-        places, span, rows = reach.places, reach.span, positions.shape[0]
-        heads, kv_heads = self._shape.heads, self._shape.kv_heads
-        lengths, members = self._table[:places, :1], self._table[:places, 1 : reach.members + 1]
-        row, home, shared = members.flatten(), self._table[-2, :rows], self._table[-1, :rows, None]
+        home, shared = self._table[-2, : len(positions)], self._table[-1, : len(positions), None]
+        tiers = [self._prepare_tier(tier, positions) for tier in reach.tiers]
+
+        def merge(
+            layer: int, q: Tensor, own: Tensor, norm: Tensor, window: int | None, softcap: float | None
+        ) -> Tensor:
+            parts = [attend(layer, q, window, softcap) for attend in tiers]
+            mixed, over = parts[0] if len(parts) == 1 else map(torch.cat, zip(*parts, strict=True))
+            mixed, over = mixed.index_select(0, home), over.index_select(0, home)
+            share = torch.sigmoid(over - norm)
+            if not reach.all_rows:
+                share = share * shared
+            return torch.lerp(own.to(norm.dtype), mixed.to(norm.dtype), share[..., None]).to(own.dtype)
+
+        return merge
+
+    def _prepare_tier(self, tier: Tier, positions: Tensor) -> _AttendPrompts:
+        """Prepare attention of the members of groups over the prompts of a tier."""
+        heads, kv_heads, span = self._shape.heads, self._shape.kv_heads, tier.span
+        table = self._table[tier.first : tier.first + tier.places]
+        lengths, members = table[:, :1], table[:, 1 : tier.members + 1]
+        row = members.flatten()
         wide = torch.promote_types(self.memory.dtype, torch.float32)
         biases: dict[int | None, Tensor | None] = {}
 
         def bias(window: int | None) -> Tensor | None:
             """[places * kv_heads, 1 or members * group, span]."""
+            if window is None and tier.uniform:
+                return None
             if window not in biases:
                 column = torch.arange(span, device=positions.device)
                 visible = (column < lengths)[:, None]
@@ -237,28 +289,21 @@ class SharedPrompts:
                     visible = visible & visible_keys(positions[members][..., None] - column, window)
                 hidden = torch.zeros(visible.shape, dtype=wide, device=positions.device)
                 hidden = hidden.masked_fill_(~visible, _HIDDEN).repeat_interleave(kv_heads, 0)
-                hidden = hidden if window is None else hidden.repeat_interleave(heads // kv_heads, 1)
-                biases[window] = None if window is None and reach.uniform else hidden
+                biases[window] = hidden if window is None else hidden.repeat_interleave(heads // kv_heads, 1)
             return biases[window]
 
-        def merge(
-            layer: int, q: Tensor, own: Tensor, norm: Tensor, window: int | None, softcap: float | None
-        ) -> Tensor:
+        def attend(layer: int, q: Tensor, window: int | None, softcap: float | None) -> tuple[Tensor, Tensor]:
             # The queries of all members of a group that share a key head are the "sequence" of the product.
-            queries = q.index_select(0, row).view(places, reach.members, kv_heads, -1, q.shape[-1])
-            queries = queries.transpose(1, 2).reshape(places * kv_heads, -1, q.shape[-1])
-            keys, values = self.memory.view(layer, places, span)
-            mixed, over = mix_columns(queries, keys, values, bias(window), softcap, norm=True)
-            assert over is not None
-            mixed = mixed.view(places, kv_heads, reach.members, -1, q.shape[-1]).transpose(1, 2)
-            over = over.view(places, kv_heads, reach.members, -1).transpose(1, 2)
-            mixed, over = (x.reshape(len(row), heads, -1).index_select(0, home) for x in (mixed, over))
-            share = torch.sigmoid(over[..., 0] - norm)
-            if not reach.all_rows:
-                share = share * shared
-            return torch.lerp(own.to(wide), mixed.to(wide), share[..., None]).to(own.dtype)
+            queries = q.index_select(0, row).view(tier.places, tier.members, kv_heads, -1, q.shape[-1])
+            queries = queries.transpose(1, 2).reshape(tier.places * kv_heads, -1, q.shape[-1])
+            keys, values = self.memory.view(layer, slice(tier.first, tier.first + tier.places), span)
+            mixed, norm = mix_columns(queries, keys, values, bias(window), softcap, norm=True)
+            assert norm is not None
+            mixed = mixed.view(tier.places, kv_heads, tier.members, -1, q.shape[-1]).transpose(1, 2)
+            norm = norm.view(tier.places, kv_heads, tier.members, -1).transpose(1, 2)
+            return mixed.reshape(len(row), heads, -1), norm.reshape(len(row), heads)
 
-        return merge
+        return attend
 
     def _is_awaited(self, key: _Key, waiting: Iterable[TokenSequence]) -> bool:
         """Whether one of the next sequences has this prompt."""
