@@ -27,6 +27,11 @@ _FAR = 1 << 40
 """A position that no query sees."""
 
 
+def token_bytes(shape: AttentionShape, like: Tensor) -> int:
+    """Memory of a token's keys and values in all layers, in bytes."""
+    return 2 * shape.layers * shape.kv_heads * shape.head_dim * like.element_size()
+
+
 def slots_within(
     shape: AttentionShape,
     max_length: int,
@@ -43,7 +48,7 @@ def slots_within(
     Raises:
         InputError: not even one.
     """
-    one = 2 * shape.layers * shape.kv_heads * shape.head_dim * (max_length + 1) * like.element_size()
+    one = token_bytes(shape, like) * (max_length + 1)
     if (most := int(cache_gb * 1e9 // one)) < 1:
         raise InputError(
             f"a cache of {cache_gb:.3g} GB holds no conversation of {max_length} tokens, which takes {one / 1e9:.3g} "
@@ -205,9 +210,14 @@ class KeyValueCache:
             source, column = torch.tensor(prefix.places, device=device), torch.arange(before, device=device)
             positions, span = place + base, span + before
             key_at = torch.cat((torch.where(column < base, column, _FAR), key_at + base), -1)[:, None]
-        back = positions[:, :, None] - key_at
+        masks: dict[int | None, Tensor] = {}
         at_once = max(1, _SCORE_BYTES // (4 * heads * width * span))
         fused = fused_prefill(device.type, self._keys.dtype, width, new=prefix is None and not any(filled))
+
+        def visible(window: int | None) -> Tensor:
+            if window not in masks:
+                masks[window] = visible_keys(positions[:, :, None] - key_at, window)
+            return masks[window]
 
         def held(layer: int, part: slice) -> tuple[Tensor, Tensor]:
             if prefix is None:
@@ -227,18 +237,18 @@ class KeyValueCache:
                     q.view(len(rows), width, heads, -1).transpose(1, 2),
                     keys.contiguous(),
                     values.contiguous(),
-                    attn_mask=None if fused == "causal" else (back >= 0)[:, None],
+                    attn_mask=None if fused == "causal" else visible(None)[:, None],
                     is_causal=fused == "causal",
                     enable_gqa=heads > kv_heads,
                 )
                 return mixed.transpose(1, 2).reshape(len(rows) * width, heads, -1)
-            visible = visible_keys(back, window)[:, None, None]
+            seen = visible(window)[:, None, None]
             queries = q.view(len(rows), width, kv_heads, heads // kv_heads, -1).permute(0, 2, 3, 1, 4)
             mixed = []
             for low in range(0, len(rows), at_once):
                 part = slice(low, low + at_once)
                 keys, values = held(layer, part)
-                mixed.append(mix(queries[part], keys[:, :, None], values[:, :, None], visible[part], softcap))
+                mixed.append(mix(queries[part], keys[:, :, None], values[:, :, None], seen[part], softcap))
             joined = mixed[0] if len(mixed) == 1 else torch.cat(mixed)
             return joined.permute(0, 3, 1, 2, 4).reshape(len(rows) * width, heads, -1)
 

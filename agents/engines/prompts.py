@@ -23,11 +23,13 @@ from torch import Tensor
 
 from ..language.attention import AttentionShape, mix_columns
 from .buckets import span_of
-from .cache import KeyValueCache, Merge, Prefix, visible_keys
+from .cache import KeyValueCache, Merge, Prefix, token_bytes, visible_keys
 from .sequence import SharedPrompt, TokenSequence
 
-SHORTEST = 256
-"""Tokens from which on a prompt is held once; shorter ones are copied, which is quicker."""
+WORTH = {"cpu": 1.5e6, "cuda": 1.5e8}
+"""Keys and values of a layer, in bytes, that a decoding step must read less for prompts to be held once, by type of
+device; otherwise they are copied, which is quicker. Measured on a CPU; on a GPU estimated from some thirty more kernels
+of 2 microseconds at 3 TB/s."""
 
 _HIDDEN = -1e30
 """Score of what a query does not see: finite, so that a query which sees nothing has a result, of weight 0."""
@@ -38,9 +40,9 @@ _AttendPrompts = Callable[[int, Tensor, int | None, float | None], tuple[Tensor,
 exponentials [M, heads], for all members of all groups."""
 
 
-def places_within(slots: int) -> int:
-    """Places beside ``slots`` rows where memory is limited: enough for groups of eight."""
-    return (slots + 4) // 8
+def places_for(slots: int, limited: bool) -> int:
+    """Places beside ``slots`` rows: enough for groups of eight where memory is limited, of two otherwise."""
+    return (slots + 4) // 8 if limited else slots // 2
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class SharedPrompts:
         max_length: longest prompt in tokens.
         like: gives device and type.
         fixed: see `KeyValueCache`; sizes of steps are then rounded up.
-        shortest: prompts of fewer tokens are not held here.
+        worth: see `WORTH`.
     """
 
     def __init__(
@@ -96,10 +98,11 @@ class SharedPrompts:
         max_length: int,
         like: Tensor,
         fixed: bool = False,
-        shortest: int = SHORTEST,
+        worth: float = 0.0,
     ):
         self.memory = KeyValueCache(shape, places, max_length, like, fixed)
-        self._shape, self._slots, self._max_length, self._shortest = shape, slots, max_length, shortest
+        self._shape, self._slots, self._max_length = shape, slots, max_length
+        self._worth = worth / (token_bytes(shape, like) / shape.layers)  # in tokens
         self._places = [SharedPrompt(place) for place in range(places)]
         self._held: dict[_Key, SharedPrompt] = {}
         self._weights: Hashable = None
@@ -144,20 +147,23 @@ class SharedPrompts:
             Prompts to be encoded at their places, each with the sequences that then go on from it; see `hold`.
         """
         groups: dict[_Key, list[TokenSequence]] = {}
-        for sequence in sequences:
-            if sequence.cached == 0 and len(sequence.tokens) >= self._shortest and self._places:
+        for sequence in sequences if self._places else ():
+            if sequence.cached == 0:
                 groups.setdefault(_key_of(sequence), []).append(sequence)
-        if not groups:
+        more = {key: len(each) - 1 + self._count(key, waiting) for key, each in groups.items() if key not in self._held}
+        saved = sum(count * len(tokens) for (_, tokens), count in more.items())
+        # Once some prompt is shared, another one costs next to nothing.
+        worth = saved >= self._worth or self.members > 0
+        if not (worth and any(more.values())) and len(more) == len(groups):
             return []
         if (present := weights()) != self._weights:
             self.forget()
             self._weights = present
-        for key in [key for key in groups if key in self._held]:
+        for key in groups.keys() & self._held.keys():
             for sequence in groups.pop(key):
                 sequence.go_on_from(self._held[key])
         free = [prompt for prompt in self._places if prompt.members == 0]
-        wanted = [each for key, each in groups.items() if len(each) > 1 or self._is_awaited(key, waiting)]
-        return list(zip(free, wanted, strict=False))
+        return list(zip(free, [each for key, each in groups.items() if worth and more.get(key, 1)], strict=False))
 
     def hold(self, prompt: SharedPrompt, members: Sequence[TokenSequence], tail: Tensor) -> None:
         """Note that the prompt of ``members`` was encoded at its place, and let them go on from it."""
@@ -305,10 +311,10 @@ class SharedPrompts:
 
         return attend
 
-    def _is_awaited(self, key: _Key, waiting: Iterable[TokenSequence]) -> bool:
-        """Whether one of the next sequences has this prompt."""
+    def _count(self, key: _Key, waiting: Iterable[TokenSequence]) -> int:
+        """How many of the next sequences have this prompt."""
         forced, tokens = key
-        return any(
+        return sum(
             each.forced == forced and len(each.tokens) == len(tokens) and tuple(each.tokens) == tokens
             for each in islice(waiting, self._slots)
         )

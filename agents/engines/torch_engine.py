@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -14,11 +15,11 @@ from ...checks import check_number
 from ...errors import InputError
 from ..language.decoder import attention_shape, check_architecture, context_limit, has_own_forward
 from ..language.head import head_of
-from .cache import KeyValueCache, slots_within
+from .cache import KeyValueCache, slots_within, token_bytes
 from .decoding import BLOCK, DecodingRows
 from .engine import ABILITIES, ENGINES, Engine
 from .graphs import Capture, CudaCapture, NoCapture
-from .prompts import SHORTEST, SharedPrompts, places_within
+from .prompts import WORTH, SharedPrompts, places_for
 from .runner import ModelRunner
 from .sampler import Completion, Request
 from .scheduler import Scheduler
@@ -44,8 +45,9 @@ class TorchEngine(Engine):
             is half of what is free on a GPU, and no limit on a CPU, where memory grows with what is used.
         capture: makes what captures decoding steps, "auto" to choose: CUDA graphs on a GPU, nothing on a CPU. With it
             the cache has its full size from the first use on. See `decoding.DecodingRows`.
-        shared_from: tokens from which on a prompt of several conversations is held once, and read once for all of them
-            at each token; see `prompts`. Shorter ones are copied.
+        share_above: prompts of several conversations are held once, and read once for all of them at each token, where
+            this saves so many bytes of keys and values of a layer; see `prompts`. Otherwise they are copied. None is
+            `prompts.WORTH`.
 
     What a GPU alone runs, CUDA graphs and the choice of memory there, has not been run on one yet.
     """
@@ -80,7 +82,7 @@ class TorchEngine(Engine):
         fp32_head: bool = False,
         cache_gb: float | None = None,
         capture: Callable[[], Capture] | Literal["auto"] | None = "auto",
-        shared_from: int = SHORTEST,
+        share_above: float | None = None,
     ):
         if slots < 1:
             raise InputError(f"slots must be at least 1, got {slots}.")
@@ -95,13 +97,16 @@ class TorchEngine(Engine):
             cache_gb = _SHARE * torch.cuda.mem_get_info(weight.device)[0] / 1e9
         shape = attention_shape(model)
         fixed, like = capture is not None, weight.detach()
-        places = places_within if fixed or cache_gb is not None else lambda slots: slots // 2
-        if self._max_length <= shared_from:
-            places = lambda slots: 0  # noqa: E731
+        worth = WORTH.get(weight.device.type, math.inf) if share_above is None else share_above
+
+        def places(slots: int) -> int:
+            most = (slots - 1) * self._max_length * token_bytes(shape, like) / shape.layers
+            return places_for(slots, fixed or cache_gb is not None) if most >= worth else 0
+
         if cache_gb is not None:
             slots = slots_within(shape, self._max_length, weight, slots, cache_gb, places)
         cache = self._cache = KeyValueCache(shape, slots, self._max_length, like, fixed)
-        self._prompts = SharedPrompts(shape, places(slots), slots, self._max_length, like, fixed, shared_from)
+        self._prompts = SharedPrompts(shape, places(slots), slots, self._max_length, like, fixed, worth)
         self._runner = ModelRunner(model, cache, self._prompts, self._vocabulary, fp32_head)
         self._decoding = DecodingRows(self._runner, cache, self._stop_ids, self._max_length, capture)
         self._scheduler = Scheduler(slots, self._decoding)

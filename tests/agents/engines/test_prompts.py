@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import random
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import torch
 from palaestra.agents.engines.cache import LONG_PROMPT, fused_prefill
 from palaestra.agents.engines.decoding import BLOCK
 from palaestra.agents.engines.graphs import NoCapture
-from palaestra.agents.engines.prompts import SharedPrompts, places_within
+from palaestra.agents.engines.prompts import SharedPrompts, places_for
 from palaestra.agents.engines.runner import ModelRunner
 from palaestra.agents.engines.sampler import Completion, Request
 from palaestra.agents.engines.torch_engine import TorchEngine
@@ -21,7 +22,7 @@ from palaestra.agents.engines.torch_engine import TorchEngine
 from .step_recorder import StepRecorder, count_reads
 
 VOCABULARY = 90
-NEVER = 1 << 30
+ALWAYS, NEVER = 0.0, math.inf
 CAPTURES = [None, NoCapture, StepRecorder]
 
 
@@ -49,9 +50,9 @@ def gemma() -> Any:
     return model
 
 
-def engine_of(model: Any, shared_from: int, slots: int = 8, capture: Any = None, **options) -> TorchEngine:
+def engine_of(model: Any, share_above: float, slots: int = 8, capture: Any = None, **options) -> TorchEngine:
     return TorchEngine(
-        model, range(0, 90, 25), VOCABULARY, slots, 128, capture=capture, shared_from=shared_from, **options
+        model, range(0, 90, 25), VOCABULARY, slots, 128, capture=capture, share_above=share_above, **options
     )
 
 
@@ -114,7 +115,7 @@ def test_samples_are_those_of_copied_prompts(small, gemma, kind, slots, capture)
     # Rows finish at different times; with twelve slots members come later, when a row is free.
     model = small.model if kind == "small" else gemma
     asked = two_groups_and_lone_rows()
-    engine = engine_of(model, 8, slots, capture)
+    engine = engine_of(model, ALWAYS, slots, capture)
     expected = play(engine_of(model, NEVER, slots), asked)
     assert len(expected) == 2 * len(asked)
     with count_encoded() as fed:
@@ -126,7 +127,7 @@ def test_samples_are_those_of_copied_prompts(small, gemma, kind, slots, capture)
 
 def test_log_probabilities_equal_a_rescoring_of_the_whole_conversation(small):
     asked = group(range(6), prompt_of(1))
-    said = play(engine_of(small.model, 8), asked)
+    said = play(engine_of(small.model, ALWAYS), asked)
     for request in asked:
         first, second = said[request.session, 0], said[request.session, 1]
         start = len(request.ids) + len(first.ids) + 1 + request.session % 4
@@ -140,7 +141,7 @@ def test_log_probabilities_equal_a_rescoring_of_the_whole_conversation(small):
 def test_forced_ids_are_part_of_what_is_shared(small):
     asked = [Request(s, prompt_of(1), 5, 1.0, True, forced=[20, 21, 22] if s % 2 else [30], top=2) for s in range(6)]
     with count_encoded() as fed:
-        said = play(engine_of(small.model, 8), asked, turns=1)
+        said = play(engine_of(small.model, ALWAYS), asked, turns=1)
     assert sorted(fed) == [21, 23]
     same(said, play(engine_of(small.model, NEVER), asked, turns=1))
 
@@ -149,7 +150,7 @@ def test_half_precision_rounds_as_copies_do(small):
     model = copy.deepcopy(small.model).bfloat16()
     asked = [Request(s, prompt_of(1), 12, forced=prompt_of(9 + s, 6)) for s in range(4)]
     asked += [Request(4 + s, [*prompt_of(1), *prompt_of(9 + s, 6)], 12) for s in range(4)]
-    one, other = (play(engine_of(model, start), asked, turns=1) for start in (8, NEVER))
+    one, other = (play(engine_of(model, start), asked, turns=1) for start in (ALWAYS, NEVER))
     gaps = [abs(a - b) for key in one for a, b in zip(one[key].logps[:7], other[key].logps[:7])]
     assert sum(gaps) / len(gaps) < 0.02
 
@@ -170,12 +171,12 @@ def test_groups_of_any_sizes_read_little_more_than_their_prompts(small, sizes, c
         budgets = [40] * size if size == max(sizes) else [40, *[2] * 5]
         asked += [Request(len(asked) + s, prompt_of(number, 20 + 3 * number), n) for s, n in enumerate(budgets)]
 
-    def engine(start: int, capture: Any = None) -> TorchEngine:
-        return TorchEngine(small.model, [], VOCABULARY, 64, 128, capture=capture, shared_from=start, cache_gb=1)
+    def engine(start: float, capture: Any = None) -> TorchEngine:
+        return TorchEngine(small.model, [], VOCABULARY, 64, 128, capture=capture, share_above=start, cache_gb=1)
 
     expected = play(engine(NEVER), asked, turns=1)
     monkeypatch.setattr(SharedPrompts, "arrange", noted)
-    same(play(engine(8, capture), asked, turns=1), expected)
+    same(play(engine(ALWAYS, capture), asked, turns=1), expected)
     last = seen[-1]
     assert len(last.tiers) == 2 if max(sizes) > 5 else 1
     # Static sizes are rounded up to powers of two.
@@ -185,7 +186,7 @@ def test_groups_of_any_sizes_read_little_more_than_their_prompts(small, sizes, c
 
 
 def test_a_prompt_is_held_for_a_member_that_still_waits(small):
-    engine = engine_of(small.model, 8, slots=4)
+    engine = engine_of(small.model, ALWAYS, slots=4)
     asked = [*group(range(3), prompt_of(1)), Request(3, prompt_of(2), 9), Request(4, prompt_of(2), 9)]
     with count_encoded() as fed:
         said = play(engine, asked, turns=1)
@@ -195,7 +196,7 @@ def test_a_prompt_is_held_for_a_member_that_still_waits(small):
 
 
 def test_without_a_free_place_prompts_are_copied(small):
-    engine = engine_of(small.model, 8, slots=8, cache_gb=1)
+    engine = engine_of(small.model, ALWAYS, slots=8, cache_gb=1)
     assert len(engine._prompts._places) == 1
     asked = [*group(range(4), prompt_of(1)), *group(range(4, 8), prompt_of(2))]
     same(play(engine, asked), play(engine_of(small.model, NEVER), asked))
@@ -210,7 +211,7 @@ def restored(weight: torch.Tensor) -> Iterator[None]:
 
 @pytest.mark.parametrize("told", ["counted", "announced", "idle"])
 def test_a_prompt_of_older_weights_is_not_joined(small, told):
-    def talk(start: int) -> dict[int, Completion]:
+    def talk(start: float) -> dict[int, Completion]:
         engine, said = engine_of(small.model, start), {}
         for session in range(3):
             engine.submit(Request(session, prompt_of(1), 3 if session < 2 else 30))
@@ -232,18 +233,18 @@ def test_a_prompt_of_older_weights_is_not_joined(small, told):
 
     weight = small.model.model.layers[0].self_attn.v_proj.weight
     with restored(weight):
-        old = talk(8)
+        old = talk(ALWAYS)
     with restored(weight):
         same(old, talk(NEVER))
     with restored(weight):
         weight.data.mul_(-1.5)
-        fresh = play(engine_of(small.model, 8), [Request(s, prompt_of(1), 9) for s in range(3, 6)], turns=1)
+        fresh = play(engine_of(small.model, ALWAYS), [Request(s, prompt_of(1), 9) for s in range(3, 6)], turns=1)
         same({s: old[s] for s in range(3, 6)}, {s: fresh[s, 0] for s in range(3, 6)})
 
 
 def test_the_host_reads_as_seldom_as_without_shared_prompts(small):
     def reads(rows: int, tokens: int) -> int:
-        engine = TorchEngine(small.model, [], VOCABULARY, 16, 128, capture=NoCapture, shared_from=8)
+        engine = TorchEngine(small.model, [], VOCABULARY, 16, 128, capture=NoCapture, share_above=ALWAYS)
         for session in range(rows):
             engine.submit(Request(session, prompt_of(session % 2), tokens))
         with count_reads() as found:
@@ -257,12 +258,12 @@ def test_the_host_reads_as_seldom_as_without_shared_prompts(small):
 
 def test_the_limit_of_memory_counts_shared_prompts(small):
     for limit in (3e-4, 1e-3, 2.9e-3):
-        engine = engine_of(small.model, 8, 64, NoCapture, cache_gb=limit)
+        engine = engine_of(small.model, ALWAYS, 64, NoCapture, cache_gb=limit)
         play(engine, two_groups_and_lone_rows())
         memories = (engine._cache, engine._prompts.memory)
         taken = sum(x.nbytes for memory in memories for x in (memory._keys, memory._values)) / 1e9
         assert limit * 0.8 < taken <= limit
-        assert memories[1].rows == places_within(memories[0].rows) > 0
+        assert memories[1].rows == places_for(memories[0].rows, limited=True) > 0
         engine.sleep()
         assert sum(x.nbytes for memory in memories for x in (memory._keys, memory._values)) == 0
 
@@ -270,7 +271,7 @@ def test_the_limit_of_memory_counts_shared_prompts(small):
 @pytest.mark.parametrize(("slots", "options"), [(6, {}), (6, {"capture": NoCapture}), (9, {"capture": NoCapture})])
 def test_no_place_is_lost_whatever_is_opened_and_closed(small, slots, options):
     rng = random.Random(slots)
-    engines = engine_of(small.model, 8, slots, **options), engine_of(small.model, NEVER, slots, **options)
+    engines = engine_of(small.model, ALWAYS, slots, **options), engine_of(small.model, NEVER, slots, **options)
     busy: set[int] = set()
     tokens: dict[int, int] = {}
     sessions = iter(range(1000))

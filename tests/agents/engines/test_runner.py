@@ -18,7 +18,7 @@ VOCABULARY = 90
 @pytest.fixture
 def runner(small) -> ModelRunner:
     shape, like = attention_shape(small.model), small.model.lm_head.weight.detach()
-    prompts = SharedPrompts(shape, 2, 4, 64, like, shortest=5)
+    prompts = SharedPrompts(shape, 0, 4, 64, like)
     return ModelRunner(small.model, KeyValueCache(shape, 4, 64, like), prompts, VOCABULARY, fp32_head=False)
 
 
