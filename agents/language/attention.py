@@ -76,7 +76,8 @@ def mix_columns(
     Returns:
         ([B, Q, dim] in the type of ``v``, the logarithm or None).
     """
-    scores = torch.baddbmm(q.new_zeros(()), q, k, beta=0, alpha=q.shape[-1] ** -0.5)
+    # The first argument is ignored, as beta is 0.
+    scores = torch.baddbmm(q[..., :1], q, k, beta=0, alpha=q.shape[-1] ** -0.5)
     scores = scores.to(torch.promote_types(q.dtype, torch.float32))
     if softcap is not None:
         scores = torch.tanh(scores / softcap) * softcap
