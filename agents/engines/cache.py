@@ -64,8 +64,8 @@ def fused_prefill(device: str, dtype: torch.dtype, width: int, new: bool) -> Lit
     """How torch's fused attention encodes tokens in layers without window and softcap; None for matrix products.
 
     In single precision on a CPU it keeps no scores, which pays from `LONG_PROMPT` tokens on. In half precision on a GPU
-    it is taken where all rows are new: the learner has a fused kernel there too, so that both round alike; with a mask
-    torch may fall back on products that hold all scores at once.
+    it is taken where all rows are new, as the learner's attention is a fused kernel there too; with a mask, torch may
+    fall back on products that hold all scores at once.
 
     Args:
         device: its type, as in "cuda".

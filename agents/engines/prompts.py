@@ -3,8 +3,7 @@
 The group of a GRPO step has one prompt. Its keys and values have a place here, and the rows of the cache hold what
 comes after it. In a decoding step the queries of all members of a group meet the one copy of the prompt in one matrix
 product, each query meets its own row as ever, and the two are merged by the logarithms of their sums of exponentials
-(Hydragen, arXiv 2402.05099, section 3.1; bifurcated attention, arXiv 2403.08845). Sliding windows and softcaps are
-honoured.
+(Hydragen, arXiv 2402.05099; bifurcated attention, arXiv 2403.08845). Sliding windows and softcaps are honoured.
 
 A place is taken again once no row goes on from its prompt. Until then a sequence that comes later with the same prompt
 joins without encoding it. What must not be joined is a prompt that older weights have encoded: `SharedPrompts.forget`
@@ -41,8 +40,8 @@ exponentials [M, heads], for all members of all groups."""
 
 
 def places_for(slots: int, limited: bool) -> int:
-    """Places beside ``slots`` rows: enough for groups of eight where memory is limited, of two otherwise."""
-    return (slots + 4) // 8 if limited else slots // 2
+    """Places beside ``slots`` rows: enough for groups of eight where memory is limited, of four otherwise."""
+    return (slots + 4) // 8 if limited else (slots + 2) // 4
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,8 @@ class ModelRunner:
     def encode(self, sequences: Sequence[TokenSequence], waiting: Collection[TokenSequence] = ()) -> Tensor:
         """Feed the pending tokens of ``sequences``, and score those that are forced.
 
-        Equal prompts of new sequences are encoded once. A long one is then held once; of a short one each row has a
-        copy.
+        Equal prompts of new sequences are encoded once. Where that pays, they are also held once (see `prompts`);
+        otherwise each row has a copy.
 
         Args:
             waiting: sequences that will be encoded later.

@@ -49,7 +49,8 @@ class TorchEngine(Engine):
             this saves so many bytes of keys and values of a layer; see `prompts`. Otherwise they are copied. None is
             `prompts.WORTH`.
 
-    What a GPU alone runs, CUDA graphs and the choice of memory there, has not been run on one yet.
+    What a GPU alone runs, CUDA graphs, fused attention in half precision and the choice of memory there, has not been
+    run on one yet.
     """
 
     abilities = frozenset(ABILITIES)

@@ -32,7 +32,7 @@ def gemma() -> Any:
     from transformers import Gemma2Config, Gemma2ForCausalLM
 
     torch.manual_seed(1)
-    sizes = {
+    sizes: dict[str, Any] = {
         "vocab_size": 101,
         "hidden_size": 32,
         "intermediate_size": 48,
@@ -186,13 +186,45 @@ def test_groups_of_any_sizes_read_little_more_than_their_prompts(small, sizes, c
 
 
 def test_a_prompt_is_held_for_a_member_that_still_waits(small):
-    engine = engine_of(small.model, ALWAYS, slots=4)
-    asked = [*group(range(3), prompt_of(1)), Request(3, prompt_of(2), 9), Request(4, prompt_of(2), 9)]
+    asked = [Request(0, prompt_of(1), 30), Request(1, prompt_of(2), 30), *group((2, 3), prompt_of(3))]
     with count_encoded() as fed:
-        said = play(engine, asked, turns=1)
-    # Of one place, the first prompt has it; once its members are gone, the second prompt may have it.
-    assert sorted(fed) == [20, 20]
-    same(said, play(engine_of(small.model, NEVER, slots=4), asked, turns=1))
+        said = play(engine_of(small.model, ALWAYS, slots=3), asked, turns=1)
+    assert fed == [20, 20, 20]
+    same(said, play(engine_of(small.model, NEVER, slots=3), asked, turns=1))
+
+
+@pytest.mark.parametrize("capture", [NoCapture, StepRecorder])
+def test_conversations_go_on_after_a_sleep_without_what_they_shared(small, capture):
+    def talk(start: float) -> dict[tuple[int, int], Completion]:
+        engine, said = engine_of(small.model, start, capture=capture), {}
+        for turn in range(2):
+            for session in range(3):
+                engine.submit(Request(session, prompt_of(turn), 9))
+            engine.sleep()  # with requests in flight nothing is given back
+            while completions := engine.step():
+                said |= {(completion.session, turn): completion for completion in completions}
+            engine.sleep()
+            assert engine._prompts.members == 0
+        return said
+
+    same(talk(ALWAYS), talk(NEVER))
+
+
+def test_prompts_are_held_once_where_that_saves_enough_reading(small):
+    def members(count: int, length: int, slots: int = 64, max_length: int = 512) -> int:
+        engine = TorchEngine(small.model, [], VOCABULARY, slots, max_length)
+        for session in range(count):
+            engine.submit(Request(session, prompt_of(1, length), 1 + session))
+        engine.step()
+        return engine._prompts.members
+
+    # 128 bytes a token and layer: 1.5 MB are 11,718.75 tokens.
+    assert members(31, 390) == 0
+    assert members(31, 391) == 31
+    assert members(31, 391, slots=16) == 0  # at most sixteen at once
+    # Here no prompt could be long enough, so no place is kept.
+    assert TorchEngine(small.model, [], VOCABULARY, 64, 186)._prompts.memory.rows == 0
+    assert TorchEngine(small.model, [], VOCABULARY, 64, 187)._prompts.memory.rows == 16
 
 
 def test_without_a_free_place_prompts_are_copied(small):
