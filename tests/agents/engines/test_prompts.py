@@ -138,12 +138,15 @@ def test_log_probabilities_equal_a_rescoring_of_the_whole_conversation(small):
         assert second.logps == pytest.approx(expected.tolist(), abs=2e-5)
 
 
-def test_forced_ids_are_part_of_what_is_shared(small):
+@pytest.mark.parametrize("start", [ALWAYS, NEVER])
+def test_forced_ids_are_part_of_what_is_shared(small, start):
     asked = [Request(s, prompt_of(1), 5, 1.0, True, forced=[20, 21, 22] if s % 2 else [30], top=2) for s in range(6)]
+    # The same tokens, none of them forced.
+    asked += [Request(s, [*prompt_of(1), 30], 5, 1.0, True, top=2) for s in (6, 7)]
     with count_encoded() as fed:
-        said = play(engine_of(small.model, ALWAYS), asked, turns=1)
-    assert sorted(fed) == [21, 23]
-    same(said, play(engine_of(small.model, NEVER), asked, turns=1))
+        said = play(engine_of(small.model, start, slots=16), asked, turns=1)
+    assert sorted(fed) == [21, 21, 23]
+    same(said, play(engine_of(small.model, NEVER, slots=1), asked, turns=1))
 
 
 def test_half_precision_rounds_as_copies_do(small):
