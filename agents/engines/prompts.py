@@ -13,6 +13,7 @@ counts of changes are compared.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -145,15 +146,20 @@ class SharedPrompts:
         Returns:
             Prompts to be encoded at their places, each with the sequences that then go on from it; see `hold`.
         """
-        groups: dict[_Key, list[TokenSequence]] = {}
-        for sequence in sequences if self._places else ():
-            if sequence.cached == 0:
-                groups.setdefault(_key_of(sequence), []).append(sequence)
-        more = {key: len(each) - 1 + self._count(key, waiting) for key, each in groups.items() if key not in self._held}
-        saved = sum(count * len(tokens) for (_, tokens), count in more.items())
+        new = [sequence for sequence in sequences if sequence.cached == 0] if self._places else []
         # Once some prompt is shared, another one costs next to nothing.
-        worth = saved >= self._worth or self.members > 0
-        if not (worth and any(more.values())) and len(more) == len(groups):
+        worth = self.members > 0
+        most = self._slots * max((len(sequence.tokens) for sequence in new), default=0)
+        if not new or not (worth or self._held or most >= self._worth):
+            return []
+        groups: dict[_Key, list[TokenSequence]] = {}
+        for sequence in new:
+            groups.setdefault(_key_of(sequence), []).append(sequence)
+        # How many rows need not read a prompt of their own, by prompt.
+        spared = Counter(_key_of(sequence) for sequence in islice(waiting, self._slots))
+        spared = {key: len(each) - 1 + spared[key] for key, each in groups.items() if key not in self._held}
+        worth = worth or sum(rows * len(tokens) for (_, tokens), rows in spared.items()) >= self._worth
+        if len(spared) == len(groups) and not (worth and any(spared.values())):
             return []
         if (present := weights()) != self._weights:
             self.forget()
@@ -162,11 +168,14 @@ class SharedPrompts:
             for sequence in groups.pop(key):
                 sequence.go_on_from(self._held[key])
         free = [prompt for prompt in self._places if prompt.members == 0]
-        return list(zip(free, [each for key, each in groups.items() if worth and more.get(key, 1)], strict=False))
+        wanted = [members for key, members in groups.items() if worth and spared.get(key, 1)]
+        found = list(zip(free, wanted, strict=False))
+        taken = {prompt for prompt, _ in found}
+        self._held = {key: prompt for key, prompt in self._held.items() if prompt not in taken}
+        return found
 
     def hold(self, prompt: SharedPrompt, members: Sequence[TokenSequence], tail: Tensor) -> None:
         """Note that the prompt of ``members`` was encoded at its place, and let them go on from it."""
-        self._held = {key: each for key, each in self._held.items() if each is not prompt}
         self._held[_key_of(members[0])] = prompt
         prompt.length, prompt.tail = len(members[0].tokens), tail.clone()
         for sequence in members:
@@ -309,14 +318,6 @@ class SharedPrompts:
             return mixed.reshape(len(row), heads, -1), norm.reshape(len(row), heads)
 
         return attend
-
-    def _count(self, key: _Key, waiting: Iterable[TokenSequence]) -> int:
-        """How many of the next sequences have this prompt."""
-        forced, tokens = key
-        return sum(
-            each.forced == forced and len(each.tokens) == len(tokens) and tuple(each.tokens) == tokens
-            for each in islice(waiting, self._slots)
-        )
 
 
 def _key_of(sequence: TokenSequence) -> _Key:

@@ -17,7 +17,9 @@ from palaestra.agents.engines.graphs import NoCapture
 from palaestra.agents.engines.prompts import SharedPrompts, places_for
 from palaestra.agents.engines.runner import ModelRunner
 from palaestra.agents.engines.sampler import Completion, Request
+from palaestra.agents.engines.sequence import TokenSequence
 from palaestra.agents.engines.torch_engine import TorchEngine
+from palaestra.agents.language.decoder import attention_shape
 
 from .step_recorder import StepRecorder, count_reads
 
@@ -228,6 +230,26 @@ def test_prompts_are_held_once_where_that_saves_enough_reading(small):
     # Here no prompt could be long enough, so no place is kept.
     assert TorchEngine(small.model, [], VOCABULARY, 64, 186)._prompts.memory.rows == 0
     assert TorchEngine(small.model, [], VOCABULARY, 64, 187)._prompts.memory.rows == 16
+
+
+def test_a_prompt_whose_place_was_given_away_is_not_joined(small):
+    prompts = SharedPrompts(attention_shape(small.model), 1, 4, 64, small.model.lm_head.weight.detach())
+
+    def assign(number: int) -> tuple[list[TokenSequence], list[Any]]:
+        pair = [TokenSequence(session) for session in range(2)]
+        for sequence in pair:
+            sequence.start(Request(sequence.id, prompt_of(number), 5))
+        return pair, prompts.assign(pair, (), lambda: "weights")
+
+    _, ((prompt, members),) = assign(1)
+    prompts.hold(prompt, members, torch.zeros(1, 32))
+    joined, new = assign(1)
+    assert new == []
+    for sequence in (*members, *joined):
+        assert sequence.prompt is prompt
+        sequence.drop()
+    assert len(assign(2)[1]) == 1  # and the pass that would encode it is lost
+    assert len(assign(1)[1]) == 1
 
 
 def test_without_a_free_place_prompts_are_copied(small):
