@@ -2,39 +2,118 @@
 
 The rows that decode are at the front, so that a decoding step attends over a view and gathers nothing.
 `prepare_extension` and `prepare_step` return the attention callback of a forward pass that adds tokens: it writes their
-keys and values and attends over the whole rows.
+keys and values and attends over the whole rows. A row that goes on from a shared prompt (see `prompts`) holds what
+comes after it, and attention is over both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from ...errors import InputError
-from ..language.attention import Attend, AttentionShape, mix
+from ..language.attention import Attend, AttentionShape, mix, mix_columns
 
 _SCORE_BYTES = 1 << 28
 """Most bytes of attention scores alive at once while prompts are encoded."""
 LONG_PROMPT = 256
-"""New tokens from which on a fused kernel is worth it."""
+"""New tokens from which on a fused kernel is worth it on a CPU."""
+_FAR = 1 << 40
+"""A position that no query sees."""
 
 
-def slots_within(shape: AttentionShape, max_length: int, like: Tensor, slots: int, cache_gb: float) -> int:
+def token_bytes(shape: AttentionShape, like: Tensor) -> int:
+    """Memory of a token's keys and values in all layers, in bytes."""
+    return 2 * shape.layers * shape.kv_heads * shape.head_dim * like.element_size()
+
+
+def slots_within(
+    shape: AttentionShape,
+    max_length: int,
+    like: Tensor,
+    slots: int,
+    cache_gb: float,
+    places: Callable[[int], int] = lambda slots: 0,
+) -> int:
     """How many of ``slots`` conversations of ``max_length`` tokens a cache of ``cache_gb`` GB (1e9 bytes) holds.
+
+    Args:
+        places: the number of shared prompts, of ``max_length`` tokens too, that are held beside so many conversations.
 
     Raises:
         InputError: not even one.
     """
-    one = 2 * shape.layers * shape.kv_heads * shape.head_dim * (max_length + 1) * like.element_size()
+    one = token_bytes(shape, like) * (max_length + 1)
     if (most := int(cache_gb * 1e9 // one)) < 1:
         raise InputError(
             f"a cache of {cache_gb:.3g} GB holds no conversation of {max_length} tokens, which takes {one / 1e9:.3g} "
             "GB; raise --engine-option cache_gb=GB, or lower --context."
         )
-    return min(slots, most)
+    slots = min(slots, most)
+    while slots + places(slots) > most:
+        slots -= 1
+    return slots
+
+
+def fused_prefill(device: str, dtype: torch.dtype, width: int, new: bool) -> Literal["causal", "masked"] | None:
+    """How torch's fused attention encodes tokens in layers without window and softcap; None for matrix products.
+
+    In single precision on a CPU it keeps no scores, which pays from `LONG_PROMPT` tokens on. In half precision on a GPU
+    it is taken where all rows are new, as the learner's attention is a fused kernel there too; with a mask, torch may
+    fall back on products that hold all scores at once.
+
+    Args:
+        device: its type, as in "cuda".
+        width: new tokens of the longest addition.
+        new: whether the rows hold nothing else.
+
+    Returns:
+        "causal" where the triangle of a new conversation is the mask, "masked" where one has to be made.
+    """
+    if device == "cpu" and dtype == torch.float32 and width >= LONG_PROMPT:
+        return "causal" if new else "masked"
+    if device == "cuda" and dtype in (torch.bfloat16, torch.float16) and new:
+        return "causal"
+    return None
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """The shared prompts that rows go on from.
+
+    Attributes:
+        memory: holds the prompts, one a row.
+        places: for each row, its prompt's row in ``memory``.
+        lengths: for each row, the prompt's tokens; 0 for a row that goes on from none.
+    """
+
+    memory: KeyValueCache
+    places: Sequence[int]
+    lengths: Sequence[int]
+
+
+class Merge(Protocol):
+    """Adds the attention over shared prompts to that over the rows themselves."""
+
+    def __call__(
+        self, layer: int, q: Tensor, own: Tensor, norm: Tensor, window: int | None, softcap: float | None
+    ) -> Tensor:
+        """Merge.
+
+        Args:
+            q: [R, heads, dim].
+            own: attention over the rows, [R, heads, dim].
+            norm: logarithm of the sum of exponentials of its scores, [R, heads].
+
+        Returns:
+            [R, heads, dim].
+        """
+        ...
 
 
 class KeyValueCache:
@@ -47,7 +126,7 @@ class KeyValueCache:
     def __init__(self, shape: AttentionShape, rows: int, max_length: int, like: Tensor, fixed: bool = False):
         """``like`` gives device and type."""
         self._shape, self._rows, self.fixed, self._like = shape, rows, fixed, like
-        self.device = like.device
+        self.device, self.dtype = like.device, like.dtype
         # A row that holds max_length tokens and does not decode is written one past them; see `decoding`.
         self._room = max_length + 1
         self.release()
@@ -92,13 +171,24 @@ class KeyValueCache:
         for store in (self._keys.transpose(-1, -2), self._values):
             store[:, places, :, :filled] = store[:, row, None, :, :filled]
 
+    def read(self, layer: int, rows: Tensor, length: int) -> tuple[Tensor, Tensor]:
+        """Copies of the first ``length`` keys and values of rows, each [rows, kv_heads, length, dim]."""
+        return self._keys[layer].transpose(-1, -2)[rows, :, :length], self._values[layer][rows, :, :length]
+
+    def view(self, layer: int, rows: slice, length: int) -> tuple[Tensor, Tensor]:
+        """The first ``length`` keys [rows * kv_heads, dim, length] and values [rows * kv_heads, length, dim] of
+        adjacent rows."""
+        keys, values = self._keys[layer, rows], self._values[layer, rows]
+        return keys[..., :length].flatten(0, 1), values[:, :, :length].flatten(0, 1)
+
     def prepare_extension(
-        self, rows: Sequence[int], filled: Sequence[int], added: Sequence[int]
+        self, rows: Sequence[int], filled: Sequence[int], added: Sequence[int], prefix: Prefix | None = None
     ) -> tuple[Tensor, Attend]:
         """Prepare the addition of several tokens to rows, padded to the longest addition.
 
         Args:
             rows: which rows, R of them; filled: tokens there already; added: tokens to come, at least 1 each.
+            prefix: the shared prompts that the rows go on from.
 
         Returns:
             (positions int64 [R * width], callback); the tokens of a row are adjacent, with the padding after them.
@@ -110,63 +200,79 @@ class KeyValueCache:
         column = torch.arange(width, device=device)
         real = (column < counts).flatten()
         # Padding repeats the last position, so that it sees keys in every window.
-        positions = start + torch.minimum(column, counts - 1)
+        place = start + torch.minimum(column, counts - 1)
         where = torch.tensor(rows, device=device)
-        write_row, write_at = where[:, None].expand_as(positions).flatten()[real], positions.flatten()[real]
+        write_row, write_at = where[:, None].expand_as(place).flatten()[real], place.flatten()[real]
         heads, kv_heads = self._shape.heads, self._shape.kv_heads
-        back = positions[:, :, None] - torch.arange(span, device=device)
+        positions, key_at = place, torch.arange(span, device=device)
+        if prefix is not None:
+            base, before = torch.tensor(prefix.lengths, device=device)[:, None], max(prefix.lengths)
+            source, column = torch.tensor(prefix.places, device=device), torch.arange(before, device=device)
+            positions, span = place + base, span + before
+            key_at = torch.cat((torch.where(column < base, column, _FAR), key_at + base), -1)[:, None]
+        masks: dict[int | None, Tensor] = {}
         at_once = max(1, _SCORE_BYTES // (4 * heads * width * span))
-        # The kernel keeps no scores, which pays for long prompts; on a GPU it would round half precision otherwise.
-        fused = width >= LONG_PROMPT and device.type == "cpu" and self._keys.dtype == torch.float32
-        new = not any(filled)
+        fused = fused_prefill(device.type, self._keys.dtype, width, new=prefix is None and not any(filled))
+
+        def visible(window: int | None) -> Tensor:
+            if window not in masks:
+                masks[window] = visible_keys(positions[:, :, None] - key_at, window)
+            return masks[window]
+
+        def held(layer: int, part: slice) -> tuple[Tensor, Tensor]:
+            if prefix is None:
+                return self.read(layer, where[part], span)
+            pairs = prefix.memory.read(layer, source[part], before), self.read(layer, where[part], span - before)
+            keys, values = zip(*pairs, strict=True)
+            return torch.cat(keys, -2), torch.cat(values, -2)
 
         def attend(
             layer: int, q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None, softcap: float | None = None
         ) -> Tensor:
-            keys, values = self._keys[layer].transpose(-1, -2), self._values[layer]
-            keys[write_row, :, write_at] = k[real]
-            values[write_row, :, write_at] = v[real]
-            if fused and window is None and softcap is None:
+            self._keys[layer].transpose(-1, -2)[write_row, :, write_at] = k[real]
+            self._values[layer][write_row, :, write_at] = v[real]
+            if fused is not None and window is None and softcap is None:
+                keys, values = held(layer, slice(None))
                 mixed = F.scaled_dot_product_attention(
                     q.view(len(rows), width, heads, -1).transpose(1, 2),
-                    keys[where, :, :span].contiguous(),
-                    values[where, :, :span].contiguous(),
-                    attn_mask=None if new else (back >= 0)[:, None],
-                    is_causal=new,
+                    keys.contiguous(),
+                    values.contiguous(),
+                    attn_mask=None if fused == "causal" else visible(None)[:, None],
+                    is_causal=fused == "causal",
                     enable_gqa=heads > kv_heads,
                 )
                 return mixed.transpose(1, 2).reshape(len(rows) * width, heads, -1)
-            visible = _visible(back, window)[:, None, None]
+            seen = visible(window)[:, None, None]
             queries = q.view(len(rows), width, kv_heads, heads // kv_heads, -1).permute(0, 2, 3, 1, 4)
             mixed = []
             for low in range(0, len(rows), at_once):
                 part = slice(low, low + at_once)
-                k_part, v_part = keys[where[part], :, None, :span], values[where[part], :, None, :span]
-                mixed.append(mix(queries[part], k_part, v_part, visible[part], softcap))
+                keys, values = held(layer, part)
+                mixed.append(mix(queries[part], keys[:, :, None], values[:, :, None], seen[part], softcap))
             joined = mixed[0] if len(mixed) == 1 else torch.cat(mixed)
             return joined.permute(0, 3, 1, 2, 4).reshape(len(rows) * width, heads, -1)
 
         return positions.flatten(), attend
 
-    def prepare_step(self, filled: Tensor, span: int, level: int | None = None) -> Attend:
+    def prepare_step(self, filled: Tensor, span: int, level: int | None = None, merge: Merge | None = None) -> Attend:
         """Prepare the addition of one token to each of the first rows. Nothing here waits for the device.
 
         Args:
             filled: tokens that the rows hold already, int64 [rows].
             span: how far back the step looks, at least the largest of ``filled`` plus 1; `reserve` it before.
             level: the number that all of ``filled`` are, if they are equal.
+            merge: adds the attention over shared prompts.
         """
         device, rows = self._keys.device, filled.shape[0]
         # Rows of equal length write one slice and see all of it, which is quicker than a place and a mask for each.
         row = None if level is not None else torch.arange(rows, device=device)
-        heads, kv_heads, scale = self._shape.heads, self._shape.kv_heads, self._shape.head_dim**-0.5
+        heads, kv_heads = self._shape.heads, self._shape.kv_heads
         wide = torch.promote_types(self._keys.dtype, torch.float32)
         biases: dict[int | None, Tensor] = {}
-        nothing = self._keys.new_zeros(())
 
         def bias(window: int | None) -> Tensor:
             if window not in biases:
-                hidden = ~_visible(filled[:, None] - torch.arange(span, device=device), window)
+                hidden = ~visible_keys(filled[:, None] - torch.arange(span, device=device), window)
                 zeros = torch.zeros(hidden.shape, dtype=wide, device=device)
                 biases[window] = zeros.masked_fill_(hidden, -torch.inf).repeat_interleave(kv_heads, 0)[:, None]
             return biases[window]
@@ -174,26 +280,24 @@ class KeyValueCache:
         def attend(
             layer: int, q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None, softcap: float | None = None
         ) -> Tensor:
-            keys, values = self._keys[layer, :rows], self._values[layer, :rows]
             if row is not None:
-                keys[row, :, :, filled] = k
-                values[row, :, filled] = v
+                self._keys[layer, :rows][row, :, :, filled] = k
+                self._values[layer, :rows][row, :, filled] = v
             else:
-                keys[..., level] = k
-                values[:, :, level] = v
+                self._keys[layer, :rows, ..., level] = k
+                self._values[layer, :rows, :, level] = v
             # The query heads that share a key head are the "sequence" of the product, so keys are never repeated.
             queries = q.reshape(rows * kv_heads, heads // kv_heads, -1)
-            scores = torch.baddbmm(nothing, queries, keys[..., :span].flatten(0, 1), beta=0, alpha=scale).to(wide)
-            if softcap is not None:
-                scores = torch.tanh(scores / softcap) * softcap
-            if window is not None or row is not None:
-                scores.add_(bias(window))
-            weights = scores.softmax(-1).to(v.dtype)
-            return torch.bmm(weights, values[:, :, :span].flatten(0, 1)).view(rows, heads, -1)
+            masked = bias(window) if window is not None or row is not None else None
+            own, norm = mix_columns(
+                queries, *self.view(layer, slice(rows), span), masked, softcap, norm=merge is not None
+            )
+            own = own.view(rows, heads, -1)
+            return own if merge is None or norm is None else merge(layer, q, own, norm.view(rows, -1), window, softcap)
 
         return attend
 
 
-def _visible(back: Tensor, window: int | None) -> Tensor:
+def visible_keys(back: Tensor, window: int | None) -> Tensor:
     """Return whether a query sees a key that is ``back`` positions before it."""
     return (back >= 0) if window is None else (back >= 0) & (back < window)

@@ -14,7 +14,6 @@ what they hold, which is the place of their next token.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,24 +22,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .buckets import bucket_of, span_of
 from .cache import KeyValueCache
 from .drawing import draw_tokens, entropy_of
 from .graphs import Capture, StepGraphs
 from .noise import uniforms
+from .prompts import Reach
 from .runner import ModelRunner
 from .sequence import TokenSequence
 
 BLOCK = 8
 """Most tokens between two looks of the host."""
 
-TOKEN, LENGTH, ALIVE, FIRST, LANE, END, KEY, ENTROPIES, TOP = 0, 1, 2, 3, 4, 5, 6, 8, 9
+TOKEN, LENGTH, ALIVE, FIRST, LANE, END, KEY, ENTROPIES, TOP, BASE = 0, 1, 2, 3, 4, 5, 6, 8, 9, 10
 """Lines of the table of rows: the last token; how many tokens are before it; 1 or 0; number of the answer's next token;
-where the answer is; what ``LENGTH`` is once the budget is used; two lines of the key; what is recorded."""
+where the answer is; what ``LENGTH`` is once the budget is used; two lines of the key; what is recorded; how many tokens
+are those of a shared prompt."""
 _CHANGING = slice(0, 4)
 """The lines that a step changes."""
-
-_ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-"""Buckets of rows; above, multiples of 1,024."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class DecodingRows:
     ):
         self._runner, self._cache, self._max_length = runner, cache, max_length
         device, slots = runner.device, cache.rows
-        self._table = torch.zeros((TOP + 1, slots), dtype=torch.int64, device=device)
+        self._table = torch.zeros((BASE + 1, slots), dtype=torch.int64, device=device)
         self._scale = torch.ones(slots, dtype=torch.float64, device=device)
         # On a CPU the host's copies are the same memory.
         self._shared = device.type == "cpu"
@@ -91,6 +90,8 @@ class DecodingRows:
         self._rows, self._scales = self._host_table.numpy(), self._host_scale.numpy()
         self._rows[LANE] = np.arange(slots)
         self._moved = True
+        self._reach: Reach | None = None
+        self._arranged: Sequence[TokenSequence] = ()
         goes_on = torch.ones(runner.vocabulary, dtype=torch.int64)
         goes_on[[each for each in stop_ids if 0 <= each < runner.vocabulary] or slice(0)] = 0
         self._goes_on = goes_on.to(device)
@@ -111,10 +112,10 @@ class DecodingRows:
             self._graphs.clear()
 
     def swap(self, a: int, filled_a: int, b: int, filled_b: int) -> None:
-        """Exchange two rows; ``filled`` is what is cached of those that do not decode."""
+        """Exchange two rows; ``filled`` is what those hold that do not decode."""
         rows = self._rows
-        filled_a = int(rows[LENGTH, a]) if rows[ALIVE, a] else filled_a
-        filled_b = int(rows[LENGTH, b]) if rows[ALIVE, b] else filled_b
+        filled_a = int(rows[LENGTH, a] - rows[BASE, a]) if rows[ALIVE, a] else filled_a
+        filled_b = int(rows[LENGTH, b] - rows[BASE, b]) if rows[ALIVE, b] else filled_b
         self._cache.swap(a, filled_a, b, filled_b)
         rows[:, [a, b]] = rows[:, [b, a]]
         self._scales[[a, b]] = self._scales[[b, a]]
@@ -133,13 +134,14 @@ class DecodingRows:
             logits: [sequences, vocabulary].
         """
         low, high = sequences[0].row, sequences[-1].row + 1
+        self._arranged = ()
         started = []
         for sequence in sequences:
             request, known = sequence.request, len(sequence.tokens)
             assert request is not None
             # The last token is fed already: the step that draws the first one is at its end.
             line = (sequence.tokens[-1], known - 1, 1, len(sequence.ids), 0, sequence.end - 1, *sequence.key)
-            started.append((*line, request.entropies, min(request.top, self._runner.vocabulary)))
+            started.append((*line, request.entropies, min(request.top, self._runner.vocabulary), sequence.base))
             self._scales[sequence.row] = request.temperature
         lanes = self._rows[LANE, low:high].copy()
         self._rows[:, low:high] = np.array(started, dtype=np.int64).T
@@ -169,17 +171,20 @@ class DecodingRows:
         if self._moved and self._graphs is not None:
             self._rows[ALIVE, rows:] = 0
             self._rows[LENGTH, rows:] = 0
-            self._rows[LENGTH, rows : rows + len(others)] = [each.cached for each in others]
+            self._rows[LENGTH, rows : rows + len(others)] = [each.own for each in others]
+            self._rows[BASE, rows:] = 0
         self._load(0, rows)
-        lengths = self._rows[LENGTH, :rows]
-        longest, left = int(lengths.max()), self._rows[END, :rows] - lengths
+        if sequences != self._arranged:
+            self._arranged, self._reach = sequences, self._runner.prompts.arrange(sequences)
+        lengths = self._rows[LENGTH, :rows] - self._rows[BASE, :rows]
+        longest, left = int(lengths.max()), self._rows[END, :rows] - self._rows[LENGTH, :rows]
         interrupted = False
         if self._graphs is not None:
             steps = min(BLOCK, int(left.max()))
-            shape = (bucket_of(rows, self._cache.rows), span_of(longest + steps, self._max_length), self._recorded)
+            shape = bucket_of(rows, self._cache.rows), span_of(longest + steps, self._max_length)
             self._cache.reserve(shape[1])
             self._take_noise(slice(rows), BLOCK)
-            run = self._graphs.prepare(shape, lambda: self._step(shape[0], shape[1]), self._idle)
+            run = self._graphs.prepare((*shape, self._recorded, self._reach), lambda: self._step(*shape), self._idle)
             for _ in range(steps):
                 run()
         else:
@@ -221,17 +226,23 @@ class DecodingRows:
 
     def _step(self, rows: int, span: int) -> None:
         """A step of static shape."""
-        logits = self._runner.step(self._table[TOKEN, :rows], self._table[LENGTH, :rows], span)
+        logits = self._feed(rows, span)
         self._record(slice(rows), logits)
 
     def _step_and_look(self, rows: int, step: int, span: int, level: int | None) -> list[Tensor]:
         """The same where every row is alive, and nothing has to stay where it is; return what is to be noted."""
         token, length = self._table[:2, :rows]
-        logits = self._runner.step(token, length, span, level)
+        logits = self._feed(rows, span, level)
         drawn = self._draw(slice(rows), logits, self._noise[step - 1, :rows])
         token.copy_(drawn[0])
         length.add_(1)
         return drawn
+
+    def _feed(self, rows: int, span: int, level: int | None = None) -> Tensor:
+        """Feed the last token of each row; return the logits of the next one."""
+        token, length = self._table[:2, :rows]
+        base = None if self._reach is None else self._table[BASE, :rows]
+        return self._runner.step(token, length, span, level, base, self._reach)
 
     def _draw_noise(self, rows: slice, most: int) -> None:
         """Draw the noise of whole answers of at most this many tokens, and put that of the first where it is taken."""
@@ -350,20 +361,3 @@ class DecodingRows:
         if request.top:
             ids, values = answer[3::2].T.astype(int).tolist(), answer[4::2].T.tolist()
             sequence.top += [tuple(zip(*each, strict=True))[: request.top] for each in zip(ids, values, strict=True)]
-
-
-def bucket_of(rows: int, slots: int) -> int:
-    """The number of rows that a step of static shape runs over."""
-    if rows > _ROWS[-1]:
-        return min(-(-rows // _ROWS[-1]) * _ROWS[-1], slots)
-    return min(_ROWS[bisect_left(_ROWS, rows)], slots)
-
-
-def span_of(length: int, longest: int) -> int:
-    """The number of positions that a step of static shape looks back over: 256, 384, 512, 768, 1,024 and so on."""
-    power = 256
-    while power < length:
-        if length <= power * 3 // 2:
-            return min(power * 3 // 2, longest)
-        power *= 2
-    return min(power, longest)

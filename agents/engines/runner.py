@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..language.attention import Attend
 from ..language.decoder import hidden_states
 from ..language.head import head_of
 from .cache import KeyValueCache
 from .drawing import entropy_of, likeliest
+from .prompts import Reach, SharedPrompts
 from .sequence import TokenSequence
 
 _FORCED_BYTES = 1 << 27
@@ -24,42 +26,50 @@ class ModelRunner:
     Args:
         model: transformers causal language model, read in place.
         cache: keys and values of all sequences, by row.
+        prompts: those of prompts that several sequences share.
         vocabulary: logits are those of the first ``vocabulary`` ids.
         fp32_head: compute the logits of a half-precision model in single precision.
     """
 
-    def __init__(self, model: Any, cache: KeyValueCache, vocabulary: int, fp32_head: bool):
+    def __init__(self, model: Any, cache: KeyValueCache, prompts: SharedPrompts, vocabulary: int, fp32_head: bool):
         self._model = model
         self._cache = cache
+        self.prompts = prompts
         self.vocabulary = vocabulary
         self._fp32_head = fp32_head
         self._head_place: tuple[int, int | None] | None = None
         self.device = head_of(model).weight.device
 
-    def encode(self, sequences: Sequence[TokenSequence]) -> Tensor:
+    def encode(self, sequences: Sequence[TokenSequence], waiting: Collection[TokenSequence] = ()) -> Tensor:
         """Feed the pending tokens of ``sequences``, and score those that are forced.
 
-        Equal prompts of new sequences are encoded once and copied.
+        Equal prompts of new sequences are encoded once. Where that pays, they are also held once (see `prompts`);
+        otherwise each row has a copy.
+
+        Args:
+            waiting: sequences that will be encoded later.
 
         Returns:
             The logits after the last token of each sequence, [sequences, vocabulary].
         """
-        leaders: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._share_prompts(sequences, waiting)
+        leaders: dict[Hashable, int] = {}
         source: list[int] = []  # index into `encoded` of the sequence whose encoding each sequence shares
         encoded: list[TokenSequence] = []
         for sequence in sequences:
-            key = (sequence.forced, tuple(sequence.pending))
-            index = leaders.get(key) if sequence.cached == 0 else None
-            if index is None:
-                index = len(encoded)
+            key: Hashable = sequence.id
+            if sequence.prompt is not None and not sequence.pending:
+                key = sequence.prompt
+            elif sequence.cached == 0:
+                key = sequence.forced, tuple(sequence.pending)
+            if key not in leaders:
+                leaders[key] = len(encoded)
                 encoded.append(sequence)
-                if sequence.cached == 0:
-                    leaders[key] = index
-            source.append(index)
+            source.append(leaders[key])
         tails = self._extend(encoded)
         followers: dict[int, list[TokenSequence]] = {}
         for sequence, index in zip(sequences, source, strict=True):
-            if sequence is not encoded[index]:
+            if sequence.pending:
                 followers.setdefault(index, []).append(sequence)
         for index, copies in followers.items():
             leader = encoded[index]
@@ -73,16 +83,28 @@ class ModelRunner:
         logits = self._logits(torch.stack([tail[-1] for tail in tails]))
         return logits[source] if len(encoded) < len(sequences) else logits
 
-    def step(self, ids: Tensor, filled: Tensor, span: int, level: int | None = None) -> Tensor:
-        """Feed one token to each of the first rows of the cache; see `KeyValueCache.prepare_step`.
+    def step(
+        self,
+        ids: Tensor,
+        filled: Tensor,
+        span: int,
+        level: int | None = None,
+        base: Tensor | None = None,
+        reach: Reach | None = None,
+    ) -> Tensor:
+        """Feed one token to each of the first rows of the cache.
 
         Args:
             ids: int64 [rows]; filled: their positions, int64 [rows].
+            span: how far back the step looks within the rows; level: see `KeyValueCache.prepare_step`.
+            base: tokens of the shared prompts that the rows go on from, int64 [rows], with the sizes ``reach``.
 
         Returns:
             The logits after them, [rows, vocabulary].
         """
-        return self._logits(hidden_states(self._model, ids, filled, self._cache.prepare_step(filled, span, level)))
+        merge = None if reach is None else self.prompts.prepare_step(reach, filled)
+        attend = self._cache.prepare_step(filled if base is None else filled - base, span, level, merge)
+        return self._logits(hidden_states(self._model, ids, filled, attend))
 
     def reserve(self, length: int) -> None:
         """Make room for conversations of ``length`` tokens, before `step`."""
@@ -91,26 +113,56 @@ class ModelRunner:
     def addresses(self) -> tuple[int, ...]:
         """Where weights and cache lie: what graphs of `step` depend on."""
         tensors = (*self._model.parameters(), *self._model.buffers())
-        return (*self._cache.addresses(), *(each.data_ptr() for each in tensors))
+        return (*self._cache.addresses(), *self.prompts.addresses(), *(each.data_ptr() for each in tensors))
+
+    def weights(self) -> Hashable:
+        """What tells states of the weights apart: where they lie, and torch's count of their changes."""
+        tensors = (*self._model.parameters(), *self._model.buffers())
+        if any(each.is_inference() for each in tensors):
+            return object()  # torch does not count their changes
+        return tuple((each.data_ptr(), each._version) for each in tensors)
+
+    def _share_prompts(self, sequences: Sequence[TokenSequence], waiting: Collection[TokenSequence]) -> None:
+        """Let sequences go on from shared prompts, and encode those that are not held yet."""
+        new = self.prompts.assign(sequences, waiting, self.weights)
+        if new:
+            leaders = [members[0] for _, members in new]
+            pending = [leader.pending for leader in leaders]
+            positions, attend = self.prompts.memory.prepare_extension(
+                [prompt.place for prompt, _ in new], [0] * len(new), [len(ids) for ids in pending]
+            )
+            tails = self._feed(pending, [leader.forced for leader in leaders], positions, attend)
+            for (prompt, members), tail in zip(new, tails, strict=True):
+                self.prompts.hold(prompt, members, tail)
 
     def _extend(self, sequences: Sequence[TokenSequence]) -> list[Tensor]:
         """Append pending tokens of several rows to the cache in one pass, padded to the longest addition.
 
         Returns:
-            For each sequence the hidden states [forced + 1, H] that predict its forced tokens and the one after.
+            For each sequence the hidden states [forced + 1, H] that predict its forced tokens and the one after; of
+            one that only has a shared prompt, those that are kept with it.
         """
-        pending = [sequence.pending for sequence in sequences]
-        added = [len(ids) for ids in pending]
-        width = max(added)
-        padded = [ids + [0] * (width - len(ids)) for ids in pending]
-        positions, attend = self._cache.prepare_extension(
-            [s.row for s in sequences], [s.cached for s in sequences], added
-        )
+        fed = [sequence for sequence in sequences if sequence.pending]
+        tails = {s: s.prompt.tail for s in sequences if s.prompt is not None and s.prompt.tail is not None}
+        if fed:
+            pending = [sequence.pending for sequence in fed]
+            positions, attend = self._cache.prepare_extension(
+                [s.row for s in fed], [s.own for s in fed], [len(ids) for ids in pending], self.prompts.prefix_of(fed)
+            )
+            tails |= zip(fed, self._feed(pending, [s.forced for s in fed], positions, attend), strict=True)
+            for sequence, ids in zip(fed, pending, strict=True):
+                sequence.cached += len(ids)
+        return [tails[sequence] for sequence in sequences]
+
+    def _feed(
+        self, pending: Sequence[Sequence[int]], forced: Sequence[int], positions: Tensor, attend: Attend
+    ) -> list[Tensor]:
+        """Hidden states [forced + 1, H] of the last tokens of each list, padded to the longest."""
+        width = max(map(len, pending))
+        padded = [[*ids, *[0] * (width - len(ids))] for ids in pending]
         hidden = hidden_states(self._model, torch.tensor(padded, device=self.device).flatten(), positions, attend)
-        for sequence, count in zip(sequences, added, strict=True):
-            sequence.cached += count
-        tokens = hidden.unflatten(0, (len(sequences), width))
-        return [tokens[i, count - 1 - s.forced : count] for i, (s, count) in enumerate(zip(sequences, added))]
+        tokens = hidden.unflatten(0, (len(pending), width))
+        return [tokens[i, len(ids) - 1 - count : len(ids)] for i, (ids, count) in enumerate(zip(pending, forced))]
 
     def _score_forced(
         self, sequence: TokenSequence, hidden: Tensor, scored: dict[tuple[int, float, int], TokenSequence], index: int

@@ -13,6 +13,7 @@ waited longest lose its row; it is encoded again when it goes on.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from typing import Protocol
 
 from .sequence import TokenSequence
@@ -53,6 +54,16 @@ class Scheduler:
     def paused(self) -> list[TokenSequence]:
         """The sequences that have the rows after them."""
         return self._rows[self._active :]
+
+    @property
+    def idle(self) -> bool:
+        """Whether no request is in flight."""
+        return not (self._active or self._waiting or self._returning)
+
+    @property
+    def waiting(self) -> Collection[TokenSequence]:
+        """The sequences that wait for a row."""
+        return self._waiting
 
     def enqueue(self, sequence: TokenSequence) -> None:
         """Let a sequence wait for its turn to be encoded."""
@@ -99,7 +110,7 @@ class Scheduler:
         if sequence.row >= 0:
             self.pause(sequence)
             # Its cached tokens are not needed any more: the swap copies only the row that takes its place.
-            sequence.cached = 0
+            sequence.drop()
             self._swap(sequence.row, len(self._rows) - 1)
             self._rows.pop()
             sequence.row = -1
@@ -109,6 +120,6 @@ class Scheduler:
         if a == b:
             return
         first, second = self._rows[a], self._rows[b]
-        self._table.swap(a, first.cached, b, second.cached)
+        self._table.swap(a, first.own, b, second.own)
         self._rows[a], self._rows[b] = second, first
         first.row, second.row = b, a

@@ -4,9 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .noise import noise_key, noise_seed
 from .sampler import Completion, Likeliest, Request
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(eq=False)
+class SharedPrompt:
+    """A place for a prompt that is held once for several sequences; see `prompts.SharedPrompts`.
+
+    Attributes:
+        place: where its keys and values are.
+        length: tokens of the prompt.
+        tail: hidden states [forced + 1, H] of its last tokens, which predict the forced ones and the next one.
+        members: number of sequences that go on from it.
+    """
+
+    place: int
+    length: int = 0
+    tail: Tensor | None = None
+    members: int = 0
 
 
 @dataclass(eq=False)
@@ -17,7 +38,8 @@ class TokenSequence:
         id: number of the session.
         row: its row in the cache; -1 while it has none.
         tokens: all of the conversation, to the last one sampled.
-        cached: number of them that the cache holds.
+        cached: number of them that the cache holds, in the row or in the shared prompt before it.
+        prompt: the shared prompt that the row goes on from.
         requests: number of requests so far.
         request: the request in progress.
         key: of the request's noise.
@@ -33,6 +55,7 @@ class TokenSequence:
     row: int = -1
     tokens: list[int] = field(default_factory=list)
     cached: int = 0
+    prompt: SharedPrompt | None = None
     requests: int = 0
     request: Request | None = None
     key: tuple[int, int] = (0, 0)
@@ -44,6 +67,16 @@ class TokenSequence:
     paused: int = 0
 
     @property
+    def base(self) -> int:
+        """Number of tokens before the first one in the row: those of the shared prompt."""
+        return 0 if self.prompt is None else self.prompt.length
+
+    @property
+    def own(self) -> int:
+        """Number of tokens in the row."""
+        return self.cached - self.base
+
+    @property
     def pending(self) -> list[int]:
         """Tokens that the cache does not hold yet."""
         return self.tokens[self.cached :]
@@ -52,6 +85,17 @@ class TokenSequence:
     def forced(self) -> int:
         """Number of tokens that the request forces. Before the request is encoded, they are the last pending ones."""
         return 0 if self.request is None else len(self.request.forced)
+
+    def go_on_from(self, prompt: SharedPrompt) -> None:
+        """Hold all tokens so far by a shared prompt."""
+        prompt.members += 1
+        self.prompt, self.cached = prompt, prompt.length
+
+    def drop(self) -> None:
+        """Give up what the cache holds."""
+        if self.prompt is not None:
+            self.prompt.members -= 1
+        self.prompt, self.cached = None, 0
 
     def start(self, request: Request, seed: int = 0) -> None:
         """Begin a new answer.

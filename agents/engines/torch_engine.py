@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -14,10 +15,11 @@ from ...checks import check_number
 from ...errors import InputError
 from ..language.decoder import attention_shape, check_architecture, context_limit, has_own_forward
 from ..language.head import head_of
-from .cache import KeyValueCache, slots_within
+from .cache import KeyValueCache, slots_within, token_bytes
 from .decoding import BLOCK, DecodingRows
 from .engine import ABILITIES, ENGINES, Engine
 from .graphs import Capture, CudaCapture, NoCapture
+from .prompts import WORTH, SharedPrompts, places_for
 from .runner import ModelRunner
 from .sampler import Completion, Request
 from .scheduler import Scheduler
@@ -43,8 +45,12 @@ class TorchEngine(Engine):
             is half of what is free on a GPU, and no limit on a CPU, where memory grows with what is used.
         capture: makes what captures decoding steps, "auto" to choose: CUDA graphs on a GPU, nothing on a CPU. With it
             the cache has its full size from the first use on. See `decoding.DecodingRows`.
+        share_above: prompts of several conversations are held once, and read once for all of them at each token, where
+            this saves so many bytes of keys and values of a layer; see `prompts`. Otherwise they are copied. None is
+            `prompts.WORTH`.
 
-    What a GPU alone runs, CUDA graphs and the choice of memory there, has not been run on one yet.
+    What a GPU alone runs, CUDA graphs, fused attention in half precision and the choice of memory there, has not been
+    run on one yet.
     """
 
     abilities = frozenset(ABILITIES)
@@ -83,6 +89,7 @@ class TorchEngine(Engine):
         fp32_head: bool = False,
         cache_gb: float | None = None,
         capture: Callable[[], Capture] | Literal["auto"] | None = "auto",
+        share_above: float | None = None,
     ):
         if slots < 1:
             raise InputError(f"slots must be at least 1, got {slots}.")
@@ -96,10 +103,18 @@ class TorchEngine(Engine):
         if cache_gb is None and weight.is_cuda:
             cache_gb = _SHARE * torch.cuda.mem_get_info(weight.device)[0] / 1e9
         shape = attention_shape(model)
+        fixed, like = capture is not None, weight.detach()
+        worth = WORTH.get(weight.device.type, math.inf) if share_above is None else share_above
+
+        def places(slots: int) -> int:
+            most = (slots - 1) * self._max_length * token_bytes(shape, like) / shape.layers
+            return places_for(slots, fixed or cache_gb is not None) if most >= worth else 0
+
         if cache_gb is not None:
-            slots = slots_within(shape, self._max_length, weight, slots, cache_gb)
-        cache = self._cache = KeyValueCache(shape, slots, self._max_length, weight.detach(), capture is not None)
-        self._runner = ModelRunner(model, cache, self._vocabulary, fp32_head)
+            slots = slots_within(shape, self._max_length, weight, slots, cache_gb, places)
+        cache = self._cache = KeyValueCache(shape, slots, self._max_length, like, fixed)
+        self._prompts = SharedPrompts(shape, places(slots), slots, self._max_length, like, fixed, worth)
+        self._runner = ModelRunner(model, cache, self._prompts, self._vocabulary, fp32_head)
         self._decoding = DecodingRows(self._runner, cache, self._stop_ids, self._max_length, capture)
         self._scheduler = Scheduler(slots, self._decoding)
         self._sequences: dict[int, TokenSequence] = {}
@@ -128,8 +143,15 @@ class TorchEngine(Engine):
         total = len(sequence.tokens) + len(request.ids) + len(request.forced) + request.max_new_tokens
         if total > self._max_length:
             raise ValueError(f"session {request.session} would reach {total} tokens; the limit is {self._max_length}.")
+        if self._scheduler.idle:
+            self._prompts.forget()  # the weights may have changed
         sequence.start(request, self._seed)
         self._scheduler.enqueue(sequence)
+
+    def load_weights(self, version: int) -> None:
+        """Sample with the model's present weights, which are read in place: prompts that are encoded are not shared
+        with conversations to come."""
+        self._prompts.forget()
 
     @torch.inference_mode()
     def close(self, session: int) -> None:
@@ -148,6 +170,7 @@ class TorchEngine(Engine):
             self._scheduler.evict_all()
             self._decoding.release()
             self._cache.release()
+            self._prompts.release()
             if self._cache.device.type == "cuda":
                 torch.cuda.empty_cache()
 
@@ -171,7 +194,7 @@ class TorchEngine(Engine):
         Returns:
             The sequences that are complete.
         """
-        logits = self._runner.encode(admitted)
+        logits = self._runner.encode(admitted, self._scheduler.waiting)
         scored = [sequence for sequence in admitted if sequence.is_complete(self._stop_ids)]
         if not scored:
             return self._decoding.begin(admitted, logits)

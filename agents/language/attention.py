@@ -62,6 +62,33 @@ def mix(q: Tensor, k: Tensor, v: Tensor, visible: Tensor, softcap: float | None 
     return torch.matmul(scores.masked_fill(~visible, float("-inf")).softmax(-1).to(v.dtype), v)
 
 
+def mix_columns(
+    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None = None, softcap: float | None = None, norm: bool = False
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of a decoding step, with keys in columns, and scores and softmax in single precision at least.
+
+    Args:
+        q: [B, Q, dim]. k: [B, dim, K]. v: [B, K, dim].
+        bias: added to the scores, broadcastable to [B, Q, K].
+        norm: whether to return the logarithm of the sum of exponentials of the scores, [B, Q], by which attention over
+            these keys is merged with that over others.
+
+    Returns:
+        ([B, Q, dim] in the type of ``v``, the logarithm or None).
+    """
+    # The first argument is ignored, as beta is 0.
+    scores = torch.baddbmm(q[..., :1], q, k, beta=0, alpha=q.shape[-1] ** -0.5)
+    scores = scores.to(torch.promote_types(q.dtype, torch.float32))
+    if softcap is not None:
+        scores = torch.tanh(scores / softcap) * softcap
+    if bias is not None:
+        scores.add_(bias)
+    weights = scores.softmax(-1)
+    # The largest weight is exp(largest score - logarithm): two maxima are quicker than a second pass of exponentials.
+    logarithm = scores.amax(-1).sub_(weights.amax(-1).log_()) if norm else None
+    return torch.bmm(weights.to(v.dtype), v), logarithm
+
+
 def attend_causally(lengths: Sequence[int]) -> Attend:
     """Make the callback for whole sequences of these lengths, one after another."""
 

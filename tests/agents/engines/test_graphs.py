@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from palaestra.agents.engines.decoding import BLOCK, bucket_of, span_of
+from palaestra.agents.engines.decoding import BLOCK
 from palaestra.agents.engines.graphs import NoCapture
 from palaestra.agents.engines.sampler import Completion, Request
 from palaestra.agents.engines.torch_engine import TorchEngine
@@ -176,13 +176,3 @@ def test_a_limit_of_memory_limits_the_conversations_that_are_held(small):
     assert len(play(engine, [Request(session, [5 + session], 4) for session in range(9)])) == 18
     with pytest.raises(ValueError, match=r"holds no conversation of 100 tokens, which takes 2.59e-05 GB"):
         engine_of(small, 64, None, 100, cache_gb=0.9 * one)
-
-
-def test_buckets_hold_what_is_asked_and_are_few():
-    rows = [bucket_of(count, 5000) for count in range(1, 5000)]
-    assert all(bucket >= count for count, bucket in enumerate(rows, 1))
-    assert len(set(rows)) == 19
-    assert bucket_of(5, 6) == 6
-    spans = [span_of(length, 4000) for length in range(1, 4001)]
-    assert all(span >= length for length, span in enumerate(spans, 1))
-    assert sorted(set(spans)) == [256, 384, 512, 768, 1024, 1536, 2048, 3072, 4000]

@@ -6,6 +6,7 @@ import pytest
 import torch
 from palaestra.agents.engines import runner as runner_module
 from palaestra.agents.engines.cache import KeyValueCache
+from palaestra.agents.engines.prompts import SharedPrompts
 from palaestra.agents.engines.runner import ModelRunner
 from palaestra.agents.engines.sampler import Request
 from palaestra.agents.engines.sequence import TokenSequence
@@ -16,8 +17,9 @@ VOCABULARY = 90
 
 @pytest.fixture
 def runner(small) -> ModelRunner:
-    cache = KeyValueCache(attention_shape(small.model), 4, 64, small.model.lm_head.weight.detach())
-    return ModelRunner(small.model, cache, VOCABULARY, fp32_head=False)
+    shape, like = attention_shape(small.model), small.model.lm_head.weight.detach()
+    prompts = SharedPrompts(shape, 2, 4, 64, like, worth=1e9)
+    return ModelRunner(small.model, KeyValueCache(shape, 4, 64, like), prompts, VOCABULARY, fp32_head=False)
 
 
 def started(row: int, *ids: int) -> TokenSequence:
@@ -60,3 +62,28 @@ def test_equal_prompts_are_encoded_once(runner, monkeypatch: pytest.MonkeyPatch)
     logits = runner.step(torch.tensor([11] * 4), torch.tensor([3] * 4), span=4, level=3)
     torch.testing.assert_close(logits[0], logits[3])
     assert not torch.allclose(logits[0], logits[1])
+
+
+def test_graphs_depend_on_where_rows_and_shared_prompts_lie(runner):
+    seen = [runner.addresses()]
+    for memory in (runner._cache, runner.prompts.memory):
+        memory.reserve(8)
+        seen.append(runner.addresses())
+    assert len(set(seen)) == 3
+
+
+def test_states_of_the_weights_are_told_apart(small, runner):
+    weight = small.model.lm_head.weight
+    before = runner.weights()
+    assert runner.weights() == before
+    with torch.no_grad():
+        weight.mul_(1.0)
+    assert runner.weights() != before
+    before, kept = runner.weights(), weight.data
+    weight.data = kept.clone()
+    assert runner.weights() != before
+    weight.data = kept
+    with torch.inference_mode():
+        small.model.uncounted = torch.nn.Parameter(torch.zeros(1))
+    assert runner.weights() != runner.weights()
+    del small.model.uncounted
