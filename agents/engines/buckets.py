@@ -1,11 +1,18 @@
-"""Sizes that steps of static shape are rounded up to, so that few shapes are captured. In and out: numbers."""
+"""Sizes of what is computed at once: buckets that steps of static shape are rounded up to, so that few shapes are
+captured, and batches that lists of tokens are padded in. In and out: numbers."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 
 _ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 """Buckets of rows; above, multiples of 1,024."""
+
+PADDED_TOKENS = 32_768
+"""Most tokens that are encoded at once, padding included, but for a single list that is longer."""
+_FREE_PADDING = 512
+"""Tokens of padding that cost less than another pass."""
 
 
 def bucket_of(rows: int, slots: int) -> int:
@@ -23,3 +30,29 @@ def span_of(length: int, longest: int) -> int:
             return min(power * 3 // 2, longest)
         power *= 2
     return min(power, longest)
+
+
+def padded_batches(lengths: Sequence[int], most: int = PADDED_TOKENS) -> list[list[int]]:
+    """Cut lists of tokens into batches, the longest first, each padded to its longest list.
+
+    A list joins a batch that is at most twice as wide as it is long, or where padding is little.
+
+    Args:
+        lengths: of the lists, at least 1 each.
+        most: tokens of a batch, padding included.
+
+    Returns:
+        The numbers of each batch's lists.
+    """
+    batches: list[list[int]] = []
+    width = padding = 0
+    for number in sorted(range(len(lengths)), key=lambda each: -lengths[each]):
+        own = width - lengths[number]
+        fits = bool(batches) and width * (len(batches[-1]) + 1) <= most
+        if fits and (own <= lengths[number] or padding + own <= _FREE_PADDING):
+            batches[-1].append(number)
+            padding += own
+        else:
+            batches.append([number])
+            width, padding = lengths[number], 0
+    return batches

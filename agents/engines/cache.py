@@ -32,6 +32,15 @@ def token_bytes(shape: AttentionShape, like: Tensor) -> int:
     return 2 * shape.layers * shape.kv_heads * shape.head_dim * like.element_size()
 
 
+def row_length(max_length: int) -> int:
+    """Tokens that a row of fixed size has room for.
+
+    A row that holds ``max_length`` tokens and does not decode is written one past them; see `decoding`. The rest lets
+    rows begin at whole sectors of a GPU's memory, 32 bytes, in half precision.
+    """
+    return -(-(max_length + 1) // 16) * 16
+
+
 def slots_within(
     shape: AttentionShape,
     max_length: int,
@@ -48,7 +57,7 @@ def slots_within(
     Raises:
         InputError: not even one.
     """
-    one = token_bytes(shape, like) * (max_length + 1)
+    one = token_bytes(shape, like) * row_length(max_length)
     if (most := int(cache_gb * 1e9 // one)) < 1:
         raise InputError(
             f"a cache of {cache_gb:.3g} GB holds no conversation of {max_length} tokens, which takes {one / 1e9:.3g} "
@@ -127,8 +136,7 @@ class KeyValueCache:
         """``like`` gives device and type."""
         self._shape, self._rows, self.fixed, self._like = shape, rows, fixed, like
         self.device, self.dtype = like.device, like.dtype
-        # A row that holds max_length tokens and does not decode is written one past them; see `decoding`.
-        self._room = max_length + 1
+        self._room = row_length(max_length)
         self.release()
 
     @property

@@ -14,6 +14,7 @@ what they hold, which is the place of their next token.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -104,7 +105,7 @@ class DecodingRows:
         self._uniform = self._noise.new_zeros((slots, 0))  # noise of each answer, where the answer is
         self._recorded = Recorded(scaled=False, greedy=False, entropies=False, top=0)
         self._patience = 1
-        self._graphs = None if capture is None else StepGraphs(capture, self._addresses)
+        self._graphs = None if capture is None else StepGraphs(capture)
 
     def release(self) -> None:
         """Give the memory of graphs back."""
@@ -184,7 +185,9 @@ class DecodingRows:
             shape = bucket_of(rows, self._cache.rows), span_of(longest + steps, self._max_length)
             self._cache.reserve(shape[1])
             self._take_noise(slice(rows), BLOCK)
-            run = self._graphs.prepare((*shape, self._recorded, self._reach), lambda: self._step(*shape), self._idle)
+            me = weakref.proxy(self)  # a graph must not keep the rows, nor they themselves, when nobody else does
+            what = *shape, self._recorded, self._reach
+            run = self._graphs.prepare(what, self._addresses(), lambda: me._step(*shape), self._idle)
             for _ in range(steps):
                 run()
         else:

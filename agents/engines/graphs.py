@@ -22,11 +22,10 @@ class StepGraphs:
 
     Args:
         make_capture: called at the beginning, and after all graphs were dropped.
-        addresses: where everything lies that steps read besides their own tensors.
     """
 
-    def __init__(self, make_capture: Callable[[], Capture], addresses: Callable[[], tuple[int, ...]]):
-        self._make_capture, self._addresses = make_capture, addresses
+    def __init__(self, make_capture: Callable[[], Capture]):
+        self._make_capture = make_capture
         self._graphs: dict[Hashable, Step] = {}
         self._capture: Capture | None = None
         self._captured_at: tuple[int, ...] = ()
@@ -39,15 +38,22 @@ class StepGraphs:
         self._graphs.clear()
         self._capture = None
 
-    def prepare(self, shape: Hashable, step: Step, idle: Callable[[], AbstractContextManager[None]]) -> Step:
+    def prepare(
+        self,
+        shape: Hashable,
+        addresses: tuple[int, ...],
+        step: Step,
+        idle: Callable[[], AbstractContextManager[None]],
+    ) -> Step:
         """A function that does what ``step`` does.
 
         Args:
             shape: all that steps differ in; steps of one shape are the same.
+            addresses: where everything lies that steps read besides their own tensors.
             step: works on tensors that stay where they are, and never waits for the device.
             idle: a context in which a step may run without any effect that lasts.
         """
-        if (addresses := self._addresses()) != self._captured_at:
+        if addresses != self._captured_at:
             self.clear()
             self._captured_at = addresses
         graph = self._graphs.get(shape)
@@ -60,12 +66,21 @@ class StepGraphs:
 
 
 class CudaCapture:
-    """Captures steps as CUDA graphs that share one pool of memory."""
+    """Captures steps as CUDA graphs that share one pool of memory.
 
-    def __init__(self) -> None:
-        self._pool = torch.cuda.graph_pool_handle()
+    Args:
+        device: on which the steps run.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device, self._pool = device, torch.cuda.graph_pool_handle()
 
     def __call__(self, step: Step) -> Step:
+        # A graph is of the present device, which need not be the one that the step's tensors are on.
+        with torch.cuda.device(self._device):
+            return self._capture(step)
+
+    def _capture(self, step: Step) -> Step:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):

@@ -11,6 +11,7 @@ from torch import Tensor
 from ..language.attention import Attend
 from ..language.decoder import hidden_states
 from ..language.head import head_of
+from .buckets import padded_batches
 from .cache import KeyValueCache
 from .drawing import entropy_of, likeliest
 from .prompts import Reach, SharedPrompts
@@ -125,18 +126,19 @@ class ModelRunner:
     def _share_prompts(self, sequences: Sequence[TokenSequence], waiting: Collection[TokenSequence]) -> None:
         """Let sequences go on from shared prompts, and encode those that are not held yet."""
         new = self.prompts.assign(sequences, waiting, self.weights)
-        if new:
-            leaders = [members[0] for _, members in new]
+        for batch in padded_batches([len(members[0].pending) for _, members in new]):
+            some = [new[number] for number in batch]
+            leaders = [members[0] for _, members in some]
             pending = [leader.pending for leader in leaders]
             positions, attend = self.prompts.memory.prepare_extension(
-                [prompt.place for prompt, _ in new], [0] * len(new), [len(ids) for ids in pending]
+                [prompt.place for prompt, _ in some], [0] * len(some), [len(ids) for ids in pending]
             )
             tails = self._feed(pending, [leader.forced for leader in leaders], positions, attend)
-            for (prompt, members), tail in zip(new, tails, strict=True):
+            for (prompt, members), tail in zip(some, tails, strict=True):
                 self.prompts.hold(prompt, members, tail)
 
     def _extend(self, sequences: Sequence[TokenSequence]) -> list[Tensor]:
-        """Append pending tokens of several rows to the cache in one pass, padded to the longest addition.
+        """Append pending tokens of several rows to the cache.
 
         Returns:
             For each sequence the hidden states [forced + 1, H] that predict its forced tokens and the one after; of
@@ -144,13 +146,17 @@ class ModelRunner:
         """
         fed = [sequence for sequence in sequences if sequence.pending]
         tails = {s: s.prompt.tail for s in sequences if s.prompt is not None and s.prompt.tail is not None}
-        if fed:
-            pending = [sequence.pending for sequence in fed]
+        for batch in padded_batches([len(sequence.pending) for sequence in fed]):
+            some = [fed[number] for number in batch]
+            pending = [sequence.pending for sequence in some]
             positions, attend = self._cache.prepare_extension(
-                [s.row for s in fed], [s.own for s in fed], [len(ids) for ids in pending], self.prompts.prefix_of(fed)
+                [s.row for s in some],
+                [s.own for s in some],
+                [len(ids) for ids in pending],
+                self.prompts.prefix_of(some),
             )
-            tails |= zip(fed, self._feed(pending, [s.forced for s in fed], positions, attend), strict=True)
-            for sequence, ids in zip(fed, pending, strict=True):
+            tails |= zip(some, self._feed(pending, [s.forced for s in some], positions, attend), strict=True)
+            for sequence, ids in zip(some, pending, strict=True):
                 sequence.cached += len(ids)
         return [tails[sequence] for sequence in sequences]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -14,6 +15,7 @@ import torch
 from ...checks import check_number
 from ...errors import InputError
 from ..language.decoder import attention_shape, check_architecture, context_limit, has_own_forward
+from ..language.gpu_memory import free_memory
 from ..language.head import head_of
 from .cache import KeyValueCache, slots_within, token_bytes
 from .decoding import BLOCK, DecodingRows
@@ -99,9 +101,11 @@ class TorchEngine(Engine):
         self._vocabulary = min(vocabulary, len(weight))
         self._max_length = min(max_length, context_limit(model))
         if capture == "auto":
-            capture = None if weight.device.type == "cpu" else CudaCapture if has_own_forward(model) else NoCapture
+            capture = None if weight.device.type == "cpu" else NoCapture
+            if capture is not None and has_own_forward(model):
+                capture = partial(CudaCapture, weight.device)
         if cache_gb is None and weight.is_cuda:
-            cache_gb = _SHARE * torch.cuda.mem_get_info(weight.device)[0] / 1e9
+            cache_gb = _SHARE * free_memory(weight.device) / 1e9
         shape = attention_shape(model)
         fixed, like = capture is not None, weight.detach()
         worth = WORTH.get(weight.device.type, math.inf) if share_above is None else share_above

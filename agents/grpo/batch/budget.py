@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from ...language.gpu_memory import free_memory
 from ...language.head import head_of
 from .batch import collate
 from .forward import Forward
@@ -73,9 +74,7 @@ def fit_budget(model: Any, forward: Forward, device: str, held: Callable[[int, i
     Args:
         held: bytes that the engine will hold beside the training, from those of the weights and those that are free.
     """
-    free = torch.cuda.mem_get_info(device)[0]
-    # What torch has taken from the device and not given out is free as well.
-    free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    free = free_memory(device)
     free -= held(sum(weight.nbytes for weight in model.parameters()), free)
     need = training_memory(model, forward)
     budget = need.tokens(free)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 from typing import Any
 
 import pytest
@@ -169,10 +171,24 @@ def test_an_engine_that_slept_goes_on_with_its_conversations(small, capture):
 
 
 def test_a_limit_of_memory_limits_the_conversations_that_are_held(small):
-    # 2 x 2 layers x 2 heads x 8 x 4 bytes = 256 bytes a token; 101 tokens and one more place.
-    one = 256 * 101 / 1e9
+    # 2 x 2 layers x 2 heads x 8 x 4 bytes = 256 bytes a token; 101 tokens, rounded up.
+    one = 256 * 112 / 1e9
     engine = engine_of(small, 64, None, 100, cache_gb=3.5 * one)
     assert engine._cache.rows == 3
     assert len(play(engine, [Request(session, [5 + session], 4) for session in range(9)])) == 18
-    with pytest.raises(ValueError, match=r"holds no conversation of 100 tokens, which takes 2.59e-05 GB"):
+    with pytest.raises(ValueError, match=r"holds no conversation of 100 tokens, which takes 2.87e-05 GB"):
         engine_of(small, 64, None, 100, cache_gb=0.9 * one)
+
+
+@pytest.mark.parametrize("capture", [None, NoCapture, StepRecorder])
+def test_an_engine_that_nobody_holds_gives_its_memory_back_at_once(small, capture):
+    engine = engine_of(small, 4, capture, share_above=0)
+    play(engine, [Request(session, [5, 6, 7], 6) for session in range(6)])
+    left = weakref.ref(engine._cache)
+    gc.collect()
+    gc.disable()
+    try:
+        del engine
+        assert left() is None
+    finally:
+        gc.enable()
