@@ -149,8 +149,12 @@ def _ropes(config: Any) -> list[dict[str, Any]]:
 def has_own_forward(model: Any) -> bool:
     """Whether `hidden_states` has a forward pass of its own for the model, which waits for nothing on the device."""
     config = model.config
-    sliding = "sliding_attention" in (getattr(config, "layer_types", None) or ())
-    return config.model_type in ARCHITECTURES and config.hidden_act == "silu" and not sliding
+    if config.model_type not in ARCHITECTURES or config.hidden_act != "silu":
+        return False
+    if "sliding_attention" in (getattr(config, "layer_types", None) or ()):
+        return False
+    # Rotary frequencies of this type depend on the longest sequence, which transformers reads from the device.
+    return all(rope.get("rope_type") != "longrope" for rope in _ropes(config))
 
 
 _Parts = tuple[Callable[[Any, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]], Callable[..., Tensor]]

@@ -17,7 +17,13 @@ from palaestra.agents.grpo.batch.logprobs import token_logps
 from palaestra.agents.grpo.batch.packing import PACKERS
 from palaestra.agents.grpo.batch.trajectory import Group, Trajectory, Turn
 from palaestra.agents.language.attention import attend_causally
-from palaestra.agents.language.decoder import attention_shape, check_model, context_limit, hidden_states
+from palaestra.agents.language.decoder import (
+    attention_shape,
+    check_model,
+    context_limit,
+    has_own_forward,
+    hidden_states,
+)
 from palaestra.agents.language.head import head_of
 from palaestra.errors import InputError
 
@@ -304,3 +310,26 @@ def test_longrope_models_stop_where_their_frequencies_would_change():
     config = Phi3Config(**SIZES, original_max_position_embeddings=64, rope_parameters=rope)
 
     assert context_limit(SimpleNamespace(config=config)) == 64
+
+
+def test_a_llama_with_longrope_runs_its_own_code_and_is_not_captured():
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    rope = {
+        "rope_type": "longrope",
+        "rope_theta": 1e4,
+        "short_factor": [1.5] * 4,
+        "long_factor": [2.0] * 4,
+        "original_max_position_embeddings": 64,
+    }
+    config = LlamaConfig(**SIZES, rope_parameters=rope)
+    torch.manual_seed(0)
+    model = LlamaForCausalLM(config).eval()
+    assert not has_own_forward(model)
+    assert has_own_forward(build("llama"))
+    check_model(model)
+    ids = torch.arange(5, 17)
+    with torch.no_grad():
+        ours = hidden_states(model, ids, torch.arange(12), attend_causally([12]))
+        theirs = model.model(ids[None]).last_hidden_state[0]
+    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
