@@ -150,7 +150,7 @@ class SharedPrompts:
         # Once some prompt is shared, another one costs next to nothing.
         worth = self.members > 0
         most = self._slots * max((len(sequence.tokens) for sequence in new), default=0)
-        if not new or not (worth or self._held or most >= self._worth):
+        if not new or not (worth or most >= self._worth):
             return []
         groups: dict[_Key, list[TokenSequence]] = {}
         for sequence in new:

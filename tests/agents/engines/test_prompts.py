@@ -221,11 +221,18 @@ def test_prompts_are_held_once_where_that_saves_enough_reading(small):
         for session in range(count):
             engine.submit(Request(session, prompt_of(1, length), 1 + session))
         engine.step()
-        return engine._prompts.members
+        sharing = engine._prompts.members
+        # Once some prompt is shared, another one costs next to nothing.
+        for session in (100, 101):
+            engine.submit(Request(session, prompt_of(2, 9), 1))
+        engine.step()
+        assert engine._prompts.members == (sharing + 2 if sharing else 0)
+        return sharing
 
     # 128 bytes a token and layer: 1.5 MB are 11,718.75 tokens.
     assert members(31, 390) == 0
     assert members(31, 391) == 31
+    assert members(31, 391, slots=33) == 31
     assert members(31, 391, slots=16) == 0  # at most sixteen at once
     # Here no prompt could be long enough, so no place is kept.
     assert TorchEngine(small.model, [], VOCABULARY, 64, 186)._prompts.memory.rows == 0
