@@ -9,7 +9,7 @@ chance move by their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -90,6 +90,7 @@ class MiniGridLevels:
         family: such as "DoorKey".
 
     Attributes:
+        name: of the id.
         axes: of the family, at which its levels are like these.
 
     Raises:
@@ -104,9 +105,13 @@ class MiniGridLevels:
                 raise InputError(f"{family} has no levels of MiniGrid's; leave minigrid={name!r} out.")
             raise unknown_name(f"id of MiniGrid's for {family}", str(name), of_family)
         import_minigrid()
-        self.axes = dict(MINIGRID_IDS[name][1])
+        self.name, self.axes = name, dict(MINIGRID_IDS[name][1])
         spec = _theirs.get(name) or gym.spec(name)
         self._env: Any = spec.make(disable_env_checker=True).unwrapped
+
+    def refuse(self, names: Sequence[str]) -> InputError:
+        """Return the error for arguments that choose what the id has chosen."""
+        return InputError(f"minigrid={self.name!r} fixes every axis; leave {' and '.join(names)} out.")
 
     def draw(self, rules: GridRules, seed: int | None) -> World:
         """Return the level that MiniGrid's ``reset(seed=seed)`` makes."""

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium as gym
 import minigrid  # noqa: F401  # registers MiniGrid's ids
 import numpy as np
-import palaestra  # noqa: F401  # registers ours
+import palaestra  # registers ours
 import pytest
 from palaestra.envs.grids.minigrid_levels import MINIGRID_IDS, read_minigrid
 from palaestra.errors import InputError
@@ -26,7 +26,7 @@ def make(name: str, **kwargs: Any) -> Any:
 @pytest.mark.parametrize("name", MINIGRID_IDS)
 def test_the_same_seed_is_the_same_rollout(name: str):
     family, axes = MINIGRID_IDS[name]
-    theirs, ours = make(name), make(f"palaestra/{family}-v0", minigrid=name)
+    theirs, ours = make(name), make(f"palaestra/{family}-v0", minigrid=name, split="all")
     rng = np.random.default_rng(0)
     for seed in (7, None):
         seen, _ = theirs.reset(seed=seed)
@@ -49,7 +49,7 @@ def test_the_same_seed_is_the_same_rollout(name: str):
 
 
 def test_the_solver_and_the_text_twin_play_them():
-    native, text = make("palaestra/DoorKey-v0", minigrid=EIGHT), make("palaestra/DoorKeyText-v0", minigrid=EIGHT)
+    native, text = (make(f"palaestra/DoorKey{kind}-v0", minigrid=EIGHT) for kind in ("", "Text"))
     for seed in range(3):
         native.reset(seed=seed)
         observation, _ = text.reset(seed=seed)
@@ -74,6 +74,41 @@ def test_snapshots_and_pickles_keep_the_generator():
     other.unwrapped.set_state(state)
     env.unwrapped.set_state(state)
     assert other.unwrapped.here() == env.unwrapped.here()
+
+
+def test_no_level_is_of_two_splits_and_under_all_a_seed_has_minigrids():
+    found = {}
+    for split in ("train", "test", "all"):
+        env = make("palaestra/DoorKey-v0", minigrid="MiniGrid-DoorKey-5x5-v0", split=split)
+        found[split] = [env.reset(seed=seed)[1]["task_id"] for seed in range(60)]
+        assert [env.reset(seed=seed)[1]["task_id"] for seed in range(60)] == found[split]
+    train, test = set(found["train"]), set(found["test"])
+    assert min(len(train), len(test)) > 5
+    assert not train & test
+    assert set(found["all"]) & train and set(found["all"]) & test
+    # A seed whose level is of the split keeps it.
+    assert all(one == level for one, level in zip(found["train"], found["all"]) if level in train)
+
+
+def test_an_id_without_a_level_of_the_split_says_so():
+    env = make("palaestra/DistShift-v0", minigrid="MiniGrid-DistShift1-v0", split="test")
+    with pytest.raises(InputError, match="DistShift1-v0 has no test level in 2000 draws of its generator; use split"):
+        env.reset(seed=0)
+
+
+def test_there_is_no_difficulty_to_choose():
+    for name in ("DoorKey", "DoorKeyText"):
+        with pytest.raises(InputError, match="fixes every axis; leave difficulty out"):
+            make(f"palaestra/{name}-v0", minigrid=EIGHT, difficulty=0.1)
+        env = make(f"palaestra/{name}-v0", minigrid=EIGHT, difficulty=None)
+        with pytest.raises(InputError, match="fixes every axis; leave reset's option 'difficulty' out"):
+            env.reset(seed=0, options={"difficulty": 1.0})
+    # An evaluation takes such levels as they come, and refuses difficulties.
+    levels = {"env_kwargs": {"minigrid": "MiniGrid-DoorKey-5x5-v0"}, "episodes": 4}
+    report = palaestra.evaluate("oracle", "palaestra/DoorKeyText-v0", **levels)
+    assert report.success.mean == 1.0
+    with pytest.raises(InputError, match="fix every axis; leave difficulties out"):
+        palaestra.evaluate("oracle", "palaestra/DoorKeyText-v0", difficulties=[0.9], **levels)
 
 
 def test_what_has_no_such_levels_is_refused():
