@@ -42,6 +42,7 @@ class LevelReset(TaskEnv):
             asked = {name for name, value in kwargs.items() if name != "difficulty" or value is not None}
             if twice := sorted({"axes", "difficulty", *self.param_space.names} & asked):
                 raise self._levels.refuse(twice)
+            self._levels.check_arguments(asked - TaskEnv.option_names())
             kwargs |= self._levels.axes
             self.takes_difficulty = False
         super().__init__(**kwargs)
@@ -90,8 +91,10 @@ class LevelReset(TaskEnv):
             world, seed = self._levels.draw(self.rules, seed), None
             if self.split in ("all", split_of(self.rules.split_key(world) or self.rules.content(world))):
                 return world
+        axes = " ".join(f"{name}={value}" for name, value in self._levels.axes.items())
         raise InputError(
-            f"{self._levels.name} has no {self.split} level in {MAX_TRIES} draws of its generator; use split='all'."
+            f"{self._levels.name} has no {self.split} level in {MAX_TRIES} draws of its generator; play it with "
+            f"split='all', or our own levels of {axes}, without minigrid."
         )
 
 

@@ -9,7 +9,8 @@ chance move by their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -112,6 +113,17 @@ class MiniGridLevels:
     def refuse(self, names: Sequence[str]) -> InputError:
         """Return the error for arguments that choose what the id has chosen."""
         return InputError(f"minigrid={self.name!r} fixes every axis; leave {' and '.join(names)} out.")
+
+    def check_arguments(self, names: Iterable[str]) -> None:
+        """Raise InputError for an argument of MiniGrid's constructor, which would make other levels than the id's."""
+        classes = [*type(self._env).__mro__]
+        generators = classes[: classes.index(import_minigrid().minigrid_env.MiniGridEnv)]
+        theirs = {name for each in generators for name in inspect.signature(each.__init__).parameters}
+        if taken := sorted(theirs & set(names)):
+            raise InputError(
+                f"{self.name} is played as MiniGrid registers it; leave {' and '.join(taken)} out, or choose the axes "
+                f"of palaestra/{MINIGRID_IDS[self.name][0]}-v0 yourself, without minigrid."
+            )
 
     def draw(self, rules: GridRules, seed: int | None) -> World:
         """Return the level that MiniGrid's ``reset(seed=seed)`` makes."""
