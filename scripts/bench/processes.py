@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import tyro
 
-from ...agents.atomic import write_atomically
+from ...agents.atomic import check_output, write_atomically
 from ...checks import check_count
 from ..train_ranks import run_in_processes
 
@@ -64,6 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.console import Console
 
     options = tyro.cli(ProcessesBenchOptions, args=argv, prog="palaestra bench processes", description=__doc__)
+    check_output(options.json, "--json")
     rows = run_in_processes(take_turns, options, options.processes)
     Console().print(format_table(options, rows), highlight=False, soft_wrap=True)
     if options.json is not None:
