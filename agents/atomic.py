@@ -1,24 +1,49 @@
-"""Atomic writing of files: a reader never sees half a file, also while a run writes or after it was killed."""
+"""Atomic writing of files: a reader never sees half a file, also while a run writes or after it was killed.
+
+`check_output` says before anything is computed that a place cannot be written.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+
+from ..errors import InputError
+
+# A file where a folder should be, a folder where a file should be, or a place in which nothing can be made.
+_WRONG_PLACE = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENOENT)
 
 
 def write_atomically(path: str | Path, text: str | Iterable[str]) -> Path:
     """Write UTF-8 text (or pieces of it, in turn) to ``path``, make its folder, and return the path.
 
     The text goes to a temporary file in the same folder, which replaces ``path`` at the end. If anything fails before,
-    ``path`` is unchanged and the temporary file is removed.
+    ``path`` is unchanged and the temporary file is removed. A device or a pipe, such as /dev/stdout, is written as it
+    is.
+
+    Raises:
+        InputError: there can be no file of this name.
+        OSError: it cannot be written for another reason, such as a full disk.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if _is_device(path):
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            stream.writelines([text] if isinstance(text, str) else text)
+        return path
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8", newline="") as stream:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = temporary.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        if error.errno in _WRONG_PLACE:
+            check_output(path, "path")
+        raise
+    try:
+        with stream:
             stream.writelines([text] if isinstance(text, str) else text)
         if path.exists():
             shutil.copymode(path, temporary)
@@ -27,3 +52,35 @@ def write_atomically(path: str | Path, text: str | Iterable[str]) -> Path:
         temporary.unlink(missing_ok=True)
         raise
     return path
+
+
+def check_output(path: str | Path | None, option: str, *, folder: bool = False) -> None:
+    """Check that a file, or with ``folder`` a folder, can be written; nothing is left there.
+
+    Args:
+        path: the place; None passes.
+        option: what gave it, for the message: "--out".
+
+    Raises:
+        InputError: it cannot.
+    """
+    if path is None:
+        return
+    path = Path(path)
+    try:
+        if path.exists() and path.is_dir() != folder:
+            wanted, found = ("folder", "file") if folder else ("file", "folder")
+            raise InputError(f"{option} must be a {wanted}, but {str(path)!r} is a {found}.")
+        if _is_device(path):
+            return
+        place = path if folder else path.parent
+        while not place.exists():
+            place = place.parent
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be written: {error.strerror}; choose another {option}.") from error
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()

@@ -63,6 +63,7 @@ class TaskEnv(gym.Env[Any, Any]):
             directions; a text that ends in a line break is sent at once.
         is_ascii: whether observations and actions of the solver are ASCII.
         return_range: the least and the most that an episode can earn, which teachers are told.
+        takes_difficulty: whether a difficulty may be chosen; False where an argument has chosen every task's.
         supplies: the names in ``info["extras"]``, whose values are None until they are known. A subclass lists the
             names that it adds to those of its bases.
 
@@ -98,6 +99,7 @@ class TaskEnv(gym.Env[Any, Any]):
     arrow_keys: ClassVar[Mapping[str, str]] = {}
     is_ascii: ClassVar[bool] = True
     return_range: tuple[float, float] = (0.0, 1.0)
+    takes_difficulty: bool = True
     supplies: frozenset[str] = frozenset({"feedback"})
 
     @classmethod

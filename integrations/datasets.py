@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..agents.atomic import check_output
 from ..checks import check_count
 from ..errors import InputError, MissingExtra
 from .core import COLUMNS, make_samples, write_object
@@ -77,6 +78,7 @@ def save(
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{str(folder)!r} exists and is not empty; choose another folder, or remove it.")
+    check_output(folder, "folder", folder=True)
     counts = {
         "train": check_count("n", n, low=1),
         "test": max(1, n // 5) if test is None else check_count("test", test),

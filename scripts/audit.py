@@ -29,7 +29,7 @@ from typing import Any, Literal
 import numpy as np
 import tyro
 
-from ..agents.atomic import write_atomically
+from ..agents.atomic import check_output, write_atomically
 from ..agents.grpo.run.folder import DEFAULT_LEARNER, read_learner
 from ..errors import InputError
 from ..teachers.interference import Interference, measure_interference
@@ -63,6 +63,7 @@ class AuditOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     config = tyro.cli(AuditOptions, args=argv, prog="palaestra audit", description=__doc__)
+    check_output(config.json, "--json")
     for name, value in (("tasks", config.tasks), ("samples", config.samples)):
         if value is not None and value < 2:
             raise InputError(f"--{name} must be at least 2, not {value}.")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import tyro
 
-from ..agents.atomic import write_atomically
+from ..agents.atomic import check_output, write_atomically
 from ..agents.evaluation import compare
 
 
@@ -36,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.console import Console
 
     options = tyro.cli(CompareOptions, args=argv, prog="palaestra compare", description=__doc__)
+    check_output(options.json, "--json")
     found = compare(options.first, options.second)
     if options.json is not None:
         write_atomically(options.json, json.dumps(found.to_json(), indent=2) + "\n")

@@ -18,6 +18,7 @@ from typing import Any
 
 import tyro
 
+from ..agents.atomic import check_output
 from ..errors import InputError
 from .axes import parse_axes
 from .options import parse_options
@@ -58,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise InputError("say where the data set goes: either --out FOLDER or --push USER/NAME.")
     if options.private and options.push is None:
         raise InputError("--private is of --push; leave it out.")
+    check_output(options.out, "--out", folder=True)
     from ..integrations.core import make_text_env
     from ..integrations.datasets import push, save
 

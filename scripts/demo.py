@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 
-from ..agents.atomic import write_atomically
+from ..agents.atomic import check_output, write_atomically
 from ..agents.grpo.config import TrainConfig, WarmUp
 from ..agents.grpo.run.observers import TrainingProgress
 from ..errors import InputError
@@ -80,6 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.console import Console
 
     options = tyro.cli(DemoOptions, args=argv, prog="demo", description=__doc__)
+    check_output(options.out, "--out", folder=True)
     if options.out.exists() and any(options.out.iterdir()):
         raise InputError(f"the folder {str(options.out)!r} is not empty; choose another --out or remove it.")
     if options.steps is not None and options.steps < 1:

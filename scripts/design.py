@@ -31,7 +31,7 @@ from typing import Any, Literal
 import tyro
 
 from ..agents import AGENTS, Agent, LanguageAgent
-from ..agents.atomic import write_atomically
+from ..agents.atomic import check_output, write_atomically
 from ..agents.lookup import find_agent
 from ..agents.reward_design import (
     Attempt,
@@ -147,6 +147,7 @@ class Design:
         self.out = config.out or Path("designs") / config.env.rpartition("/")[2]
         if self.out.exists() and (not self.out.is_dir() or any(self.out.iterdir())):
             raise InputError(f"the folder {str(self.out)!r} exists and is not empty; choose another --out.")
+        check_output(self.out, "--out", folder=True)
         self.author = self._find_agent(config.author)
         nobody = "none" if isinstance(self.author, ScriptedAuthor) else config.author
         self.critic = self._find_reader(config.critic or nobody)

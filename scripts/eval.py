@@ -34,7 +34,7 @@ import gymnasium as gym
 import tyro
 
 from ..agents import AGENTS, Agent, AgentError
-from ..agents.atomic import write_atomically
+from ..agents.atomic import check_output, write_atomically
 from ..agents.evaluation import (
     EvaluationStopped,
     Report,
@@ -140,9 +140,12 @@ class EvalOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     config = tyro.cli(EvalOptions, args=argv, prog="palaestra eval", description=__doc__)
-    if config.json is not None and config.json.is_dir():
-        raise InputError(f"--json must be a file, but {str(config.json)!r} is a folder.")
-    if config.suite is not None or len(config.env) != 1:
+    several = config.suite is not None or len(config.env) != 1
+    check_output(config.json, "--json")
+    check_output(config.out, "--out", folder=several)
+    check_output(config.replay, "--replay", folder=True)
+    check_output(config.cache, "--cache", folder=True)
+    if several:
         return _evaluate_several(config)
     texts = [text for group in config.axis for text in group]
     env_id, agent, axes, options, history = config.env[0], config.agent, None, {}, None
@@ -228,9 +231,9 @@ def _show(report: Report | SuiteReport | None, config: EvalOptions) -> int:
 
     if report is None:
         return 130
+    Console().print(report.table())
     if config.json is not None:
         write_atomically(config.json, json.dumps(report.to_json(results=True), indent=2) + "\n")
-    Console().print(report.table())
     return 0
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import tyro
 
+from ..agents.atomic import check_output
 from ..errors import InputError, MissingExtra
 
 
@@ -51,6 +52,7 @@ def export(run: Path, out: Path, merge: bool = False, checkpoint: str = "newest"
         raise InputError(f"{str(run)!r} is no folder; give the folder of a run or of a model.")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{str(out)!r} exists and is not empty; choose another --out, or remove it.")
+    check_output(out, "--out", folder=True)
     try:
         from ..agents.grpo.run.folder import RunFolder, find_checkpoint, write_folder
         from ..agents.grpo.run.models import load_policy

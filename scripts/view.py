@@ -25,7 +25,7 @@ from urllib.parse import quote
 
 import tyro
 
-from ..agents.atomic import write_atomically
+from ..agents.atomic import check_output, write_atomically
 from ..agents.pages import hash_source, read_style
 from ..errors import InputError
 from .view_episodes import EpisodeFile, collect_episodes, find_files, iterate_page_data
@@ -61,8 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         name, least = ("longest", SHORTEST) if options.longest < SHORTEST else ("most", 1)
         raise InputError(f"--{name} must be at least {least}, not {getattr(options, name)}.")
     out = options.out or default_out(options.path[0])
-    if out.is_dir():
-        raise InputError(f"--out must be a file, but {str(out)!r} is a folder.")
+    check_output(out, "--out")
     if not options.serve:
         page, said = make_page(find_files(options.path), lambda path: link_from(out.parent, path), options)
         write_atomically(out, page)

@@ -30,6 +30,7 @@ class EpisodeLog:
 
     Attributes:
         records: the episodes that were read, without their turns, and those that were appended.
+        source: the file that holds them; ``path``.partial from the first one that is appended.
 
     Raises:
         InputError: a stopped evaluation is there and ``resume`` is False; a line is not of this form, or its settings
@@ -48,16 +49,17 @@ class EpisodeLog:
                 f"{self.partial} holds the episodes of an evaluation that was stopped; go on with it (resume=True, "
                 "--resume), or remove it."
             )
+        # A whole evaluation is only copied when an episode is added to it, after all checks.
+        whole = resume and not self.partial.exists() and self.path.exists()
+        self.source = self.path if whole else self.partial
+        self._end = self._read() if resume and self.source.exists() else 0
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        if resume and not self.partial.exists() and self.path.exists():
-            shutil.copyfile(self.path, self.partial)
-        self._end = self._read() if resume and self.partial.exists() else 0
         self._stream = None
 
     def _read(self) -> int:
         """Read the lines, and return where the last whole one ends."""
         end = 0
-        with self.partial.open("rb") as stream:
+        with self.source.open("rb") as stream:
             for number, line in enumerate(stream, 1):
                 if not line.endswith(b"\n"):
                     break  # the kill came while it was written
@@ -67,12 +69,12 @@ class EpisodeLog:
                     found = {name: row[name] for name in self._settings}
                 except (ValueError, KeyError, TypeError) as error:
                     raise InputError(
-                        f"line {number} of {self.partial} is no episode of an evaluation: {error}."
+                        f"line {number} of {self.source} is no episode of an evaluation: {error}."
                     ) from None
                 if differing := [name for name in found if found[name] != self._settings[name]]:
                     name = differing[0]
                     raise InputError(
-                        f"{self.partial} was begun with {name} {found[name]!r}, not {self._settings[name]!r}; go on "
+                        f"{self.source} was begun with {name} {found[name]!r}, not {self._settings[name]!r}; go on "
                         "with the same settings, or give another file."
                     )
                 self._keep(record, end, len(line))
@@ -92,7 +94,7 @@ class EpisodeLog:
                 if getattr(planned, name) != getattr(record, name):
                     asked = "difficulty" if name == "requested" else "seed"
                     raise InputError(
-                        f"episode {index} of {self.partial} has {asked} {getattr(record, name)}, not "
+                        f"episode {index} of {self.source} has {asked} {getattr(record, name)}, not "
                         f"{getattr(planned, name)}; go on with the same seed, number of episodes and difficulties."
                     )
 
@@ -112,6 +114,9 @@ class EpisodeLog:
         line = (json.dumps(row, default=to_plain_data) + "\n").encode()
         try:
             if self._stream is None:
+                if self.source != self.partial:
+                    shutil.copyfile(self.source, self.partial)
+                    self.source = self.partial
                 self._stream = self.partial.open("r+b" if self.partial.exists() else "w+b")
                 self._stream.truncate(self._end)
                 self._stream.seek(self._end)
@@ -133,7 +138,7 @@ class EpisodeLog:
     def _ordered(self) -> Iterator[str]:
         if not self._lines:
             return
-        with self.partial.open("rb") as stream:
+        with self.source.open("rb") as stream:
             for start, length in (self._lines[key] for key in sorted(self._lines)):
                 stream.seek(start)
                 yield stream.read(length).decode()

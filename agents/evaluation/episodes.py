@@ -174,12 +174,15 @@ class EpisodePlan:
         self.space = getattr(env.unwrapped, "param_space", None)
         if self.space is None and (difficulties is not None or axes):
             raise InputError(f"{env_id!r} has no difficulty and no axes; leave difficulties and axes out.")
+        self._graded = getattr(env.unwrapped, "takes_difficulty", True)
+        if difficulties is not None and not self._graded:
+            raise InputError(f"the options of {env_id!r} fix every axis; leave difficulties out.")
         self.restricted = self.space.restrict(**axes) if self.space is not None and axes else None
 
     def begin(self, index: int, sample: int = 0) -> tuple[EpisodeRecord, dict[str, Any] | None]:
         """Make the record of episode ``index`` and the options to reset its environment with."""
         seed = int(np.random.SeedSequence([self.seed, index]).generate_state(1)[0])
-        if self.space is None:
+        if self.space is None or not self._graded:
             return EpisodeRecord(index, seed, None, sample), None
         if self.difficulties is not None:
             difficulty = float(self.difficulties[index % len(self.difficulties)])

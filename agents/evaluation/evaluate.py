@@ -19,6 +19,7 @@ import gymnasium as gym
 
 from ...errors import InputError, shorten
 from ..agent import Agent
+from ..atomic import check_output
 from ..lookup import as_agent
 from ..replay import ReplayRecorder
 from ..usage import sum_usage
@@ -168,7 +169,7 @@ def evaluate(
         if log is not None:
             log.finish()
     except KeyboardInterrupt as stop:
-        raise EvaluationStopped(report() if records else None, log.partial if log else None) from stop
+        raise EvaluationStopped(report() if records else None, log.source if log else None) from stop
     finally:
         if log is not None:
             log.close()
@@ -206,8 +207,8 @@ def evaluate_all(
         tasks = [(env, {}) for env in envs]
     if not tasks:
         raise InputError("envs is empty; give at least one environment, or the name of a suite.")
-    if out is not None and Path(out).is_file():
-        raise InputError(f"out must be a folder for the files of several environments, but {str(out)!r} is a file.")
+    check_output(out, "out", folder=True)
+    check_output(settings.get("replay"), "replay", folder=True)
     player = as_agent(agent)
     # What is missing for the last environment is said before the first is played.
     for env, own in tasks:
@@ -257,12 +258,10 @@ def _check(
         raise InputError(
             "difficulties is empty; give at least one number between 0 and 1, or None to spread them evenly."
         )
-    if out is not None and Path(out).is_dir():
-        raise InputError(f"out must be a file for the trajectories, but {str(out)!r} is a folder.")
+    check_output(out, "out")
     if out is None and resume:
         raise InputError("resume goes on with the episodes of a file; name it by out.")
-    if replay is not None and Path(replay).is_file():
-        raise InputError(f"replay must be a folder for the pages, but {str(replay)!r} is a file.")
+    check_output(replay, "replay", folder=True)
 
 
 def make_report(

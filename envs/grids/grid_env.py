@@ -98,21 +98,46 @@ class RulesEnv(LevelReset):
 
 
 class GridEnv(MiniGridSurface, RulesEnv):
-    """Base of native gridworlds; `define_family` makes one of a `GridRules`."""
+    """Base of native gridworlds; `define_family` makes one of a `GridRules`.
+
+    Args:
+        agent_view_size: cells along the side of what the agent sees: an odd number of at least 3. Other than 7, it is
+            MiniGrid's code that makes the observations and pictures, which is slower and needs the extra [grid].
+        see_through_walls: whether walls hide nothing; None is the family's own.
+        tile_size, highlight, agent_pov: of pictures: pixels of a cell, whether what the agent sees is lit, and whether
+            it is all that is drawn.
+        screen_size: of MiniGrid's window, which there is none of here; it changes nothing.
+        **kwargs: see `RulesEnv`.
+
+    Raises:
+        InputError: one of them out of range or unknown.
+    """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # type: ignore[misc]
     supplies = SUPPLIES | {"completion"}
 
-    def __init__(self, **kwargs: Any):
+    def __init__(
+        self,
+        *,
+        agent_view_size: int = VIEW,
+        see_through_walls: bool | None = None,
+        tile_size: int = 32,
+        highlight: bool = True,
+        agent_pov: bool = False,
+        screen_size: int | None = 640,
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
+        self.set_view(agent_view_size, tile_size, highlight, agent_pov)
+        self.screen_size = screen_size
         self.observation_space = gym.spaces.Dict(
             {
-                "image": gym.spaces.Box(0, 255, (VIEW, VIEW, 3), np.uint8),
+                "image": gym.spaces.Box(0, 255, (agent_view_size, agent_view_size, 3), np.uint8),
                 "direction": gym.spaces.Discrete(4),
                 "mission": Unicode(MAX_MISSION),
             }
         )
-        self.viewer = Viewer(self.rules.see_through)
+        self.viewer = Viewer(self.rules.see_through if see_through_walls is None else see_through_walls)
         self.mission = ""
         # Grows during an episode only, as infos of earlier steps refer to it.
         self._passed: list[World] = []
@@ -156,6 +181,8 @@ class GridEnv(MiniGridSurface, RulesEnv):
     def gen_obs(self) -> dict[str, Any]:
         """Return MiniGrid's observation of the current state."""
         world = self.here()
+        if self.agent_view_size != VIEW:
+            return self.compute_obs()
         return {"image": self.viewer.image(world), "direction": world.facing, "mission": self.mission}
 
     def place_world(self, world: World, steps: int = 0, limit: int | None = None) -> None:
@@ -182,7 +209,7 @@ class GridEnv(MiniGridSurface, RulesEnv):
 
     def render(self) -> Any:
         if self.render_mode == "rgb_array":
-            return self.draw(self.here())
+            return self.get_frame(self.highlight, self.tile_size, self.agent_pov)
         return self.rules.draw_map(self.here()) if self.render_mode == "ansi" else None
 
 

@@ -19,7 +19,8 @@ from .grid_text import GridText
 
 _NATIVE = {
     "Observation:": """
-        MiniGrid's dict: ``image`` (7, 7, 3) uint8 of what the agent sees, ``direction`` 0 to 3, ``mission`` text.""",
+        MiniGrid's dict: ``image`` (7, 7, 3) uint8 of what the agent sees, ``direction`` 0 to 3, ``mission`` text.
+        See `GridEnv` for MiniGrid's arguments ``agent_view_size``, ``tile_size`` and so on.""",
     "Actions:": """
         MiniGrid's Discrete({actions}): turn left, turn right, forward{more}.""",
     "Reward:": """

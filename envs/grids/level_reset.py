@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ..task_env import TaskEnv
+from ..splits import split_of
+from ..task_env import MAX_TRIES, TaskEnv
 from .grid_planner import draw_level
 from .grid_rules import GridRules, LevelFunctions
 from .grid_world import World
@@ -19,35 +20,40 @@ class LevelReset(TaskEnv):
     """Mixin of native grids and text twins.
 
     Args:
-        minigrid: the id of MiniGrid's whose generator draws the levels, under the same seeds, whatever the split: one
-            of `minigrid_levels.MINIGRID_IDS` of this family; None draws our own. Needs the extra [grid].
-        **kwargs: see `TaskEnv`. Axes are those of the id where one is given.
+        minigrid: the id of MiniGrid's whose generator draws the levels: one of `minigrid_levels.MINIGRID_IDS` of this
+            family; None draws our own. Under split="all" the level of a seed is MiniGrid's; under the others the
+            generator goes on from there until a level is of the split. Needs the extra [grid].
+        **kwargs: see `TaskEnv`. Axes are those of the id where one is given, and there is no difficulty to choose.
 
     Raises:
         MissingExtra: MiniGrid is not installed.
-        InputError: an id of another family, or an axis beside an id.
+        InputError: an id of another family, or an axis or a difficulty beside an id.
     """
 
     rules: GridRules
     rules_class: ClassVar[type[GridRules]]
     _given: World | None = None
+    _level_seed: int | None = None
 
     def __init__(self, *, minigrid: str | None = None, **kwargs: Any):
         self._levels = None
         if minigrid is not None:
             self._levels = MiniGridLevels(minigrid, self.rules_class.__name__.removesuffix("Rules"))
-            twice = sorted({"axes", *self.param_space.names} & set(kwargs))
-            if twice:
-                raise InputError(f"minigrid={minigrid!r} fixes every axis; leave {' and '.join(twice)} out.")
+            asked = {name for name, value in kwargs.items() if name != "difficulty" or value is not None}
+            if twice := sorted({"axes", "difficulty", *self.param_space.names} & asked):
+                raise self._levels.refuse(twice)
+            self._levels.check_arguments(asked - TaskEnv.option_names())
             kwargs |= self._levels.axes
+            self.takes_difficulty = False
         super().__init__(**kwargs)
 
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Any:
         params = options.get("params") if isinstance(options, Mapping) else None
         world, rest = self.rules.given(params if isinstance(params, Mapping) else {})
-        if world is None and self._levels is not None:
-            world = self._levels.draw(self.rules, seed)
+        if self._levels is not None and isinstance(options, Mapping) and options.get("difficulty") is not None:
+            raise self._levels.refuse(["reset's option 'difficulty'"])
         if world is None:
+            self._level_seed = seed
             return super().begin(seed, options)
         # A level that is given is played whatever its split.
         split, self.split, self._given = self.split, "all", world
@@ -71,8 +77,25 @@ class LevelReset(TaskEnv):
             self._levels.set_state(state["minigrid"])
 
     def draw_world(self, rng: np.random.Generator, params: dict[str, Any]) -> World:
-        """Return the level that is given, or draw one."""
-        return draw_level(self.rules, rng, params) if self._given is None else self._given
+        """Return the level that is given, or draw one.
+
+        Raises:
+            InputError: MiniGrid's generator makes no level of the split.
+        """
+        if self._given is not None:
+            return self._given
+        if self._levels is None:
+            return draw_level(self.rules, rng, params)
+        seed, self._level_seed = self._level_seed, None
+        for _ in range(MAX_TRIES):
+            world, seed = self._levels.draw(self.rules, seed), None
+            if self.split in ("all", split_of(self.rules.split_key(world) or self.rules.content(world))):
+                return world
+        axes = " ".join(f"{name}={value}" for name, value in self._levels.axes.items())
+        raise InputError(
+            f"{self._levels.name} has no {self.split} level in {MAX_TRIES} draws of its generator; play it with "
+            f"split='all', or our own levels of {axes}, without minigrid."
+        )
 
 
 def check_horizon(max_steps: Any) -> int | None:

@@ -9,7 +9,8 @@ chance move by their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -90,6 +91,7 @@ class MiniGridLevels:
         family: such as "DoorKey".
 
     Attributes:
+        name: of the id.
         axes: of the family, at which its levels are like these.
 
     Raises:
@@ -104,9 +106,24 @@ class MiniGridLevels:
                 raise InputError(f"{family} has no levels of MiniGrid's; leave minigrid={name!r} out.")
             raise unknown_name(f"id of MiniGrid's for {family}", str(name), of_family)
         import_minigrid()
-        self.axes = dict(MINIGRID_IDS[name][1])
+        self.name, self.axes = name, dict(MINIGRID_IDS[name][1])
         spec = _theirs.get(name) or gym.spec(name)
         self._env: Any = spec.make(disable_env_checker=True).unwrapped
+
+    def refuse(self, names: Sequence[str]) -> InputError:
+        """Return the error for arguments that choose what the id has chosen."""
+        return InputError(f"minigrid={self.name!r} fixes every axis; leave {' and '.join(names)} out.")
+
+    def check_arguments(self, names: Iterable[str]) -> None:
+        """Raise InputError for an argument of MiniGrid's constructor, which would make other levels than the id's."""
+        classes = [*type(self._env).__mro__]
+        generators = classes[: classes.index(import_minigrid().minigrid_env.MiniGridEnv)]
+        theirs = {name for each in generators for name in inspect.signature(each.__init__).parameters}
+        if taken := sorted(theirs & set(names)):
+            raise InputError(
+                f"{self.name} is played as MiniGrid registers it; leave {' and '.join(taken)} out, or choose the axes "
+                f"of palaestra/{MINIGRID_IDS[self.name][0]}-v0 yourself, without minigrid."
+            )
 
     def draw(self, rules: GridRules, seed: int | None) -> World:
         """Return the level that MiniGrid's ``reset(seed=seed)`` makes."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...checks import check_count
 from ...errors import InputError
 from .cells import EMPTY, GOAL, STATES, code_of
 from .grid_rules import GridRules
@@ -23,6 +24,8 @@ BORROWED = frozenset(
     {
         "agent_sees",
         "gen_obs_grid",
+        "get_full_render",
+        "get_pov_render",
         "get_view_coords",
         "get_view_exts",
         "hash",
@@ -41,6 +44,7 @@ class MiniGridSurface:
     agent_view_size = VIEW
     tile_size = 32
     highlight = True
+    agent_pov = False
     reward_range = (0, 1)
     viewer: Viewer
     rules: GridRules
@@ -54,6 +58,17 @@ class MiniGridSurface:
         max_steps: int
 
         def here(self) -> World: ...
+
+    def set_view(self, agent_view_size: int, tile_size: int, highlight: bool, agent_pov: bool) -> None:
+        """Take MiniGrid's arguments for what the agent sees and for pictures. Raise InputError if one is out of
+        range."""
+        if check_count("agent_view_size", agent_view_size, 3, "cells") % 2 == 0:
+            raise InputError(f"agent_view_size must be odd, as the agent stands in the middle, not {agent_view_size}.")
+        self.agent_view_size = int(agent_view_size)
+        self.tile_size = check_count("tile_size", tile_size, 1, "pixels")
+        self.highlight, self.agent_pov = bool(highlight), bool(agent_pov)
+        if self.agent_view_size != VIEW:
+            import_minigrid("agent_view_size")
 
     def __getattr__(self, name: str) -> Any:
         if name in BORROWED:
@@ -160,8 +175,14 @@ class MiniGridSurface:
                     room.doors[number], room.door_pos[number] = thing, place
         return room
 
+    def compute_obs(self) -> dict[str, Any]:
+        """Make an observation by MiniGrid's own code, for views of another size than 7."""
+        return import_minigrid().minigrid_env.MiniGridEnv.gen_obs(self)
+
     def get_frame(self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False) -> np.ndarray:
         """Draw the grid, or what the agent sees of it: uint8[height, width, 3]."""
+        if self.agent_view_size != VIEW:
+            return import_minigrid().minigrid_env.MiniGridEnv.get_frame(self, highlight, tile_size, agent_pov)
         if agent_pov:
             return draw_view(self.here(), self.viewer, tile_size)
         return draw_grid(self.here(), self.viewer, tile_size, lights=highlight)

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from ...agents.atomic import write_atomically
+from ...agents.atomic import check_output, write_atomically
 from ...envs import ids
 from ...envs.baselines import DIFFICULTIES, success_rates
 from ...errors import InputError, unknown_name
@@ -41,6 +41,7 @@ class BaselineOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     config = tyro.cli(BaselineOptions, args=argv, prog="palaestra bench baselines", description=__doc__)
+    check_output(config.json, "--json")
     if config.episodes < 1:
         raise InputError(f"--episodes must be at least 1, not {config.episodes}.")
     for name in config.env:

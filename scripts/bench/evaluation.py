@@ -27,7 +27,7 @@ import gymnasium as gym
 import numpy as np
 import tyro
 
-from ...agents.atomic import write_atomically
+from ...agents.atomic import check_output, write_atomically
 from ...agents.evaluation import evaluate
 from ...agents.evaluation.episodes import EpisodePlan
 
@@ -60,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.table import Table
 
     options = tyro.cli(EvaluationBenchOptions, args=argv, prog="palaestra bench evaluation", description=__doc__)
+    check_output(options.json, "--json")
     console = Console()
     with console.status("replies of very different lengths"):
         took, best = measure_schedule(options.episodes, options.concurrency, options.mean, options.seed)

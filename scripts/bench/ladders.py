@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tyro
 
-from ...agents.atomic import write_atomically
+from ...agents.atomic import check_output, write_atomically
 from ...agents.grpo.config import Patience, TrainConfig, WarmUp
 from ...agents.grpo.recipes import Stages
 from ...errors import InputError, MissingExtra, unknown_name
@@ -203,6 +203,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.table import Table
 
     config = tyro.cli(LadderOptions, args=argv, prog="palaestra bench ladders", description=__doc__)
+    check_output(config.json, "--json")
     for option in ("seeds", "groups"):
         if (value := getattr(config, option)) < 1:
             raise InputError(f"--{option} must be at least 1, not {value}.")

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import tyro
 
-from ...agents.atomic import write_atomically
+from ...agents.atomic import check_output, write_atomically
 from ...checks import check_count
 from ...errors import InputError
 from ..train_ranks import run_in_processes
@@ -89,6 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.progress import track
 
     options = tyro.cli(ProcessesBenchOptions, args=argv, prog="palaestra bench processes", description=__doc__)
+    check_output(options.json, "--json")
     turns = [
         (turn, side)
         for turn in range(options.rounds)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import tyro
 
-from ...agents.atomic import write_atomically
+from ...agents.atomic import check_output, write_atomically
 from ...errors import InputError
 from ..axes import parse_axes
 
@@ -61,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.table import Table
 
     options = tyro.cli(RewardBench, args=argv, prog="palaestra bench rewards", description=__doc__)
+    check_output(options.json, "--json")
     for name in ("steps", "checkpoints", "episodes", "seeds"):
         if getattr(options, name) < 1:
             raise InputError(f"--{name} must be at least 1, not {getattr(options, name)}.")

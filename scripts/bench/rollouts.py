@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import tyro
 
-from ...agents.atomic import write_atomically
+from ...agents.atomic import check_output, write_atomically
 from ...checks import check_count
 from ...envs import register
 from ...envs.games.guess_number import GuessNumber
@@ -132,6 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.console import Console
 
     options = tyro.cli(RolloutBenchOptions, args=argv, prog="palaestra bench rollouts", description=__doc__)
+    check_output(options.json, "--json")
     for name in ("episodes", "tokens", "workers", "rounds", "threads", "group"):
         check_count(name, getattr(options, name), 1)
     if not 0 <= options.waits[0] <= options.waits[1] < float("inf"):

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import tyro
 
-from ...agents.atomic import write_atomically
+from ...agents.atomic import check_output, write_atomically
 from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra
 
@@ -86,6 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.table import Table
 
     options = tyro.cli(ServeBenchOptions, args=argv, prog="palaestra bench serve", description=__doc__)
+    check_output(options.json, "--json")
     check_count("--sessions", options.sessions, 1)
     check_count("--in-a-row", options.in_a_row)
     check_number("--think", options.think, 0.0)

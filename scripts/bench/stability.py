@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import tyro
 
-from ...agents.atomic import write_atomically
+from ...agents.atomic import check_output, write_atomically
 from ...agents.grpo.config import Patience, Stages, TrainConfig
 from ...errors import InputError, MissingExtra, unknown_name
 from .ladders import LADDERS
@@ -69,6 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.table import Table
 
     options = tyro.cli(StabilityOptions, args=argv, prog="palaestra bench stability", description=__doc__)
+    check_output(options.json, "--json")
     for name in ("start", "steps", "streams", "tasks"):
         if (value := getattr(options, name)) < 1:
             raise InputError(f"--{name} must be at least 1, not {value}.")

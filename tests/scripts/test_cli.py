@@ -94,6 +94,34 @@ class TestErrors:
             "palaestra: No space left on device: runs/first/metrics.jsonl; what was complete is kept.\n"
         )
 
+    @pytest.mark.parametrize(
+        ("command", "option"),
+        [
+            ("eval palaestra/Arithmetic-v0", "--json"),
+            ("eval palaestra/Arithmetic-v0", "--out"),
+            ("eval palaestra/Arithmetic-v0", "--replay"),
+            ("eval palaestra/Arithmetic-v0 palaestra/Maze-v0", "--out"),
+            ("view afile", "--out"),
+            ("export .", "--out"),
+            ("compare afile afile", "--json"),
+            ("audit .", "--json"),
+            ("dataset palaestra/Arithmetic-v0", "--out"),
+            ("design palaestra/DoorKey-v0 --author scripted:afile", "--out"),
+            ("bench teachers", "--out"),
+            ("bench verifiers", "--json"),
+        ],
+    )
+    def test_a_place_that_cannot_be_written_is_said_before_anything_is_done(
+        self, command, option, capsys, tmp_path, monkeypatch
+    ):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "afile").write_text("")
+        assert main([*command.split(), option, "afile/x"]) == 2
+        assert (
+            sentence(capsys) == f"palaestra: 'afile/x' cannot be written: Not a directory; choose another {option}.\n"
+        )
+        assert [path.name for path in tmp_path.iterdir()] == ["afile"]
+
     def test_ctrl_c_is_130(self, capsys):
         assert run_guarded(raising(KeyboardInterrupt()), []) == 130
         sentence(capsys)

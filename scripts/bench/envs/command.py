@@ -26,7 +26,7 @@ from typing import Any
 import gymnasium as gym
 import tyro
 
-from ....agents.atomic import write_atomically
+from ....agents.atomic import check_output, write_atomically
 from ....envs import Question
 from ....errors import InputError, unknown_name
 from ..peer_process import PeerProcess
@@ -73,6 +73,7 @@ class Rates:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     config = tyro.cli(EnvBenchOptions, args=argv, prog="palaestra bench envs", description=__doc__)
+    check_output(config.json, "--json")
     known = {match.name: match for match in MATCHES}
     for name in config.only:
         if name not in known:

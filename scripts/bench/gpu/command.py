@@ -37,7 +37,7 @@ from typing import Literal
 
 import tyro
 
-from ....agents.atomic import write_atomically
+from ....agents.atomic import check_output, write_atomically
 from ....checks import check_number
 from ....errors import InputError, unknown_name
 from . import decoding, steps, training
@@ -103,6 +103,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.console import Console
 
     options = tyro.cli(GpuBenchOptions, args=argv, prog="palaestra bench gpu", description=__doc__)
+    check_output(options.json, "--json")
+    check_output(options.markdown, "--markdown")
     console, setup = Console(stderr=True), Setup(check_device(options.device), options.model_shape)
     waiting = list(options.rows or rows_of(options.model_shape))
     lines, failed, begun = list[Figure](), False, time.monotonic()

@@ -22,7 +22,7 @@ from typing import Any
 
 import tyro
 
-from ....agents.atomic import write_atomically
+from ....agents.atomic import check_output, write_atomically
 from ....checks import check_count
 from ....errors import InputError, unknown_name
 from .learning import LEARNING_TABLES, measure_learning
@@ -56,6 +56,9 @@ class GridBenchOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     options = tyro.cli(GridBenchOptions, args=argv, prog="palaestra bench grids", description=__doc__)
+    check_output(options.json, "--json")
+    check_output(options.markdown, "--markdown")
+    check_output(options.out, "--out", folder=True)
     _check(options)
     texts, figures = [], {}
     for name in options.tables:

@@ -33,7 +33,7 @@ from typing import Any, Literal, Protocol
 
 import tyro
 
-from ....agents.atomic import write_atomically
+from ....agents.atomic import check_output, write_atomically
 from ....errors import InputError, MissingExtra
 from . import our_side, trl_side
 from .tables import Spread, format_tables, summarise_steps
@@ -222,6 +222,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.console import Console
 
     config = tyro.cli(LearnerBenchOptions, args=argv, prog="palaestra bench learner", description=__doc__)
+    check_output(config.json, "--json")
+    check_output(config.markdown, "--markdown")
     console = Console()
     if config.setup:
         set_up(config.trl_python)

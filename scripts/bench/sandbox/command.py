@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 import tyro
 
-from ....agents.atomic import write_atomically
+from ....agents.atomic import check_output, write_atomically
 from ....envs.sandbox import BACKENDS, Limits, Pool, Result, Sandbox
 from ....errors import InputError, MissingExtra, unknown_name
 from ..peer_process import PeerProcess
@@ -110,6 +110,7 @@ def _quartiles(values: Sequence[float]) -> list[float]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code, which is 1 where a backend answered wrongly."""
     config = tyro.cli(SandboxBenchOptions, args=argv, prog="palaestra bench sandbox", description=__doc__)
+    check_output(config.json, "--json")
     for name in config.backends:
         if name not in BACKENDS:
             raise unknown_name("sandbox backend", name, BACKENDS)

@@ -32,7 +32,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from ....agents.atomic import write_atomically
+from ....agents.atomic import check_output, write_atomically
 from ....envs.sql.databases.contents import draw_rows, insert_rows, make_database
 from ....envs.sql.engines import ENGINES, QueryLimits, grade_query, make_engine
 from ....envs.sql.engines.dialects import translate_query
@@ -102,6 +102,7 @@ class LabelledQuery:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     config = tyro.cli(SqlBenchOptions, args=argv, prog="palaestra bench sql", description=__doc__)
+    check_output(config.json, "--json")
     for name in config.engines:
         if name not in ENGINES:
             raise unknown_name("engine of SQL", name, ENGINES)

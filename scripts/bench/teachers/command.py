@@ -37,7 +37,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from ....agents.atomic import write_atomically
+from ....agents.atomic import check_output, write_atomically
 from ....errors import InputError, MissingExtra, unknown_name
 from ....teachers.benchmarks import table as named
 from ....teachers.benchmarks.runs import BenchmarkRun, Failure, Records, load_table, plan_runs, play_all, record_key
@@ -100,6 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         value = getattr(config, name)
         if value is not None and value < low:
             raise InputError(f"--{name} must be at least {low}, not {value}.")
+    check_output(config.out, "--out", folder=True)
     for name in config.tables:
         if name not in TABLES:
             raise unknown_name("table", name, TABLES)

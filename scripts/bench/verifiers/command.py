@@ -43,7 +43,7 @@ from typing import Any
 
 import tyro
 
-from ....agents.atomic import write_atomically
+from ....agents.atomic import check_output, write_atomically
 from ....errors import InputError, unknown_name
 from ....rewards import VERIFIERS, verify
 from ....rewards.audit import FuzzResult, measure_fuzz, sheet
@@ -188,6 +188,7 @@ class Peer:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark and return the exit code."""
     config = tyro.cli(VerifierBenchOptions, args=argv, prog="palaestra bench verifiers", description=__doc__)
+    check_output(config.json, "--json")
     for name in ("peer_seconds", "deadline", "throughput_seconds"):
         if not getattr(config, name) > 0:
             raise InputError(f"--{name.replace('_', '-')} must be positive, not {getattr(config, name)!r}.")

@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from ....agents.atomic import write_atomically
+from ....agents.atomic import check_output, write_atomically
 from ....envs import ids
 from ....envs.web.browsers.chromium_engine import find_chromium
 from ....envs.web.web_task import WebTaskEnv
@@ -74,6 +74,7 @@ class WebRates:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 1 where episodes differ."""
     config = tyro.cli(WebBenchOptions, args=argv, prog="palaestra bench web", description=__doc__)
+    check_output(config.json, "--json")
     known = web_ids()
     for name in config.ids:
         if name not in known:

@@ -116,6 +116,20 @@ def test_other_settings_are_refused(tmp_path, changed, sentence):
     assert len(lines(tmp_path / "t.jsonl.partial")) == 7
 
 
+def test_a_whole_evaluation_that_is_refused_is_left_alone(tmp_path):
+    path = tmp_path / "t.jsonl"
+    evaluate(add_up, ARITHMETIC, episodes=4, out=path)
+    before = path.read_bytes()
+    for agent, episodes, sentence in (("random", 4, "begun with agent"), (add_up, 5, "has difficulty")):
+        with pytest.raises(InputError, match=rf"t\.jsonl (was )?{sentence}"):
+            evaluate(agent, ARITHMETIC, episodes=episodes, out=path, resume=True)
+        assert [file.name for file in tmp_path.iterdir()] == ["t.jsonl"]
+        assert path.read_bytes() == before
+    # With nothing left to play it stays as it is as well.
+    evaluate(add_up, ARITHMETIC, episodes=4, out=path, resume=True)
+    assert path.read_bytes() == before
+
+
 def test_a_file_of_another_kind_is_refused(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"name": "x"}\n')
     with pytest.raises(InputError, match=r"line 1 of .* is no episode of an evaluation"):

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium as gym
 import minigrid  # noqa: F401  # registers MiniGrid's ids
 import numpy as np
-import palaestra  # noqa: F401  # registers ours
+import palaestra  # registers ours
 import pytest
 from palaestra.envs.grids.minigrid_levels import MINIGRID_IDS, read_minigrid
 from palaestra.errors import InputError
@@ -26,7 +26,7 @@ def make(name: str, **kwargs: Any) -> Any:
 @pytest.mark.parametrize("name", MINIGRID_IDS)
 def test_the_same_seed_is_the_same_rollout(name: str):
     family, axes = MINIGRID_IDS[name]
-    theirs, ours = make(name), make(f"palaestra/{family}-v0", minigrid=name)
+    theirs, ours = make(name), make(f"palaestra/{family}-v0", minigrid=name, split="all")
     rng = np.random.default_rng(0)
     for seed in (7, None):
         seen, _ = theirs.reset(seed=seed)
@@ -49,7 +49,7 @@ def test_the_same_seed_is_the_same_rollout(name: str):
 
 
 def test_the_solver_and_the_text_twin_play_them():
-    native, text = make("palaestra/DoorKey-v0", minigrid=EIGHT), make("palaestra/DoorKeyText-v0", minigrid=EIGHT)
+    native, text = (make(f"palaestra/DoorKey{kind}-v0", minigrid=EIGHT) for kind in ("", "Text"))
     for seed in range(3):
         native.reset(seed=seed)
         observation, _ = text.reset(seed=seed)
@@ -76,12 +76,82 @@ def test_snapshots_and_pickles_keep_the_generator():
     assert other.unwrapped.here() == env.unwrapped.here()
 
 
+def test_no_level_is_of_two_splits_and_under_all_a_seed_has_minigrids():
+    found = {}
+    for split in ("train", "test", "all"):
+        env = make("palaestra/DoorKey-v0", minigrid="MiniGrid-DoorKey-5x5-v0", split=split)
+        found[split] = [env.reset(seed=seed)[1]["task_id"] for seed in range(60)]
+        assert [env.reset(seed=seed)[1]["task_id"] for seed in range(60)] == found[split]
+    train, test = set(found["train"]), set(found["test"])
+    assert min(len(train), len(test)) > 5
+    assert not train & test
+    assert set(found["all"]) & train
+    assert set(found["all"]) & test
+    # A seed whose level is of the split keeps it.
+    assert all(one == level for one, level in zip(found["train"], found["all"]) if level in train)
+
+
+def test_an_id_without_a_level_of_the_split_says_so():
+    env = make("palaestra/DistShift-v0", minigrid="MiniGrid-DistShift1-v0", split="test")
+    with pytest.raises(
+        InputError, match="DistShift1-v0 has no test level in 2000 draws of its generator; play it with"
+    ):
+        env.reset(seed=0)
+
+
+def test_there_is_no_difficulty_to_choose():
+    for name in ("DoorKey", "DoorKeyText"):
+        with pytest.raises(InputError, match="fixes every axis; leave difficulty out"):
+            make(f"palaestra/{name}-v0", minigrid=EIGHT, difficulty=0.1)
+        env = make(f"palaestra/{name}-v0", minigrid=EIGHT, difficulty=None)
+        with pytest.raises(InputError, match="fixes every axis; leave reset's option 'difficulty' out"):
+            env.reset(seed=0, options={"difficulty": 1.0})
+    # An evaluation takes such levels as they come, and refuses difficulties.
+    levels = {"env_kwargs": {"minigrid": "MiniGrid-DoorKey-5x5-v0"}, "episodes": 4}
+    report = palaestra.evaluate("oracle", "palaestra/DoorKeyText-v0", **levels)
+    assert report.success.mean == 1.0
+    with pytest.raises(InputError, match="fix every axis; leave difficulties out"):
+        palaestra.evaluate("oracle", "palaestra/DoorKeyText-v0", difficulties=[0.9], **levels)
+
+
+@pytest.mark.parametrize("name", [EIGHT, "MiniGrid-Dynamic-Obstacles-6x6-v0", "MiniGrid-ObstructedMaze-1Dlhb-v0"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"agent_view_size": 5, "highlight": False, "tile_size": 16},
+        {"agent_view_size": 9, "tile_size": 4},
+        {"agent_view_size": 3, "agent_pov": True},
+        {"tile_size": 8, "agent_pov": True, "screen_size": 320},
+        {"see_through_walls": True, "tile_size": 5},
+    ],
+    ids=str,
+)
+def test_what_every_minigrid_environment_takes_shows_the_same(name: str, arguments: dict[str, Any]):
+    if "see_through_walls" in arguments and name != EIGHT:
+        return  # MiniGrid's other classes here set it themselves
+    family = MINIGRID_IDS[name][0]
+    theirs = make(name, render_mode="rgb_array", **arguments)
+    ours = make(f"palaestra/{family}-v0", minigrid=name, split="all", render_mode="rgb_array", **arguments)
+    assert ours.observation_space["image"] == theirs.observation_space["image"]
+    seen, mine = theirs.reset(seed=4)[0], ours.reset(seed=4)[0]
+    for action in (1, 2, 0, 2, 1):
+        assert np.array_equal(seen["image"], mine["image"])
+        assert (seen["direction"], seen["mission"]) == (mine["direction"], mine["mission"])
+        assert np.array_equal(theirs.render(), ours.render())
+        if family == "MovingObstacles":
+            break  # the balls go ways of their own
+        seen, mine = theirs.step(action)[0], ours.step(action)[0]
+
+
 def test_what_has_no_such_levels_is_refused():
     for name, kwargs, words in (
         ("DoorKey", {"minigrid": "MiniGrid-DoorKey-9x9-v0"}, "id of MiniGrid's for DoorKey"),
         ("DoorKey", {"minigrid": "MiniGrid-LavaGapS7-v0"}, "id of MiniGrid's for DoorKey"),
         ("BlockMazeText", {"minigrid": EIGHT}, "BlockMaze has no levels of MiniGrid's; leave minigrid="),
         ("DoorKey", {"minigrid": EIGHT, "size": 8}, "fixes every axis; leave size out"),
+        ("LavaGap", {"minigrid": "MiniGrid-LavaGapS7-v0", "obstacle_type": "wall"}, "leave obstacle_type out"),
+        ("DoorKey", {"agent_view_size": 4}, "agent_view_size must be odd"),
+        ("DoorKey", {"agent_view_size": 1}, "agent_view_size must be a whole number of at least 3"),
     ):
         with pytest.raises(InputError, match=words):
             make(f"palaestra/{name}-v0", **kwargs)
