@@ -195,7 +195,7 @@ def _play(
 ) -> Generator[dict[str, Any] | Failure, None, tuple[list[BenchmarkRun], list[BenchmarkRun]]]:
     """Play ``runs`` until a process dies; returns those that were being played then, and those not begun."""
     with _pool(jobs, peers) as pool:
-        playing: dict[Future[dict[str, Any]], BenchmarkRun] = {}
+        playing: dict[Future[dict[str, Any] | Failure], BenchmarkRun] = {}
         for position in range(len(runs) + 1):
             if position < len(runs):
                 playing[pool.submit(_attempt_run, runs[position])] = runs[position]
