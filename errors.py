@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import difflib
 import re
+import sysconfig
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
 NEAR = 5
 """Near names in a message, at most."""
@@ -62,6 +65,17 @@ _EXTRAS = {
 def find_extra(module: str | None) -> str | None:
     """The extra that brings a module of another package; None where none does."""
     return next((extra for extra, modules in _EXTRAS.items() if module in modules), None)
+
+
+def find_place(error: BaseException) -> str:
+    """Where an error arose in code that is neither this package's, nor installed, nor Python's own: the last such line
+    of its traceback, as ``in _learn, mine.py:12``; "" where there is none."""
+    foreign = [str(Path(__file__).parent), *filter(None, map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))]
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename).resolve()
+        if path.is_file() and not any(path.is_relative_to(Path(folder).resolve()) for folder in foreign):
+            return f"in {frame.name}, {frame.filename}:{frame.lineno}"
+    return ""
 
 
 def shorten(text: str, most: int = 60) -> str:

@@ -3,7 +3,8 @@
 A name maps to an object, or to an entry-point string ``"package.module:attribute"`` that is imported on first use, so
 that registering a heavy component costs nothing. A registry may know the modules that register its entries, and imports
 them when it is first asked for a name it does not have, or for all names. Packages installed beside this one add to a
-registry through its entry-point group (``palaestra.teachers`` and so on), which is read at the same moment.
+registry through its entry-point group (``palaestra.teachers`` and so on), which is read at the same moment. What is in
+no package is named with its module, ``"my_module:my-name"`` or ``"my_module:MyClass"``, in registries that allow it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import entry_points
@@ -22,6 +24,15 @@ T = TypeVar("T")
 F = TypeVar("F")
 # Whoever asks while another thread imports waits for it; one lock for all, as modules ask several registries.
 _DISCOVERING = threading.RLock()
+_IN_MODULE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*):([A-Za-z_][\w.-]*)")
+"""``module:name``: the module, and a registered name or an attribute."""
+
+
+def take_callable(value: Any) -> Any:
+    """Return a class or function as it is. Raises InputError for anything else."""
+    if callable(value):
+        return value
+    raise InputError("is no class or function")
 
 
 class Registry(Generic[T]):
@@ -32,10 +43,21 @@ class Registry(Generic[T]):
         group: entry-point group through which other distributions contribute, or None.
         modules: full names of modules, and of packages with their direct modules, that register entries when imported.
         table: the words after ``palaestra list`` that show all names, if there is such a table.
+        take: makes an entry of the object that ``module:attribute`` names; InputError says what it is not ("is no
+            class"). None: names with a module are not allowed.
     """
 
-    def __init__(self, kind: str, group: str | None = None, modules: Iterable[str] = (), table: str = ""):
+    def __init__(
+        self,
+        kind: str,
+        group: str | None = None,
+        modules: Iterable[str] = (),
+        table: str = "",
+        take: Callable[[Any], T] | None = None,
+    ):
         self.kind = kind
+        self._take = take
+        self._found_in_modules: dict[str, T] = {}
         self.table = table
         self.group = group
         self._modules = list(modules)
@@ -65,11 +87,17 @@ class Registry(Generic[T]):
         self._announced.discard(name)
 
     def __getitem__(self, name: str) -> T:
-        """The registered object. Raises InputError with close names where there is none."""
+        """The object that is registered under a name, or that ``module:name`` stands for: the module's attribute of
+        that name, or what it registers under it. Raises InputError with close names where there is none."""
         if name not in self._entries:
             self._discover()
+        if name not in self._entries and (place := self._split(name)):
+            return self._find_in_module(name, *place)
         if name not in self._entries:
-            raise unknown_name(self.kind, name, self._entries, self.table)
+            error = unknown_name(self.kind, name, self._entries, self.table)
+            if self._take is None or ":" in name or "did you mean" in str(error):
+                raise error
+            raise InputError(f"{str(error)[:-1]}; one of your own is named with its module, such as mine:{name}.")
         value = self._entries[name]
         if isinstance(value, str):
             module, _, attribute = value.partition(":")
@@ -102,7 +130,15 @@ class Registry(Generic[T]):
 
     def __contains__(self, name: object) -> bool:
         self._discover()
-        return name in self._entries
+        if name in self._entries:
+            return True
+        if not isinstance(name, str) or not self._split(name):
+            return False
+        try:
+            self[name]
+        except InputError:
+            return False
+        return True
 
     def __iter__(self) -> Iterator[str]:
         self._discover()
@@ -115,6 +151,38 @@ class Registry(Generic[T]):
     def items(self) -> list[tuple[str, T]]:
         """Every name with its object, loaded, in alphabetical order."""
         return [(name, self[name]) for name in self]
+
+    def _split(self, name: str) -> tuple[str, str] | None:
+        """The module and the name in it, where a name has both and this registry allows it."""
+        found = _IN_MODULE.fullmatch(name) if self._take is not None else None
+        return None if found is None else (found[1], found[2])
+
+    def _find_in_module(self, name: str, module: str, inside: str) -> T:
+        if name in self._found_in_modules:
+            return self._found_in_modules[name]
+        try:
+            value: Any = importlib.import_module(module)
+        except ImportError as error:
+            raise InputError(
+                f"the module {module!r} of {self.kind} {name!r} cannot be imported: {error}; start in the folder of "
+                "its file, or name this folder in PYTHONPATH."
+            ) from error
+        assert self._take is not None
+        for part in inside.split("."):
+            if not hasattr(value, part):
+                if inside in self._entries:
+                    return self[inside]
+                own = [key for key, entry in self._entries.items() if getattr(entry, "__module__", None) == module]
+                known = [*own, *(key for key in vars(value) if key[0] != "_")]
+                raise unknown_name(f"{self.kind} of {module}", part, known)
+            value = getattr(value, part)
+        try:
+            entry = self._take(value)
+        except InputError as error:
+            if inside in self._entries:
+                return self[inside]
+            raise InputError(f"the {self.kind} {name!r} {error}; give module:name of one.") from None
+        return self._found_in_modules.setdefault(name, entry)
 
     def _discover(self) -> None:
         with _DISCOVERING:

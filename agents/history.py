@@ -20,11 +20,13 @@ import gymnasium as gym
 from ..checks import check_count
 from ..envs.unicode import Unicode
 from ..errors import InputError, shorten
-from ..registry import Registry
+from ..registry import Registry, take_callable
 from ..rewards.answers.thoughts import without_thoughts
 from .agent import Agent, AgentError, EndEpisode
 
-HISTORIES: Registry[type[EpisodeHistory]] = Registry("history", group="palaestra.histories", table="histories")
+HISTORIES: Registry[type[EpisodeHistory]] = Registry(
+    "history", group="palaestra.histories", table="histories", take=take_callable
+)
 _NOTE = re.compile(r"<note>(.*?)</note>", re.DOTALL)
 _LONGEST_REPLY = 2_000
 """Characters shown of an earlier reply."""

@@ -17,7 +17,7 @@ def find_agent(text: str) -> Agent:
     """Find the agent that a command line names: registered, with arguments if any, ``chat(model='m')``; the address
     of a chat endpoint, ``http://localhost:8000/v1``, or ``openai:MODEL``, a model of the endpoint that the environment
     variable ``OPENAI_BASE_URL`` names; in a folder (a run's or a model's) or with a hub id, perhaps after ``hf:``; or
-    ``module:attribute``.
+    ``module:name``, an attribute of the module or what it registers.
 
     Raises:
         InputError: it is none of these.
@@ -52,6 +52,8 @@ def find_agent(text: str) -> Agent:
     except ImportError as error:
         raise InputError(f"the module {module!r} of agent {text!r} cannot be imported: {error}.") from error
     for part in attribute.split("."):
+        if not hasattr(value, part) and attribute in AGENTS:
+            return make(attribute)  # the module has registered it
         if not hasattr(value, part):
             raise unknown_name(f"attribute of {module}", part, [name for name in dir(value) if name[0] != "_"])
         value = getattr(value, part)

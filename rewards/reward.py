@@ -266,25 +266,43 @@ class BatchReward(GroupReward):
 
 # The modules whose classes register themselves; they are loaded when a reward is first looked up.
 _HOMES = ("algebra", "design.program_reward", "judges", "models.model_rewards", "terms")
+
+
+def _take_reward(value: Any) -> type[Reward]:
+    """A class that is not registered, named by itself; a function of an episode as the ``value`` of a class."""
+    if isinstance(value, type) and issubclass(value, Reward):
+        return _name_reward(value, value.__name__) if value.name == Reward.name else value
+    if isinstance(value, type) or not callable(value):
+        raise InputError("is no Reward, and no function of an episode")
+    name = getattr(value, "__name__", type(value).__name__)
+    body = {"value": lambda _, episode: value(episode), "__doc__": value.__doc__, "__module__": value.__module__}
+    return _name_reward(type(name, (Reward,), body), name)
+
+
+def _name_reward(cls: R, name: str) -> R:
+    """Set ``name``, and ``brings`` by ``needs``."""
+    cls.name = name
+    if not cls.brings and isinstance(cls.needs, frozenset):
+        cls.brings = list_brought(cls.needs)
+    return cls
+
+
 REWARDS: Registry[type[Reward]] = Registry(
-    "reward", group="palaestra.rewards", modules=[f"{__package__}.{home}" for home in _HOMES], table="rewards"
+    "reward",
+    group="palaestra.rewards",
+    modules=[f"{__package__}.{home}" for home in _HOMES],
+    table="rewards",
+    take=_take_reward,
 )
 
 
 def register(name: str) -> Callable[[R], R]:
     """Class decorator: ``@palaestra.rewards.register("my-reward")``; it sets ``name``, and ``brings`` by ``needs``."""
-
-    def add(cls: R) -> R:
-        cls.name = name
-        if not cls.brings and isinstance(cls.needs, frozenset):
-            cls.brings = list_brought(cls.needs)
-        return REWARDS.register(name)(cls)
-
-    return add
+    return lambda cls: REWARDS.register(name)(_name_reward(cls, name))
 
 
 def make(name: str, /, **options: Any) -> Reward:
-    """The reward registered under ``name``, built with ``options``.
+    """The reward registered under ``name``, or that ``module:name`` stands for, built with ``options``.
 
     An option that is itself a reward may be written as data, ``{"name": "overlong", "cache": 64}``, so that a whole
     tree fits into a configuration file.

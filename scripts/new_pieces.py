@@ -143,11 +143,11 @@ class $Class(Teacher):
     def _draw(self, k: int) -> list[Draw]:
         """Choose ``k`` tasks: here, around the level on every axis."""
         points = np.clip(self.level + 0.1 * self._rng.standard_normal((k, self.cube.dimension)), 0.0, 1.0)
-        return [Draw(None, self.cube.decode(point)) for point in points]
+        return [Draw(point.tolist(), self.cube.decode(point)) for point in points]
 
     def _record(self, task: Any) -> Any:
-        """Keep of a task what `_learn` needs of it; raise InputError for one outside the space."""
-        return self.cube.encode(task)
+        """Keep of a task that was not drawn here what `_learn` needs; raise InputError for one outside the space."""
+        return self.cube.encode(task).tolist()
 
     def _learn(self, evidence: list[Evidence]) -> None:
         """Take in outcomes, in the order in which they were reported."""

@@ -4,6 +4,7 @@ examples:
   palaestra train palaestra/Arithmetic-v0 --axis digits=1 terms=2:4 --out runs/first
   palaestra train palaestra/Arithmetic-v0 palaestra/GSM8K-v0 --env-weight 1 2 --axis Arithmetic.digits=1:2
   palaestra train palaestra/Countdown-v0 --teacher sec --recipe dapo --steps 500 --seed 3
+  palaestra train palaestra/Countdown-v0 --teacher mine:Narrowing --shaping "mine:brevity(rate=0.01)"    # of mine.py
   palaestra train palaestra/GuessNumber-v0 --model Qwen/Qwen2.5-0.5B-Instruct --lora 16 --max-new-tokens 64
   palaestra train palaestra/GSM8K-v0 --env-option source=questions.jsonl --lr-schedule cosine --lr-end 0.1
   palaestra train palaestra/GSM8K-v0 --model models/mine --engine vllm --engine-option cache_gb=4
@@ -405,7 +406,7 @@ def _parse_weight(text: str) -> Any:
 def _default_folder(config: Any) -> Path:
     env = "+".join(env_id.rpartition("/")[2] for env_id in config.envs)
     parts = [env, config.teacher, config.recipe if isinstance(config, TrainConfig) else config.learner, config.seed]
-    return Path("runs") / "-".join(str(part) for part in parts if part is not None)
+    return Path("runs") / "-".join(str(part).replace(":", ".") for part in parts if part is not None)
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ class CombinedTeacher(Teacher):
         return self.parts[int(self._turns(1)[0])].sample()
 
     def _record(self, task: Any) -> Any:
-        return [None, [part._record(task) for part in self.parts]]
+        return [None, [part._plain_record(task) for part in self.parts]]
 
     def _learn(self, evidence: list[Evidence]) -> None:
         outcomes_of: dict[int, list[Any]] = {}
@@ -212,7 +212,7 @@ class Warmup(CombinedTeacher):
     def _learn(self, evidence: list[Evidence]) -> None:
         super()._learn(evidence)
         teacher, uniform = self.parts[0], [item for item in evidence if item.record[0] == 1]
-        _learn_directly(teacher, [replace(item, record=teacher._record(item.outcome.task)) for item in uniform])
+        _learn_directly(teacher, [replace(item, record=teacher._plain_record(item.outcome.task)) for item in uniform])
 
     def distribution(self) -> np.ndarray | None:
         return self.parts[1 if self._left else 0].distribution()

@@ -113,8 +113,8 @@ class FamilyTeacher(Teacher):
 
     def _record(self, task: Any) -> Any:
         number = self.names.index(self.space.family_of(task))
-        above = None if self.chooser is None else [self.chooser._record(number)]
-        return [above, number, [self.parts[number]._record(task)]]
+        above = None if self.chooser is None else [self.chooser._plain_record(number)]
+        return [above, number, [self.parts[number]._plain_record(task)]]
 
     def _learn(self, evidence: list[Evidence]) -> None:
         for number, part in enumerate(self.parts):

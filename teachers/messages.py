@@ -115,7 +115,7 @@ class Draw:
     """One proposal as `Teacher._draw` returns it: the public fields and `record`.
 
     ``record`` is a JSON-able value that comes back in `Evidence` with the outcome (a point of the unit cube as a list,
-    an arm's index ...).
+    an arm's index ...). None stands for what `Teacher._record` returns for the task.
     """
 
     record: Any
@@ -132,7 +132,8 @@ class Evidence:
     """One outcome as `Teacher._learn` receives it.
 
     Attributes:
-        record: the value that `_draw` stored with the proposal, or `_record(task)` for `Teacher.update`.
+        record: the value that `_draw` stored with the proposal; `_record(task)` where it stored none, and for
+            `Teacher.update`.
         returns: float64[n], n >= 1, mapped affinely from the declared range to [0, 1].
         outcome: the outcome as observed, for `successes`, `cost` and `extras`.
     """

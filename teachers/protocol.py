@@ -109,7 +109,7 @@ class Teacher(ABC):
             for id, draw in enumerate(draws, self._next_id)
         ]
         for proposal, draw in zip(proposals, draws):
-            in_flight[proposal.id] = draw.record
+            in_flight[proposal.id] = self._plain_record(draw.task) if draw.record is None else draw.record
         self._next_id += len(draws)
         while len(in_flight) > self.max_in_flight:
             del in_flight[next(iter(in_flight))]
@@ -186,7 +186,7 @@ class Teacher(ABC):
         if missing := self.needs - set(outcome.extras):
             raise InputError(f"this teacher needs the extras {sorted(missing)}; pass them with extras=.")
         scaled = self._normalise(outcome.returns)
-        record = self._record(task)
+        record = self._plain_record(task)
         if len(scaled):
             self._counts["observed"] += 1
             self._learn([Evidence(record, scaled, outcome)])
@@ -256,7 +256,10 @@ class Teacher(ABC):
 
     @abstractmethod
     def _record(self, task: Any) -> Any:
-        """Return the record of a task that was not drawn here. Raise InputError for a task outside the space."""
+        """Return what `_learn` needs of a task: of one that was drawn without a record, or that `update` is given.
+
+        JSON-able; an array arrives in `Evidence.record` as a list. Raise InputError for a task outside the space.
+        """
 
     @abstractmethod
     def _learn(self, evidence: list[Evidence]) -> None:
@@ -273,6 +276,11 @@ class Teacher(ABC):
 
     def _restore(self, own: Mapping[str, Any]) -> None:  # noqa: B027 - a teacher without state has nothing to restore
         pass
+
+    def _plain_record(self, task: Any) -> Any:
+        """The record of a task as it is saved, so that `_learn` receives the same before and after a restart."""
+        record = self._record(task)
+        return record.tolist() if isinstance(record, np.ndarray | np.generic) else record
 
     def _normalise(self, returns: Sequence[float]) -> np.ndarray:
         low, high = self.return_range

@@ -11,6 +11,9 @@ from .protocol import Common, Draw, Evidence, Teacher
 from .registration import register
 from .spaces import DiscreteCube, as_cube
 
+_NOTHING = 0
+"""The record of its draws: it learns nothing from them, and `_record` costs more than all else."""
+
 
 @register("random")
 class RandomTeacher(Teacher):
@@ -35,9 +38,9 @@ class RandomTeacher(Teacher):
         domain = self.domain
         if isinstance(domain, Arms):
             arms = self._rng.integers(domain.n, size=k)
-            return [Draw(None, domain.task(int(arm), self._rng), prob=1 / domain.n) for arm in arms]
+            return [Draw(_NOTHING, domain.task(int(arm), self._rng), prob=1 / domain.n) for arm in arms]
         prob = 1 / domain.n if isinstance(domain, DiscreteCube) else 1.0
-        return [Draw(None, task, prob) for task in domain.decode_all(self._rng.random((k, domain.dimension)))]
+        return [Draw(_NOTHING, task, prob) for task in domain.decode_all(self._rng.random((k, domain.dimension)))]
 
     def _record(self, task: Any) -> None:
         if isinstance(self.domain, Arms):

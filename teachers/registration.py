@@ -11,6 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..checks import check_count
+from ..errors import InputError
 from ..registry import Registry
 from .families import FamilyTeacher
 from .pools import FiniteTasks, fixed_ladders, fixed_tasks
@@ -19,11 +20,22 @@ from .spaces import FamilySpaceLike, as_cube
 
 T = TypeVar("T", bound=type[Teacher])
 
+
+def _take_teacher(value: Any) -> Any:
+    """A class that is not registered, as `register` leaves it; another callable (space, *, seed, ...) as it is."""
+    if not callable(value):
+        raise InputError("is no class: it cannot be called with (space, seed=...)")
+    if isinstance(value, type) and issubclass(value, Teacher) and "__signature__" not in vars(value):
+        value.__signature__ = _signature(value, {})  # pyright: ignore[reportAttributeAccessIssue]
+    return value
+
+
 TEACHERS: Registry[Callable[..., Teacher]] = Registry(
     "teacher",
     group="palaestra.teachers",
     modules=[f"{__package__}.{name}" for name in ("random", "boxes", "arms", "prompts", "levels", "expected_gain")],
     table="teachers",
+    take=_take_teacher,
 )
 
 

@@ -239,25 +239,28 @@ assert report.agent == "mine-agent" and report.episodes == 10 and report.success
     run(with_files(tmp_path, "mine_agent"), "-c", code)
 
 
-def test_a_recipe_and_a_reward_are_one_file_each(tmp_path: Path):
+def test_a_recipe_and_a_reward_are_one_file_each_whether_imported_or_named_with_their_modules(tmp_path: Path):
     code = """
-import mine_recipe, mine_reward, mine_letters_recipe
+import mine_recipe
 from pathlib import Path
 from palaestra.agents.grpo import Learner, RECIPES, TrainConfig
 from palaestra.agents.grpo.config import WarmUp
-for recipe in ("mine-recipe", "mine-letters-recipe"):
+from palaestra.agents.grpo.recipes import Stages
+outside = {"teacher": "mine_teacher:mine-teacher", "stages": Stages(shaping="mine_reward:Letters")}
+for name, recipe, more in ("imported", "mine-recipe", {}), ("named", "mine_recipe:mine", outside):
     config = TrainConfig(
         recipe=recipe, steps=2, prompts=2, samples=3, warmup=WarmUp(steps=2, batch=4), max_new_tokens=4,
-        eval_every=0, eval_episodes=4, final_episodes=4, threads=1,
+        eval_every=0, eval_episodes=4, final_episodes=4, threads=1, **more,
     )
-    learner = Learner.start(Path(recipe), config)
-    assert learner.recipe is RECIPES[recipe] and learner.run()
+    learner = Learner.start(Path(name), TrainConfig.from_json(config.to_json()))
+    assert learner.recipe.name == "mine-recipe" and learner.run()
+assert RECIPES["mine_recipe:mine"] is RECIPES["mine-recipe"]
 """
-    run(with_files(tmp_path, "mine_recipe", "mine_reward", "mine_letters_recipe"), "-c", code)
-    assert [row["step"] for row in rows(tmp_path / "mine-recipe" / "metrics.jsonl")] == [1, 2]
+    run(with_files(tmp_path, "mine_recipe", "mine_reward", "mine_teacher"), "-c", code)
+    assert [row["step"] for row in rows(tmp_path / "imported" / "metrics.jsonl")] == [1, 2]
     # Where every episode fails alike there is nothing to learn, unless the reward from outside tells them apart.
-    assert [row["updates"] for row in rows(tmp_path / "mine-recipe" / "metrics.jsonl")] == [0, 0]
-    assert [row["updates"] for row in rows(tmp_path / "mine-letters-recipe" / "metrics.jsonl")] == [1, 1]
+    assert [row["updates"] for row in rows(tmp_path / "imported" / "metrics.jsonl")] == [0, 0]
+    assert [row["updates"] for row in rows(tmp_path / "named" / "metrics.jsonl")] == [1, 1]
 
 
 def test_palaestra_train_finds_teacher_reward_and_recipe_by_their_entry_points(package: Path):

@@ -29,11 +29,11 @@ class TrainConfig:
         env_options: further arguments of the environment, e.g. ``{"source": "questions.jsonl"}``.
         history: what the policy sees of a long episode, such as "notes(keep=2)"; see `palaestra list histories`. None:
             the whole conversation, up to `context`.
-        teacher: registered teacher that chooses the parameters of every task.
+        teacher: registered teacher that chooses the parameters of every task, or module:name of one of your own.
         teacher_options: further arguments of the teacher.
         pool: fixed tasks, drawn once, that the teacher chooses from, as from the prompts of a data set; 0: it chooses
             parameters, and every task is new.
-        recipe: registered recipe.
+        recipe: registered recipe, or module:name of one of your own.
         stages: stages that replace the recipe's.
         kl: replaces the coefficient of the recipe's KL penalties; 0 removes them; None leaves the recipe as it is.
         model: "tiny", a model folder, or a hub id.

@@ -23,7 +23,8 @@ class StudentConfig:
         env: environment id with array observations; "module:id" imports the module first.
         axes: axes restricted to one value, a range or a list of choices.
         env_options: further arguments of the environment.
-        teacher: registered teacher that chooses the parameters of every episode; None: the environment draws them.
+        teacher: registered teacher that chooses the parameters of every episode, or module:name of one of your own;
+            None: the environment draws them.
         teacher_options: further arguments of the teacher.
         bonus: rewards that are added to the environment's own while it trains: potential, waypoints, stages, goal-text,
             graph-subgoals, progress-head, designed, subgoals, lare, oni, count, landmarks, empowerment, rnd, rdd,

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from ...errors import InputError
-from ...registry import Registry
+from ...registry import Registry, take_callable
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Judge:
         return self.name
 
 
-JUDGES: Registry[Callable[..., Judge]] = Registry("judge")
+JUDGES: Registry[Callable[..., Judge]] = Registry("judge", take=take_callable)
 
 
 def make(name: str, /, **options: Any) -> Judge:

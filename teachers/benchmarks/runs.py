@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError
+from ...errors import InputError, find_place
 from .table import PEERS, Table, resolve_options
 
 Key = tuple[str, str, str, int]
@@ -47,7 +47,7 @@ class BenchmarkRun:
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that raised: ``error`` is its type and message."""
+    """A run that raised: ``error`` is its type and message, and where in the user's own code it arose, if it did."""
 
     run: BenchmarkRun
     error: str
@@ -195,22 +195,29 @@ def _play(
 ) -> Generator[dict[str, Any] | Failure, None, tuple[list[BenchmarkRun], list[BenchmarkRun]]]:
     """Play ``runs`` until a process dies; returns those that were being played then, and those not begun."""
     with _pool(jobs, peers) as pool:
-        playing: dict[Future[dict[str, Any]], BenchmarkRun] = {}
+        playing: dict[Future[dict[str, Any] | Failure], BenchmarkRun] = {}
         for position in range(len(runs) + 1):
             if position < len(runs):
-                playing[pool.submit(play_run, runs[position])] = runs[position]
+                playing[pool.submit(_attempt_run, runs[position])] = runs[position]
             # Only as many as are played are submitted, so that it is known which were when a process dies.
             while len(playing) >= (jobs if position + 1 < len(runs) else 1):
                 for future in wait(playing, return_when=FIRST_COMPLETED).done:
                     error = future.exception()
                     if isinstance(error, BrokenProcessPool):
                         return list(playing.values()), runs[position + 1 :]
-                    run = playing.pop(future)
-                    if isinstance(error, Exception):
-                        yield Failure(run, f"{type(error).__name__}: {' '.join(str(error).split())}")
-                    else:
-                        yield future.result()
+                    playing.pop(future)
+                    yield future.result()
     return [], []
+
+
+def _attempt_run(run: BenchmarkRun) -> dict[str, Any] | Failure:
+    """The record of a run, or its failure. Here, as a traceback does not leave the process."""
+    try:
+        return play_run(run)
+    except Exception as error:
+        place = find_place(error)
+        text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return Failure(run, f"{text} ({place})" if place else text)
 
 
 def _begin(peers: Mapping[str, Any]) -> None:

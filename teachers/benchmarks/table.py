@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -146,26 +145,15 @@ def find_factory(name: str, own: Own | None = None) -> Callable[..., Teacher]:
         return own[name]
     if name in PEERS:
         return PEERS[name]
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        return TEACHERS[name]
-    try:
-        found = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"teacher {name!r} cannot be imported ({error}); give module:Class.") from error
-    if not callable(found):
-        raise InputError(f"teacher {name!r} is no class: it cannot be called with (space, seed=...).")
-    return found  # type: ignore[return-value]
+    return TEACHERS[name]
 
 
 def make_teacher(teacher: str, space: Any, seed: int, own: Own | None = None) -> Teacher:
     """The teacher that a text names, on a task space. Raises InputError for unknown names and options."""
     name, options = parse_teacher(teacher)
-    if name in TEACHERS and not (own and name in own):
-        return TEACHERS.make(name, space, seed=seed, **options)
-    return find_factory(name, own)(space, seed=seed, **options)
+    if (own and name in own) or name in PEERS:
+        return find_factory(name, own)(space, seed=seed, **options)
+    return TEACHERS.make(name, space, seed=seed, **options)
 
 
 def resolve_options(teacher: str, own: frozenset[str] = frozenset()) -> dict[str, Any]:

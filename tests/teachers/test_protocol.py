@@ -1,13 +1,16 @@
-"""The protocol of outcomes."""
+"""The protocol of outcomes and records."""
 
 from __future__ import annotations
 
+import json
 import math
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from palaestra.errors import InputError
-from palaestra.teachers import Outcome
+from palaestra.teachers import Draw, Outcome, Teacher, as_cube
+from palaestra.teachers.combinators import Mix
 from palaestra.teachers.protocol import restore_array
 
 
@@ -47,3 +50,37 @@ def test_a_return_that_is_no_sequence_of_numbers_is_refused():
     for bad in (0.5, ["high"], None):
         with pytest.raises(InputError, match="sequence of numbers"):
             Outcome(0, 1, bad)
+
+
+class Follower(Teacher):
+    """Draws one point without a record; the point of its latest outcome is what it knows."""
+
+    def __init__(self, space, **common):
+        self.cube = self.domain = as_cube(space)
+        self.latest = None
+        super().__init__(self.cube.signature, **common)
+
+    def _draw(self, k):
+        return [Draw(None, self.cube.decode(np.array([0.25, 0.5]))) for _ in range(k)]
+
+    def _record(self, task):
+        return self.cube.encode(task)
+
+    def _learn(self, evidence):
+        self.latest = evidence[-1].record
+
+
+def test_a_draw_without_a_record_gets_that_of_its_task_and_is_learned_from_alike_everywhere():
+    box = gym.spaces.Box(0.0, 1.0, (2,))
+    follower, later = Follower(box), Follower(box)
+    first, second = follower.propose(2)
+    follower.observe([Outcome(first.id, first.task, [1.0])])
+    assert follower.latest == [0.25, 0.5]
+    later.load_state_dict(json.loads(json.dumps(follower.state_dict())))
+    later.observe([Outcome(second.id, second.task, [1.0])])
+    assert later.latest == [0.25, 0.5]
+    follower.update(first.task, 0.0)
+    assert follower.latest == [0.25, 0.5]
+    follower.latest = None
+    Mix(follower, 0.5).update(first.task, 1.0)
+    assert follower.latest == [0.25, 0.5]

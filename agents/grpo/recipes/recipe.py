@@ -21,7 +21,7 @@ from .stages import STAGES
 
 @dataclass(frozen=True)
 class Component:
-    """A registered name and its parameters; a parameter may be a component itself."""
+    """A registered name, or ``module:name``, and its parameters; a parameter may be a component itself."""
 
     name: str
     params: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -54,7 +54,7 @@ class Component:
         if text.strip() == "none":
             return ()
         try:
-            plain = _DASHED.sub(lambda found: found[1] or found[2].replace("-", "__dash__"), text.strip())
+            plain = _NAMED.sub(lambda found: found[1] or _as_identifier(found[2]), text.strip())
             return tuple(_sum_of(ast.parse(plain, mode="eval").body))
         except (SyntaxError, ValueError, RecursionError):
             raise InputError(
@@ -63,8 +63,24 @@ class Component:
             ) from None
 
 
-_DASHED = re.compile(r"""("[^"]*"|'[^']*')|([A-Za-z_]\w*(?:-[A-Za-z_]\w*)+)""")
-"""Quoted text, or a name with dashes, such as those of rewards, which Python does not parse."""
+_NAMED = re.compile(
+    r"""("[^"]*"|'[^']*')|([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_][\w.]*(?:-[A-Za-z_]\w*)*"""
+    r"""|[A-Za-z_]\w*(?:-[A-Za-z_]\w*)+)"""
+)
+"""Quoted text, or a name that Python does not parse: with dashes, such as those of rewards, or ``module:name``."""
+_SIGNS = {"-": "__dash__", ":": "__colon__", ".": "__dot__"}
+
+
+def _as_identifier(name: str) -> str:
+    for sign, word in _SIGNS.items():
+        name = name.replace(sign, word)
+    return name
+
+
+def _as_name(identifier: str) -> str:
+    for sign, word in _SIGNS.items():
+        identifier = identifier.replace(word, sign)
+    return identifier
 
 
 def _sum_of(node: ast.expr) -> list[Component]:
@@ -75,7 +91,7 @@ def _sum_of(node: ast.expr) -> list[Component]:
 
 def _component(node: ast.expr) -> Component:
     if isinstance(node, ast.Name):
-        return Component(node.id.replace("__dash__", "-"))
+        return Component(_as_name(node.id))
     if isinstance(node, ast.Call) and not node.args and all(keyword.arg for keyword in node.keywords):
         params = {str(keyword.arg): _value(keyword.value) for keyword in node.keywords}
         return Component(_component(node.func).name, MappingProxyType(params))
@@ -293,12 +309,13 @@ def _read_part(stage: str, value: Any) -> Component:
 @dataclass(frozen=True)
 class Stages:
     """Stages that replace the recipe's. A component is written name(parameter=value), several are joined by +, and
-    "none" leaves a stage empty; `palaestra list components` names them all.
+    "none" leaves a stage empty; `palaestra list components` names them all. One of your own that no package announces
+    is named with its module: mine:my_component, or mine:my-reward.
 
     Attributes:
         rollout: how the samples of a task are played.
         measures: producers of what rewards and teachers read, with parameters, e.g. "prefix_values(samples=4)".
-        shaping: rewards beside the environment's.
+        shaping: rewards beside the environment's, e.g. "overlong(cache=16) + mine:Brevity".
         filters: which groups and episodes are trained.
         replay: what is remembered and mixed in.
         returns: what is credited.
@@ -345,7 +362,16 @@ class Stages:
 OVERRIDES = tuple(item.name for item in dataclasses.fields(Stages))
 """Stages that `Recipe.with_` replaces."""
 
-RECIPES: Registry[Recipe] = Registry("recipe", group="palaestra.recipes", modules=[__package__ or ""], table="recipes")
+
+def _take_recipe(value: Any) -> Recipe:
+    if isinstance(value, Recipe):
+        return value
+    raise InputError("is no Recipe")
+
+
+RECIPES: Registry[Recipe] = Registry(
+    "recipe", group="palaestra.recipes", modules=[__package__ or ""], table="recipes", take=_take_recipe
+)
 
 
 def register_recipe(recipe: Recipe) -> Recipe:

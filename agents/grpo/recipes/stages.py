@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ....registry import Registry
+from ....registry import Registry, take_callable
 
 _LEARNER = __name__.removesuffix(".recipes.stages")
 
@@ -44,7 +44,7 @@ class Stage(Registry[Callable[..., Any]]):
         group: str | None = None,
     ):
         homes = [f"{_LEARNER}.{module}" for module in modules]
-        super().__init__(kind, group=group, modules=homes, table=f"components {name}")
+        super().__init__(kind, group=group, modules=homes, table=f"components {name}", take=take_callable)
         self.name, self.arguments, self.many, self.part = name, arguments, many, part
 
     def parameters(self, component: str) -> dict[str, inspect.Parameter]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ....errors import InputError, MissingExtra
-from ....registry import Registry
+from ....registry import Registry, take_callable
 
 if TYPE_CHECKING:
     from ..config import TrainConfig
@@ -151,7 +151,9 @@ def _read_or_make_id(path: Path) -> str:
     return path.read_text(encoding="utf-8").strip()
 
 
-TRACKERS: Registry[Callable[[Any, Path, int], Tracker]] = Registry("tracker", group="palaestra.trackers")
+TRACKERS: Registry[Callable[[Any, Path, int], Tracker]] = Registry(
+    "tracker", group="palaestra.trackers", take=take_callable
+)
 """``factory(config, folder, step) -> Tracker``."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ....errors import InputError
-from ....registry import Registry
+from ....registry import Registry, take_callable
 from ....rewards import StepReward
 from ...grpo.recipes.recipe import Component
 
@@ -26,7 +26,9 @@ class Bonus:
     optimum: str
 
 
-BONUSES: Registry[Callable[..., tuple[StepReward, str]]] = Registry("bonus", group="palaestra.bonuses")
+BONUSES: Registry[Callable[..., tuple[StepReward, str]]] = Registry(
+    "bonus", group="palaestra.bonuses", take=take_callable
+)
 """``factory(discount, **options) -> (reward, effect on the optimal policies)``."""
 
 

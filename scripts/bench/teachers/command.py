@@ -10,7 +10,7 @@ or a .pth file, with scikit-learn, treelib and gym), in T3 syllabus-rl and reaso
 
 Every run is a record in OUT/results.jsonl as soon as it is done: a benchmark that was stopped goes on where it was when
 the same command is given again. OUT/summary.json and OUT/report.html are written at the end, and after Ctrl-C. A
-teacher is a registered name (palaestra list teachers) or module:Class of your own, with options after it.
+teacher is a registered name (palaestra list teachers) or module:name of your own, with options after it.
 
 examples:
   palaestra bench teachers

@@ -22,8 +22,8 @@ from ....agents.grpo.config import TrainConfig, WarmUp
 from ....agents.grpo.run.folder import write_folder
 from ....agents.grpo.run.observers import TrainingProgress
 from ....errors import MissingExtra
-from ....teachers.benchmarks.table import Table, TableResult, find_factory, parse_teacher
-from ....teachers.registration import TEACHERS, register
+from ....teachers.benchmarks.table import Table, TableResult, parse_teacher
+from ....teachers.registration import TEACHERS
 from ..ladders import LADDERS, make_environments, measure_held_out, warm_up_tiny
 
 CHECKPOINTS = 5
@@ -169,8 +169,6 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int, folde
             raise MissingExtra("table T7", "train") from None
         raise
     name, teacher_options = parse_teacher(teacher)
-    if ":" in name and name not in TEACHERS:
-        register(name)(find_factory(name))  # type: ignore[type-var]
     config = TrainConfig.from_json({**options["config"], "seed": seed})
     steps = min(config.warmup.most_steps(config.model), PATIENCE * length)
     warm = find_warm_model(replace(config, warmup=replace(config.warmup, steps=steps)), folder / "warm-ups")

@@ -65,7 +65,17 @@ def test_what_is_neither_component_nor_text_is_refused_by_the_name_of_its_stage(
         RECIPES["grpo"].with_(**{stage: value})
 
 
-@pytest.mark.parametrize("text", ["clip(", "clip(0.2)", "clip(low=__import__('os'))", "a.b", "clip(**{})", "1", ""])
+@pytest.mark.parametrize("name", ["mine:Brevity", "mine:mine-brevity", "a_b.c_d:Out.In", "a:b"])
+def test_names_with_their_modules_are_components_and_text_with_a_colon_stays_text(name):
+    text = f"{name} + weighted(child={name}(rate=0.5), note='x:y-z', weight=2)"
+    inner = c(name, rate=0.5)
+    assert Component.parse_all(text) == (c(name), c("weighted", child=inner, note="x:y-z", weight=2))
+    assert Component.parse(str(inner)) == inner
+
+
+@pytest.mark.parametrize(
+    "text", ["a:", "a:b:c", "clip(", "clip(0.2)", "clip(low=__import__('os'))", "a.b", "clip(**{})", "1", ""]
+)
 def test_what_is_no_component_is_refused(text):
     with pytest.raises(InputError, match="is not a component; write a name with parameters"):
         Component.parse(text)

@@ -232,6 +232,7 @@ def test_ones_own_teacher_joins_and_broken_ones_spoil_nothing(
     error = capsys.readouterr().err
     assert f"teacher '{module}:Broken' failed in 2 runs of T3" in error
     assert error.count("ZeroDivisionError: a teacher's own defect") == 1
+    assert re.search(rf"own defect \(in \w+, \S*{module}\.py:\d+\)", error)
     assert "its process died" in error
     found = comparable(rows(out))
     assert {teacher for _, _, teacher, _ in found} == {"random", own[0]}
