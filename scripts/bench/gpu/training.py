@@ -175,6 +175,7 @@ def compare_short_memory(setup: Setup) -> list[Figure]:
     import torch
 
     from ....agents.grpo.batch.forward import Forward
+    from ....agents.grpo.optimizers import widen_gradients
 
     name = "gradient after memory ran out, difference"
     if not setup.cuda:
@@ -188,6 +189,7 @@ def compare_short_memory(setup: Setup) -> list[Figure]:
     forwards = (Forward(packer="plain", budget=sizes.packed // 4), Forward(packer="plain", budget=10**9))
     for forward in forwards:
         own = copy.deepcopy(model)
+        widen_gradients(own.parameters())
         setup.begin_peak()
         forward.backward(own, batch, slope)
         gradients.append(torch.cat([w.grad.flatten().float().cpu() for w in own.parameters()]))
