@@ -41,8 +41,8 @@ exponentials [M, heads], for all members of all groups."""
 
 
 def places_for(slots: int, limited: bool) -> int:
-    """Places beside ``slots`` rows: enough for groups of eight where memory is limited, of four otherwise."""
-    return (slots + 4) // 8 if limited else (slots + 2) // 4
+    """Places beside ``slots`` rows: enough for groups of four where memory is limited, of two otherwise."""
+    return (slots + 2) // 4 if limited else slots // 2
 
 
 @dataclass(frozen=True)
@@ -169,6 +169,8 @@ class SharedPrompts:
                 sequence.go_on_from(self._held[key])
         free = [prompt for prompt in self._places if prompt.members == 0]
         wanted = [members for key, members in groups.items() if worth and spared.get(key, 1)]
+        if len(wanted) > len(free) and not self.members:
+            return []  # a step looks back as far as the longest row does, so that one long copy spoils it
         found = list(zip(free, wanted, strict=False))
         taken = {prompt for prompt, _ in found}
         self._held = {key: prompt for key, prompt in self._held.items() if prompt not in taken}

@@ -236,7 +236,7 @@ def test_prompts_are_held_once_where_that_saves_enough_reading(small):
     assert members(31, 391, slots=16) == 0  # at most sixteen at once
     # Here no prompt could be long enough, so no place is kept.
     assert TorchEngine(small.model, [], VOCABULARY, 64, 186)._prompts.memory.rows == 0
-    assert TorchEngine(small.model, [], VOCABULARY, 64, 187)._prompts.memory.rows == 16
+    assert TorchEngine(small.model, [], VOCABULARY, 64, 187)._prompts.memory.rows == 32
 
 
 def test_a_prompt_whose_place_was_given_away_is_not_joined(small):
@@ -259,11 +259,16 @@ def test_a_prompt_whose_place_was_given_away_is_not_joined(small):
     assert len(assign(1)[1]) == 1
 
 
-def test_without_a_free_place_prompts_are_copied(small):
-    engine = engine_of(small.model, ALWAYS, slots=8, cache_gb=1)
-    assert len(engine._prompts._places) == 1
-    asked = [*group(range(4), prompt_of(1)), *group(range(4, 8), prompt_of(2))]
-    same(play(engine, asked), play(engine_of(small.model, NEVER), asked))
+def test_prompts_are_copied_where_not_all_have_a_place(small):
+    asked = [*group(range(3), prompt_of(1)), *group(range(3, 6), prompt_of(2))]
+    for slots, members in ((5, 0), (6, 6)):
+        engine = engine_of(small.model, ALWAYS, slots, cache_gb=1)
+        assert len(engine._prompts._places) == slots - 4
+        for request in asked:
+            engine.submit(request)
+        engine.step(lambda: True)
+        assert engine._prompts.members == members
+    same(play(engine_of(small.model, ALWAYS, 5, cache_gb=1), asked), play(engine_of(small.model, NEVER), asked))
 
 
 @contextmanager
