@@ -13,6 +13,7 @@ counts of changes are compared.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -41,8 +42,8 @@ exponentials [M, heads], for all members of all groups."""
 
 
 def places_for(slots: int, limited: bool) -> int:
-    """Places beside ``slots`` rows: enough for groups of eight where memory is limited, of four otherwise."""
-    return (slots + 4) // 8 if limited else (slots + 2) // 4
+    """Places beside ``slots`` rows: enough for groups of four where memory is limited, of two otherwise."""
+    return (slots + 2) // 4 if limited else slots // 2
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,16 @@ class SharedPrompts:
             for sequence in groups.pop(key):
                 sequence.go_on_from(self._held[key])
         free = [prompt for prompt in self._places if prompt.members == 0]
-        wanted = [members for key, members in groups.items() if worth and spared.get(key, 1)]
+        lengths = [len(tokens) for (_, tokens), rows in spared.items() if worth and rows]
+        longest = max((*lengths, *(prompt.length for prompt in self._places if prompt.members)), default=math.inf)
+        # A step looks back as far as the longest row does, so that one long copy would spoil it.
+        wanted = [
+            members
+            for key, members in groups.items()
+            if worth and (spared.get(key, 1) or 2 * len(members[0].tokens) > longest)
+        ]
+        if len(wanted) > len(free) and not self.members:
+            return []
         found = list(zip(free, wanted, strict=False))
         taken = {prompt for prompt, _ in found}
         self._held = {key: prompt for key, prompt in self._held.items() if prompt not in taken}

@@ -191,10 +191,10 @@ def test_groups_of_any_sizes_read_little_more_than_their_prompts(small, sizes, c
 
 
 def test_a_prompt_is_held_for_a_member_that_still_waits(small):
-    asked = [Request(0, prompt_of(1), 30), Request(1, prompt_of(2), 30), *group((2, 3), prompt_of(3))]
+    asked = [Request(0, prompt_of(1, 9), 30), Request(1, prompt_of(2, 9), 30), *group((2, 3), prompt_of(3))]
     with count_encoded() as fed:
         said = play(engine_of(small.model, ALWAYS, slots=3), asked, turns=1)
-    assert fed == [20, 20, 20]
+    assert fed == [20, 9, 9]
     same(said, play(engine_of(small.model, NEVER, slots=3), asked, turns=1))
 
 
@@ -236,7 +236,16 @@ def test_prompts_are_held_once_where_that_saves_enough_reading(small):
     assert members(31, 391, slots=16) == 0  # at most sixteen at once
     # Here no prompt could be long enough, so no place is kept.
     assert TorchEngine(small.model, [], VOCABULARY, 64, 186)._prompts.memory.rows == 0
-    assert TorchEngine(small.model, [], VOCABULARY, 64, 187)._prompts.memory.rows == 16
+    assert TorchEngine(small.model, [], VOCABULARY, 64, 187)._prompts.memory.rows == 32
+
+
+def test_a_long_prompt_beside_shared_ones_has_a_place_too(small):
+    asked = [*group(range(3), prompt_of(1)), Request(3, prompt_of(2, 11), 9), Request(4, prompt_of(3, 10), 9)]
+    engine = engine_of(small.model, ALWAYS)
+    for request in asked:
+        engine.submit(request)
+    engine.step(lambda: True)
+    assert [engine._sequences[session].base for session in range(5)] == [20, 20, 20, 11, 0]
 
 
 def test_a_prompt_whose_place_was_given_away_is_not_joined(small):
@@ -259,11 +268,16 @@ def test_a_prompt_whose_place_was_given_away_is_not_joined(small):
     assert len(assign(1)[1]) == 1
 
 
-def test_without_a_free_place_prompts_are_copied(small):
-    engine = engine_of(small.model, ALWAYS, slots=8, cache_gb=1)
-    assert len(engine._prompts._places) == 1
-    asked = [*group(range(4), prompt_of(1)), *group(range(4, 8), prompt_of(2))]
-    same(play(engine, asked), play(engine_of(small.model, NEVER), asked))
+def test_prompts_are_copied_where_not_all_have_a_place(small):
+    asked = [*group(range(3), prompt_of(1)), *group(range(3, 6), prompt_of(2))]
+    for slots, members in ((5, 0), (6, 6)):
+        engine = engine_of(small.model, ALWAYS, slots, cache_gb=1)
+        assert len(engine._prompts._places) == slots - 4
+        for request in asked:
+            engine.submit(request)
+        engine.step(lambda: True)
+        assert engine._prompts.members == members
+    same(play(engine_of(small.model, ALWAYS, 5, cache_gb=1), asked), play(engine_of(small.model, NEVER), asked))
 
 
 @contextmanager
