@@ -159,6 +159,17 @@ def test_the_folder_is_that_of_every_learner(trained):
     assert sorted(path.name for path in (trained / "checkpoints").glob("step-*")) == ["step-000400", "step-000800"]
 
 
+def test_steps_that_are_rounded_up_by_much_are_said(tmp_path):
+    said: list[str] = []
+    StudentRun.start(tmp_path / "run", dataclasses.replace(Q, steps=250)).run(notify=said.append)
+    sentence = "250 steps are rounded up to 400, as an iteration takes 200."
+    assert said == [sentence]
+    assert [row["sentence"] for row in rows(tmp_path / "run", "notices")] == [sentence]
+    assert dataclasses.replace(Q, steps=800).describe_rounding() == []
+    assert dataclasses.replace(Q, steps=100_150).describe_rounding() == []
+    assert dataclasses.replace(Q, steps=0).describe_rounding() == []
+
+
 def test_evaluations_on_the_way_come_at_their_steps(tmp_path):
     run_until(tmp_path / "run", QConfig(**{**vars(Q), "eval_every": 300}))
     assert [row["step"] for row in rows(tmp_path / "run", "evaluations")] == [0, 400, 600, 800]
