@@ -71,9 +71,6 @@ def unknown_environment(env_id: str) -> InputError:
     Gymnasium's own, and have to be very near."""
     bare = [name for name in gym.registry if "/" not in name and name not in _ids]
     others = [name for name in gym.registry if "/" in name]
-    namespace = env_id.partition("/")[0]
-    if namespace == "palaestra":
-        others, bare = ids(), []
     near = find_near(env_id, others) + find_near(env_id, bare, like=_VERY_LIKE)
     return unknown_name("environment", env_id, near or ids(), "envs")
 

@@ -179,8 +179,10 @@ def test_a_folder_is_an_agent_for_eval(trained, capsys, tmp_path):
     agent = load_player(trained, checkpoint="best")
     report = palaestra.evaluate(agent, "students/Corridor-v0", episodes=10)
     assert report.success.mean == 1.0
+    assert report.agent == f"{trained}@best"
     arguments = ["--episodes", "5", "--greedy", "--json", str(tmp_path / "scores.json")]
     assert main(["eval", "students/Corridor-v0", "--agent", str(trained), *arguments]) == 0
+    assert json.loads((tmp_path / "scores.json").read_text())["agent"] == str(trained)
     assert main(["eval", "palaestra/GuessNumber-v0", "--agent", str(trained)]) == 2
     assert "evaluate it on the environment that it was trained on" in capsys.readouterr().err
     assert main(["eval", str(trained), "--context", "7"]) == 2
