@@ -81,8 +81,13 @@ def learner_of(source: str | Path) -> str:
 def load_player(folder: str | Path, **options: Any) -> Agent:
     """Make an agent of the folder of a run, of whatever learner, or of a language model's folder or hub id.
 
+    It bears the folder's name, with the checkpoint where one is asked for: "runs/first@best".
+
     Raises:
         InputError: the folder cannot be played, or the agent does not take an option.
         MissingExtra: torch or transformers is absent.
     """
-    return LEARNERS[learner_of(folder)].load_agent()(folder, **options)
+    agent = LEARNERS[learner_of(folder)].load_agent()(folder, **options)
+    checkpoint = options.get("checkpoint", "newest")
+    agent.name = str(Path(folder)) if checkpoint == "newest" else f"{Path(folder)}@{checkpoint}"
+    return agent

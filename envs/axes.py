@@ -110,6 +110,8 @@ class NumericAxis:
 
     def _check_between(self, value: Any, lowest: float, highest: float, span: str) -> Any:
         if isinstance(value, (bool, np.bool_)) or not self._is_number(value) or not lowest <= value <= highest:
+            if lowest == highest:
+                raise InputError(f"{self.name} is fixed to {lowest} here, so that it cannot be {value!r}.")
             raise InputError(f"{self.name} must be {self._kind} {span}, not {value!r}.")
         return self._to_number(value)
 
@@ -263,6 +265,8 @@ class ChoiceAxis:
         for choice in self.choices:
             if type(choice) is type(value) and choice == value:
                 return choice
+        if len(self.choices) == 1:
+            raise InputError(f"{self.name} is fixed to {self.choices[0]!r} here, so that it cannot be {value!r}.")
         raise InputError(f"{self.name} must be one of {', '.join(map(repr, self.choices))}, not {value!r}.")
 
     def restrict(self, values: Any) -> ChoiceAxis:

@@ -15,6 +15,8 @@ import gymnasium as gym
 from ..errors import InputError, find_near, unknown_name
 
 _ids: list[str] = []
+_VERY_LIKE = 0.8
+"""Share of equal letters from which an id of Gymnasium's own is named for one that is unknown."""
 
 
 def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwargs: Any) -> None:
@@ -65,8 +67,12 @@ def ids() -> list[str]:
 
 
 def unknown_environment(env_id: str) -> InputError:
-    """The error for an id that Gymnasium does not have, with near ids of any package."""
-    return unknown_name("environment", env_id, find_near(env_id, gym.registry) or ids(), "envs")
+    """The error for an id that Gymnasium does not have, with near ids of any package; those without a namespace are
+    Gymnasium's own, and have to be very near."""
+    bare = [name for name in gym.registry if "/" not in name and name not in _ids]
+    others = [name for name in gym.registry if "/" in name]
+    near = find_near(env_id, others) + find_near(env_id, bare, like=_VERY_LIKE)
+    return unknown_name("environment", env_id, near or ids(), "envs")
 
 
 def import_families(package: str, path: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import unknown_name
+from ..errors import InputError
 
 Split = Literal["train", "test", "all"]
 SPLITS = ("train", "test", "all")
@@ -37,5 +37,5 @@ def salt(rng: np.random.Generator) -> str:
 def check_split(split: str) -> Split:
     """Return ``split`` if it is "train", "test" or "all". Raise InputError otherwise."""
     if split not in SPLITS:
-        raise unknown_name("split", str(split), SPLITS)
+        raise InputError(f"split must be {', '.join(map(repr, SPLITS[:-1]))} or {SPLITS[-1]!r}, not {split!r}.")
     return split  # type: ignore[return-value]

@@ -138,6 +138,9 @@ class TaskEnv(gym.Env[Any, Any]):
                 raise unknown_name(f"argument of {type(self).__name__}", name, [*self.option_names(), *family.names])
         if axes is not None and not isinstance(axes, Mapping):
             raise InputError(f"axes must map axis names to ranges, such as {{'{family.names[0]}': ...}}, not {axes!r}.")
+        if twice := sorted(fixed.keys() & (axes or {}).keys()):
+            are = "is" if len(twice) == 1 else "are"
+            raise InputError(f"{' and '.join(twice)} {are} given twice, in axes and by name; leave one of the two out.")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise unknown_name("render mode", str(render_mode), self.metadata["render_modes"])
         singles = {name: family[name].ask(value) for name, value in fixed.items()}

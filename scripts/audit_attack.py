@@ -10,6 +10,9 @@ from typing import Any
 
 from ..errors import InputError
 
+WEAK = 0.2
+"""Success without changes, below which an attack has too little to take."""
+
 
 @dataclasses.dataclass(frozen=True)
 class AttackRow:
@@ -98,11 +101,28 @@ def print_attack(agreement: float, rows: Sequence[AttackRow], prefer: str, conso
         table.add_row(str(row.cells), _WAYS[row.kind], success, f"{row.closer:.2f} nats")
     console.print(table)
     wish = "go away from the end" if prefer == "away" else "stay in place"
-    cost = max(random.success - aimed.success for random, aimed in zip(rows[1::2], rows[2::2], strict=True))
     console.print(
         f"The adversary wants the agent to {wish}, and has learned {100 * agreement:.0f} % of its preferences. "
-        f"Changes by aim cost up to {100 * cost:.0f} points of success more than as many at random."
+        + judge_attack(rows)
     )
+
+
+def judge_attack(rows: Sequence[AttackRow]) -> str:
+    """Say in a sentence what changes by aim cost.
+
+    Args:
+        rows: of no changes, and then of each number of cells at random and by aim, as `attack_student` returns them.
+    """
+    plain = rows[0].success
+    if plain < WEAK:
+        return (
+            f"The student succeeds in {100 * plain:.0f} % of the episodes when nothing is changed, too few to say what "
+            "an attack costs; train it further."
+        )
+    cost = max(random.success - aimed.success for random, aimed in zip(rows[1::2], rows[2::2], strict=True))
+    if cost <= 0:
+        return "Changes by aim cost no more success than as many at random."
+    return f"Changes by aim cost up to {100 * cost:.0f} points of success more than as many at random."
 
 
 _WAYS = {"none": "", "random": "at random", "targeted": "by aim"}

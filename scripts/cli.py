@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "design": ("design", "let a language model design an environment's reward, as a checked Python program"),
     "export": ("export", "write a run's policy as a plain model folder, adapters merged if wanted"),
     "dataset": ("dataset", "write tasks of an environment as a data set, or upload it"),
-    "audit": ("audit", "measure what practice on one task takes from the others, at a run's newest checkpoint"),
+    "audit": ("audit", "what practice on one task takes from the others, or a student loses where its view is changed"),
     "new": ("new", "write a package of your own: an environment, a teacher, a reward, a recipe or an agent"),
     "serve": ("serve", "serve environments over OpenEnv's protocol, one for each connection"),
     "report": ("report", "write a run's report.html again"),

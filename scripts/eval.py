@@ -24,6 +24,7 @@ examples:
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -149,6 +150,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _evaluate_several(config)
     texts = [text for group in config.axis for text in group]
     env_id, agent, axes, options, history = config.env[0], config.agent, None, {}, None
+    if _names_no_folder(env_id):
+        raise InputError(f"there is no run folder {env_id!r}, and no environment of that id; see palaestra list envs.")
     if Path(env_id).is_dir():
         own = read_run_settings(env_id)
         if "env" not in own:
@@ -179,6 +182,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     )
     return _show(report, config)
+
+
+def _names_no_folder(env_id: str) -> bool:
+    """Return whether this is the path of a folder that does not exist, rather than an id."""
+    namespace, slash, _ = env_id.partition("/")
+    known = {name.partition("/")[0] for name in gym.registry if "/" in name}
+    is_path = bool(slash) and ":" not in env_id and namespace not in known and not re.search(r"-v\d+$", env_id)
+    return is_path and not Path(env_id).exists()
 
 
 def _shared(config: EvalOptions) -> dict[str, Any]:

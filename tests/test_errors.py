@@ -84,4 +84,6 @@ def test_tables_that_messages_name_exist():
 def test_an_environment_of_any_package_can_be_near_and_only_ours_are_counted():
     assert "'CartPole-v1'" in str(unknown_environment("CartPole-v9"))
     assert "'palaestra/Wordle-v0'" in str(unknown_environment("palaestra/Wordel-v0"))
-    assert f"palaestra list envs shows all {len(ids())}." in str(unknown_environment("qqq"))
+    for name in ("qqq", "nope", "runs/nope", "palaestra/Nope-v0"):
+        assert f"none is near, and palaestra list envs shows all {len(ids())}." in str(unknown_environment(name))
+    assert "'Hopper-v5'" in str(unknown_environment("Hoper-v5"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -172,6 +173,7 @@ class EpisodePlan:
         self.seed = seed
         self.difficulties = difficulties
         self.space = getattr(env.unwrapped, "param_space", None)
+        self.return_range = getattr(env.unwrapped, "return_range", (-math.inf, math.inf))
         if self.space is None and (difficulties is not None or axes):
             raise InputError(f"{env_id!r} has no difficulty and no axes; leave difficulties and axes out.")
         self._graded = getattr(env.unwrapped, "takes_difficulty", True)
@@ -182,8 +184,10 @@ class EpisodePlan:
     def begin(self, index: int, sample: int = 0) -> tuple[EpisodeRecord, dict[str, Any] | None]:
         """Make the record of episode ``index`` and the options to reset its environment with."""
         seed = int(np.random.SeedSequence([self.seed, index]).generate_state(1)[0])
-        if self.space is None or not self._graded:
+        if self.space is None:
             return EpisodeRecord(index, seed, None, sample), None
+        if not self._graded:
+            return EpisodeRecord(index, seed, None, sample), {"params": self.space.at(0.0)}
         if self.difficulties is not None:
             difficulty = float(self.difficulties[index % len(self.difficulties)])
         else:

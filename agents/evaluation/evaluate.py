@@ -129,12 +129,13 @@ def evaluate(
     if difficulties is None and axes is None and fixed is not None:
         difficulties = [float(fixed)]
     rows = None if difficulties is not None else bins
+    bounds = getattr(envs[0].unwrapped, "return_range", (-math.inf, math.inf))
     log: EpisodeLog | None = None
     records: dict[tuple[int, int], EpisodeRecord] = {}
 
     def report() -> Report:
         done = [records[key] for key in sorted(records)]
-        return make_report(done, env_id, player.name, used_split, seed, rows, samples)
+        return make_report(done, env_id, player.name, used_split, seed, rows, samples, bounds)
 
     try:
         plan = EpisodePlan(envs[0], env_id, episodes, seed, difficulties, axes)
@@ -272,6 +273,7 @@ def make_report(
     seed: int,
     bins: int | None = 5,
     samples: int = 1,
+    return_range: tuple[float, float] = (-math.inf, math.inf),
 ) -> Report:
     """Make the report of finished episodes.
 
@@ -279,6 +281,8 @@ def make_report(
         records: of all episodes, sorted by place in the plan and sample.
         bins: number of difficulty bins; None makes a row of each difficulty that was requested.
         samples: how often each task of the plan was played.
+        return_range: the least and the most that an episode can earn, where the reward's interval is cut off, unless
+            an episode earned another reward, which a wrapper may have changed.
     """
     valid = [record for record in records if record.valid]
     plays: dict[int, list[EpisodeRecord]] = {}  # by place in the plan, one for each sample
@@ -294,6 +298,8 @@ def make_report(
             position = min(int(difficulty * bins + 1e-9), bins - 1)
             groups.setdefault((position / bins, (position + 1) / bins), []).append(group)
     every = list(plays.values())
+    if not all(return_range[0] <= record.reward <= return_range[1] for record in valid):
+        return_range = (-math.inf, math.inf)
     judged = [record for record in valid if record.success is not None and record.difficulty is not None]
     curve = None
     if len(judged) >= 10 and len({record.difficulty for record in judged}) >= 3:
@@ -312,11 +318,11 @@ def make_report(
         invalid=len(records) - len(valid),
         truncated=sum(record.truncated for record in valid) / len(valid) if valid else 0.0,
         success=_success(every, samples),
-        reward=_mean(every, "reward"),
+        reward=_mean(every, "reward", *return_range),
         progress=_mean(every, "progress", 0.0, 1.0),
         length=_mean(every, "length", 0.0),
         by_difficulty=tuple(
-            Bin(low, high, _success(group, samples), _mean(group, "reward"), _count_tasks(group))
+            Bin(low, high, _success(group, samples), _mean(group, "reward", *return_range), _count_tasks(group))
             for (low, high), group in sorted(groups.items())
         ),
         samples=samples,

@@ -12,6 +12,8 @@ import tyro
 from ...checks import check_count, check_number, check_share
 from ...errors import InputError
 
+_NOTABLE = 1.05
+"""Steps that a run takes, relative to those asked for, from which the difference is said."""
 _Free = Annotated[dict[str, Any], tyro.conf.Suppress]
 
 
@@ -89,6 +91,13 @@ class StudentConfig:
         """Settings whose effect follows the share of ``steps`` that is done. With any, a run that goes on to more steps
         than it began with is not the same as one that began with these."""
         return ()
+
+    def describe_rounding(self) -> list[str]:
+        """Say how many steps a run takes, where whole iterations make that many more than were asked for."""
+        taken = -(-self.steps // self.iteration) * self.iteration
+        if taken <= _NOTABLE * self.steps or not self.steps:
+            return []
+        return [f"{self.steps} steps are rounded up to {taken}, as an iteration takes {self.iteration}."]
 
     def to_json(self) -> dict[str, Any]:
         """Plain types, for ``config.json``."""

@@ -155,6 +155,8 @@ class StudentRun:
             watch, notify: as of `grpo.Learner.run`.
         """
         notices = Notices(self.folder) if notify is None else Notices(self.folder, notify)
+        if self.step == 0:
+            notices.add(0, "start", *self.config.describe_rounding())
         sentences = [describe_bonus(bonus) for bonus in self.bonuses]
         try:
             self._trackers = trackers_for(self.config, self.folder.path, self.step)

@@ -5,6 +5,7 @@ import pickle
 import re
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -274,3 +275,19 @@ def test_a_difficulty_leaves_a_choice_open_on_which_nothing_is_harder():
     assert drawn == {"red", "blue"}
     assert space.complete({"colour": "red"}, np.random.default_rng(0), 1.0) == {"colour": "red", "size": 5}
     assert space.restrict(colour="red").at(0.0) == {"colour": "red", "size": 1}
+
+
+def test_an_axis_that_is_asked_for_twice_is_named():
+    for axes, fixed, said in (
+        ({"digits": 1}, {"digits": 2}, "digits is given twice, in axes and by name; leave one of the two out"),
+        ({"digits": 1, "terms": 3}, {"digits": 1, "terms": 3}, "digits and terms are given twice"),
+    ):
+        with pytest.raises(InputError, match=said):
+            gym.make("palaestra/Arithmetic-v0", axes=axes, **fixed)
+    env = gym.make("palaestra/Arithmetic-v0", digits=2, operations="+")
+    for params, said in (
+        ({"digits": 3}, "digits is fixed to 2 here, so that it cannot be 3"),
+        ({"operations": "+-"}, r"operations is fixed to '\+' here, so that it cannot be '\+-'"),
+    ):
+        with pytest.raises(InputError, match=said):
+            env.reset(seed=0, options={"params": params})

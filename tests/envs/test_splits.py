@@ -18,6 +18,7 @@ def test_a_fifth_of_all_contents_is_test():
     assert 1840 <= sum(split_of(str(i)) == "test" for i in range(10_000)) <= 2160
 
 
-def test_unknown_split_names_the_nearest():
-    with pytest.raises(InputError, match="'test'"):
-        check_split("tests")
+@pytest.mark.parametrize("split", ["tests", "val", ["train"]])
+def test_an_unknown_split_is_answered_with_all_there_are(split):
+    with pytest.raises(InputError, match="split must be 'train', 'test' or 'all', not "):
+        check_split(split)

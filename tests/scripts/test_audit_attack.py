@@ -7,6 +7,7 @@ import json
 import pytest
 from palaestra.agents.students import PPOConfig, QConfig
 from palaestra.agents.students.student_run import StudentRun
+from palaestra.scripts.audit_attack import AttackRow, judge_attack
 from palaestra.scripts.cli import main
 
 
@@ -34,6 +35,17 @@ def test_success_is_shown_under_changes_by_aim_and_at_random_and_the_run_is_left
     assert all(row["low"] <= row["success"] <= row["high"] for row in found["rows"])
     assert 0.5 < found["agreement"] <= 1.0
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == files
+
+
+def test_what_an_attack_costs_is_said_only_of_a_student_that_succeeds_without():
+    def said(*successes: float) -> str:
+        kinds = [(0, "none"), (1, "random"), (1, "targeted"), (2, "random"), (2, "targeted")]
+        pairs = zip(kinds, successes, strict=True)
+        return judge_attack([AttackRow(*kind, success, 0.0, 1.0, 0.0) for kind, success in pairs])
+
+    assert "cost up to 30 points of success more than as many at random" in said(0.9, 0.9, 0.8, 0.7, 0.4)
+    assert said(0.9, 0.5, 0.7, 0.4, 0.4) == "Changes by aim cost no more success than as many at random."
+    assert "succeeds in 10 % of the episodes when nothing is changed, too few" in said(0.1, 0.0, 0.2, 0.3, 0.0)
 
 
 def test_bad_numbers_and_other_students_are_refused(run, tmp_path, capsys):

@@ -107,6 +107,7 @@ class TestEval:
             (["--episodes", "0"], "episodes must be at least 1, not 0"),
             (["--difficulty", "99"], "not 99.0"),
             (["--json", "."], "--json must be a file"),
+            (["--axis", "digits=1", "--env-option", "digits=2"], "digits is fixed to 2 here, so that it cannot be 1"),
         ],
     )
     def test_bad_input_is_one_sentence_and_exit_code_2(self, argv, expected, capsys, tmp_path, monkeypatch):
@@ -116,6 +117,12 @@ class TestEval:
         out, err = capsys.readouterr()
         assert expected in err
         assert (out, err.count("\n")) == ("", 1)
+
+    @pytest.mark.parametrize("path", ["runs/nope", "./nope", "runs/first/nope-1"])
+    def test_a_folder_that_does_not_exist_is_called_one(self, path, capsys, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        assert main(["eval", path]) == 2
+        assert f"there is no run folder {path!r}" in capsys.readouterr().err
 
     def test_axes_of_an_environment_without_any_are_refused(self, capsys):
         assert main(["eval", "CartPole-v1", "--axis", "digits=1"]) == 2

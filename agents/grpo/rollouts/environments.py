@@ -7,6 +7,7 @@ agent's fault: such an environment is dropped instead of being given back.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,6 +20,14 @@ from ...history import HistoryWrapper
 from ...stepping import threads_for
 from .environment_processes import EnvironmentProcesses
 from .environment_workers import EnvironmentWorkers
+
+
+def _advise(env_id: str, space: str) -> str:
+    """What to do about an environment whose actions are not text."""
+    ways = ["train a student of arrays on it with --learner ppo"] if space in ("Discrete", "Box") else []
+    twin = re.sub(r"(?=-v\d+$)", "Text", env_id.rpartition(":")[2])
+    ways.append(f"take its twin in text, {twin}" if twin in gymnasium.registry else "choose an id with text actions")
+    return ", or ".join(ways)
 
 
 class Environments:
@@ -41,7 +50,7 @@ class Environments:
         first = self.take()
         space = type(first.unwrapped.action_space).__name__
         if space != "Unicode":
-            raise InputError(f"{env_id!r} takes actions from {space}, not text; choose an id with text actions.")
+            raise InputError(f"{env_id!r} takes actions from {space}, not text; {_advise(env_id, space)}.")
         self.param_space: Any = first.unwrapped.param_space  # type: ignore[attr-defined]
         # Of teachers of its tasks.
         self.range_options = range_options(first)

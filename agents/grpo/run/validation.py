@@ -39,7 +39,8 @@ def evaluate_policy(player: Player, plan: EpisodePlan, split: str, greedy: bool 
     played = player.play(starts, at_once=AT_ONCE)
     for record, episode in zip(records, played, strict=True):
         _complete(record, episode.trajectory)
-    return make_report(records, plan.env_id, "greedy policy" if greedy else "policy", split, plan.seed)
+    name = "greedy policy" if greedy else "policy"
+    return make_report(records, plan.env_id, name, split, plan.seed, return_range=plan.return_range)
 
 
 def _complete(record: EpisodeRecord, trajectory: Trajectory) -> None:

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 from palaestra import evaluate
 from palaestra.agents import Agent, AgentError, EndEpisode
+from palaestra.agents.evaluation.episodes import EpisodeRecord
+from palaestra.agents.evaluation.evaluate import make_report
 from palaestra.errors import InputError
 
 
@@ -492,3 +494,23 @@ def test_an_exception_of_an_async_function_names_the_episode():
 def test_episodes_with_unreadable_answers_are_counted_apart_from_wrong_ones(answer, refused):
     report = evaluate(lambda _: answer, "palaestra/Arithmetic-v0", episodes=4)
     assert (report.refused, report.to_json()["refused"], report.success.mean) == (refused, refused, 0.0)
+
+
+class TestIntervalOfTheReward:
+    """It is cut off at what an episode can earn, as the environment declares it."""
+
+    def test_an_environment_declares_it(self, monkeypatch):
+        def low() -> float:
+            return evaluate(lambda seed: "cheat" if seed % 9 == 0 else "no", CLIMB, episodes=20).reward.low
+
+        assert low() < 0.0
+        monkeypatch.setattr(Climb, "return_range", (0.0, 1.0), raising=False)
+        assert low() == 0.0
+
+    def test_it_is_as_wide_as_the_values_say_where_one_lies_outside(self):
+        values = [0.0] * 9 + [1.0]
+        records = [EpisodeRecord(i, i, 0.5, reward=value, success=False) for i, value in enumerate(values)]
+        free = make_report(records, "e", "a", None, 0).reward
+        assert free.low < 0.0
+        assert make_report(records, "e", "a", None, 0, return_range=(0.0, 1.0)).reward.low == 0.0
+        assert make_report(records, "e", "a", None, 0, return_range=(0.0, 0.5)).reward == free

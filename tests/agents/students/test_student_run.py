@@ -162,6 +162,17 @@ def test_the_folder_is_that_of_every_learner(trained):
     assert sorted(path.name for path in (trained / "checkpoints").glob("step-*")) == ["step-000400", "step-000800"]
 
 
+def test_steps_that_are_rounded_up_by_much_are_said(tmp_path):
+    said: list[str] = []
+    StudentRun.start(tmp_path / "run", dataclasses.replace(Q, steps=250)).run(notify=said.append)
+    sentence = "250 steps are rounded up to 400, as an iteration takes 200."
+    assert said == [sentence]
+    assert [row["sentence"] for row in rows(tmp_path / "run", "notices")] == [sentence]
+    assert dataclasses.replace(Q, steps=800).describe_rounding() == []
+    assert dataclasses.replace(Q, steps=100_150).describe_rounding() == []
+    assert dataclasses.replace(Q, steps=0).describe_rounding() == []
+
+
 def test_evaluations_on_the_way_come_at_their_steps(tmp_path):
     run_until(tmp_path / "run", QConfig(**{**vars(Q), "eval_every": 300}))
     assert [row["step"] for row in rows(tmp_path / "run", "evaluations")] == [0, 400, 600, 800]
@@ -171,8 +182,10 @@ def test_a_folder_is_an_agent_for_eval(trained, capsys, tmp_path):
     agent = load_player(trained, checkpoint="best")
     report = palaestra.evaluate(agent, "students/Corridor-v0", episodes=10)
     assert report.success.mean == 1.0
+    assert report.agent == f"{trained}@best"
     arguments = ["--episodes", "5", "--greedy", "--json", str(tmp_path / "scores.json")]
     assert main(["eval", "students/Corridor-v0", "--agent", str(trained), *arguments]) == 0
+    assert json.loads((tmp_path / "scores.json").read_text())["agent"] == str(trained)
     assert main(["eval", "palaestra/GuessNumber-v0", "--agent", str(trained)]) == 2
     assert "evaluate it on the environment that it was trained on" in capsys.readouterr().err
     assert main(["eval", str(trained), "--context", "7"]) == 2

@@ -13,6 +13,7 @@ import minigrid  # noqa: F401  # registers MiniGrid's ids
 import numpy as np
 import palaestra  # registers ours
 import pytest
+from palaestra.agents.evaluation.episodes import EpisodePlan
 from palaestra.envs.grids.minigrid_levels import MINIGRID_IDS, read_minigrid
 from palaestra.errors import InputError
 
@@ -108,6 +109,9 @@ def test_there_is_no_difficulty_to_choose():
             env.reset(seed=0, options={"difficulty": 1.0})
     # An evaluation takes such levels as they come, and refuses difficulties.
     levels = {"env_kwargs": {"minigrid": "MiniGrid-DoorKey-5x5-v0"}, "episodes": 4}
+    env = make("palaestra/DoorKeyText-v0", **levels["env_kwargs"])
+    record, options = EpisodePlan(env, "DoorKeyText", 4, 0, None, None).begin(1)
+    assert (record.requested, options) == (None, {"params": {"size": 5, "obstacles": 0}})
     report = palaestra.evaluate("oracle", "palaestra/DoorKeyText-v0", **levels)
     assert report.success.mean == 1.0
     with pytest.raises(InputError, match="fix every axis; leave difficulties out"):

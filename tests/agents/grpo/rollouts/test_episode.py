@@ -150,7 +150,8 @@ def test_a_failed_machine_is_not_a_reward_of_zero(renderer):
 
 
 def test_environments_without_text_actions_are_refused():
-    with pytest.raises(InputError, match="takes actions from Discrete, not text"):
+    student = "takes actions from Discrete, not text; train a student of arrays on it with --learner ppo"
+    with pytest.raises(InputError, match=rf"{student}, or take its twin in text, palaestra/DoorKeyText-v0\."):
         Environments("palaestra/DoorKey-v0")
 
 
