@@ -50,7 +50,8 @@ class AgentJudge(Judge):
             return Judgement.failed(f"the agent {self.agent.name!r} failed: {error}")
         self.agent.reset([0])
         if reply is None or isinstance(reply, EndEpisode):
-            return Judgement.failed(f"the agent {self.agent.name!r} gave no reply.")
+            reason = (reply and reply.reason) or "it ended the episode"
+            return Judgement.failed(f"the agent {self.agent.name!r} gave no reply: {reason}")
         return question.read(str(reply).rpartition("</think>")[2].strip())
 
     def __repr__(self) -> str:

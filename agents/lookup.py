@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ from ..errors import InputError, unknown_name
 from .agent import AGENTS, Agent, make
 from .callable_agent import CallableAgent
 
+_PORT = re.compile(r"[\w.-]+:\d+(/|$)")
+
 
 def find_agent(text: str) -> Agent:
     """Find the agent that a command line names: registered, with arguments if any, ``chat(model='m')``; the address
-    of a chat endpoint, ``http://localhost:8000/v1``, or ``openai:MODEL``, a model of the endpoint that the environment
-    variable ``OPENAI_BASE_URL`` names; in a folder (a run's or a model's) or with a hub id, perhaps after ``hf:``; or
-    ``module:name``, an attribute of the module or what it registers.
+    of a chat endpoint that serves one model, ``http://localhost:8000/v1``, or ``openai:MODEL``, a model of the endpoint
+    that the environment variable ``OPENAI_BASE_URL`` names; in a folder (a run's or a model's) or with a hub id,
+    perhaps after ``hf:``; or ``module:name``, an attribute of the module or what it registers.
 
     Raises:
         InputError: it is none of these.
@@ -38,6 +41,8 @@ def find_agent(text: str) -> Agent:
         return make(component.name, **component.params)
     if Path(text).is_dir():
         return _load_player(text)
+    if _PORT.match(text):
+        raise InputError(f"the agent {text!r} looks like an endpoint's address without http://; write http://{text}.")
     module, colon, attribute = text.rpartition(":")
     if not colon or os.sep in text:
         # One slash has the form of a hub id. If the part before it is a folder here, the rest is mistyped, and a

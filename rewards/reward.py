@@ -67,8 +67,9 @@ class Reward:
         """Lowest and highest value that the reward can take; infinite where it is unbounded."""
         return -math.inf, math.inf
 
-    def value(self, episode: Episode) -> float | None:
-        """Reward of one valid episode; None where it could not be determined (a judge that did not answer)."""
+    def value(self, episode: Episode) -> float | str | None:
+        """Reward of one valid episode; where it could not be determined (a judge that did not answer), a sentence that
+        says why, or None."""
         raise NotImplementedError(f"{type(self).__name__} must implement value(episode) -> float.")
 
     def __call__(self, episode: Episode) -> Verdict:
@@ -83,13 +84,14 @@ class Reward:
         """Judge the groups of one training step, in order; the default judges each alone."""
         return [self.group(group) for group in groups]
 
-    def verdict(self, episode: Episode, value: float | None) -> Verdict:
-        """Build a verdict with one term; it is invalid if ``value`` is None or the episode is invalid.
+    def verdict(self, episode: Episode, value: float | str | None) -> Verdict:
+        """Build a verdict with one term; it is invalid if ``value`` is no number or the episode is invalid.
 
-        The score is ``value`` scaled from the bounds to [0, 1], or clipped to it where the reward is unbounded.
+        The score is ``value`` scaled from the bounds to [0, 1], or clipped to it where the reward is unbounded. Text
+        says why there is none, and is the feedback.
         """
-        if value is None or not episode.valid:
-            return Verdict(0.0, False, valid=False, terms={self.name: 0.0})
+        if value is None or isinstance(value, str) or not episode.valid:
+            return Verdict(0.0, False, valid=False, terms={self.name: 0.0}, feedback=str(value or ""))
         low, high = self.bounds
         score = (value - low) / (high - low) if math.isfinite(high - low) and high > low else value
         return Verdict(
@@ -207,11 +209,11 @@ class StepReward(Reward):
 class PooledReward(Reward):
     """A reward that judges each episode alone, but many in one call: of a model, or of an endpoint."""
 
-    def values(self, episodes: Sequence[Episode]) -> Sequence[float | None]:
-        """Rewards of one or more valid episodes of any tasks, in order."""
+    def values(self, episodes: Sequence[Episode]) -> Sequence[float | str | None]:
+        """Rewards of one or more valid episodes of any tasks, in order; see `Reward.value`."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(episodes) -> numbers, one each.")
 
-    def value(self, episode: Episode) -> float | None:
+    def value(self, episode: Episode) -> float | str | None:
         return self.values([episode])[0]
 
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
@@ -228,11 +230,11 @@ class PooledReward(Reward):
 class GroupReward(Reward):
     """A reward that compares siblings. Episodes that are not valid are neither compared nor counted."""
 
-    def values(self, episodes: Sequence[Episode]) -> Sequence[float | None]:
-        """Rewards of the valid episodes of one task, in order; there is at least one."""
+    def values(self, episodes: Sequence[Episode]) -> Sequence[float | str | None]:
+        """Rewards of the valid episodes of one task, in order; there is at least one. See `Reward.value`."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(episodes) -> numbers, one each.")
 
-    def value(self, episode: Episode) -> float | None:
+    def value(self, episode: Episode) -> float | str | None:
         return self.values([episode])[0]
 
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
@@ -244,11 +246,11 @@ class GroupReward(Reward):
 class BatchReward(GroupReward):
     """A reward that compares the groups of a training step. Groups without a valid episode are left out."""
 
-    def values(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[float | None]]:  # type: ignore[override]
+    def values(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[float | str | None]]:  # type: ignore[override]
         """Rewards of the valid episodes of each group, in order; each group has at least one."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(groups) -> lists of numbers.")
 
-    def value(self, episode: Episode) -> float | None:
+    def value(self, episode: Episode) -> float | str | None:
         return self.values([[episode]])[0][0]
 
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:

@@ -44,7 +44,7 @@ class Verdict:
         success: True if the task is solved. Partial credit is a score without success.
         valid: False if the judging failed (sandbox down, time limit of the verifier); such a verdict is masked.
         terms: named parts of the reward; where given, the reward is their sum instead of the score.
-        feedback: one sentence on the result, suitable for the agent.
+        feedback: one sentence on the result, suitable for the agent; of a verdict that is not valid, what failed.
         malformed: True if the answer does not have the required form at all; ``feedback`` then names the fault.
         extras: further results of the judging as plain data, by the names in the ``needs`` of rewards.
         steps: for each term that is made of rewards of turns, the reward of every turn; they sum to the term.

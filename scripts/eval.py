@@ -66,15 +66,17 @@ class EvalOptions:
     """In place of environments a suite: fixed held-out tasks of many; see palaestra list suites. --out is a folder."""
     agent: str | None = None
     """A registered agent, with arguments if any, as in "chat(model='m', retries=8)"; openai:MODEL, a model of an
-    OpenAI-compatible endpoint, or the endpoint's address; module:attribute (an agent or any function of the observation
-    or of messages); the folder of a run or of a model, or a hub id, or either as hf:NAME. By default random."""
+    OpenAI-compatible endpoint, or the endpoint's address, http://localhost:8000/v1, for the only model that it serves;
+    module:name (an agent or any function of the observation or of messages); the folder of a run or of a model, or a
+    hub id, or either as hf:NAME. By default random."""
     base_url: str | None = None
     """The endpoint of openai:MODEL; by default the environment variable OPENAI_BASE_URL, and then OpenAI's own. The key
     is that of OPENAI_API_KEY."""
     agent_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Further arguments of a registered agent or a model: name=value; a value may be JSON. Of an endpoint, among
-    others: prices=[0.15,0.6] (of a million tokens read and written), requests_per_minute=60, retries=8,
-    timeout=600, api=completions, resend_reasoning=true, extra={"reasoning_effort":"low"}."""
+    others: model=NAME beside an address, prices=[0.15,0.6] (of a million tokens read and written),
+    requests_per_minute=60, retries=8, timeout=600, api=completions, resend_reasoning=true,
+    extra={"reasoning_effort":"low"}."""
     tools: Literal["native", "react"] | None = None
     """How a model of an endpoint calls the tools of an environment that has some: by the endpoint's calls of functions,
     or in text (thought, action, observation); by default as the environment's own text says."""

@@ -20,6 +20,7 @@ from ..agent import AGENTS, EndEpisode, SlotAgent
 from ..usage import ActionTrace, TokenUsage
 from .client import ChatClient, Connection, ContextFull, NoReply
 from .reply import ChatReply
+from .served_models import find_served_model
 from .tool_forms import TOOL_FORMS, ReplyStep, ToolForm
 
 _log = logging.getLogger(__name__)
@@ -49,7 +50,8 @@ class ChatAgent(SlotAgent):
     record of the episode, and never judged.
 
     Args:
-        model: the endpoint's name of the model; None takes the environment variable ``PALAESTRA_JUDGE_MODEL``.
+        model: the endpoint's name of the model; None takes the environment variable ``PALAESTRA_JUDGE_MODEL``, or else
+            the only model that the endpoint serves.
         base_url, api, timeout, retries, backoff, requests_per_minute, concurrency, cache, extra: see `Connection`.
         system: the system prompt of every conversation; "" for none.
         temperature, max_tokens: of each reply; None leaves them to the endpoint.
@@ -61,7 +63,8 @@ class ChatAgent(SlotAgent):
         prices: of a million tokens read and of a million written, for the cost in reports.
 
     Raises:
-        InputError: an argument out of range or no model; on use, for an endpoint that refuses the key or the model.
+        InputError: an argument out of range, or no model and an endpoint that does not serve just one; on use, for an
+            endpoint that refuses the key or the model.
         MissingExtra: without the extra [judge].
     """
 
@@ -88,9 +91,7 @@ class ChatAgent(SlotAgent):
         cache: str | Path | None = None,
         extra: Mapping[str, Any] | None = None,
     ):
-        chosen = model or os.environ.get("PALAESTRA_JUDGE_MODEL")
-        if not chosen:
-            raise InputError("a chat agent needs a model: openai:MODEL, model=..., or set PALAESTRA_JUDGE_MODEL.")
+        chosen = model or os.environ.get("PALAESTRA_JUDGE_MODEL") or find_served_model(base_url)
         if tools == "native" and api == "completions":
             raise InputError('tools="native" needs api="chat"; take tools="react" for completions.')
         self._tools = None if tools is None else TOOL_FORMS[tools]

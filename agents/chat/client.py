@@ -18,7 +18,7 @@ from typing import Any
 from ...checks import check_choice, check_count, check_number
 from ...errors import InputError, MissingExtra, shorten
 from ...rewards.judges.cache import ReplyCache
-from ...rewards.judges.endpoint import AGAIN, LONGEST_PAUSE, read_retry_after
+from ...rewards.judges.endpoint import AGAIN, LONGEST_PAUSE, check_address, read_retry_after
 from .pace import RequestPace
 from .reply import ChatReply, MalformedReply, read_reply
 
@@ -82,6 +82,7 @@ class Connection:
     extra: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        check_address(self.base_url)
         check_choice("api", self.api, ("chat", "completions"))
         check_number("timeout", self.timeout, above=0.0)
         check_count("retries", self.retries)

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
+from ...checks import check_count, check_share
 from ...errors import InputError, shorten
 from ..agent import Agent
 from ..atomic import check_output
@@ -250,11 +252,13 @@ def _check(
         ("concurrency", 1 if concurrency is None else concurrency, 1),
         ("retries", retries, 0),
     ):
-        if value < least:
+        if isinstance(value, int | np.integer) and not isinstance(value, bool) and value < least:
             raise InputError(f"{name} must be at least {least}, not {value}.")
-    for difficulty in difficulties or ():
-        if not 0 <= difficulty <= 1:
-            raise InputError(f"a difficulty must be between 0 and 1, not {difficulty}.")
+        check_count(name, value, least)
+    if isinstance(difficulties, str) or not isinstance(difficulties, Sequence | np.ndarray | None):
+        raise InputError(f"difficulties must be numbers between 0 and 1, such as (0.2, 0.8), not {difficulties!r}.")
+    for difficulty in () if difficulties is None else difficulties:
+        check_share("a difficulty", difficulty)
     if difficulties is not None and len(difficulties) == 0:
         raise InputError(
             "difficulties is empty; give at least one number between 0 and 1, or None to spread them evenly."

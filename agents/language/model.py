@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import torch
 
+from ...envs.datasets.hub_access import find_model_files
 from ...errors import InputError, MissingExtra
 from ..engines.torch_engine import TorchEngine
 from .adapters import ADAPTER_CONFIG, BaseOnly, add_adapters, load_adapters
@@ -105,11 +106,12 @@ class LanguageModel:
             from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError:
             raise MissingExtra("a language model", "train") from None
-        _read_config(source)
+        local = find_model_files(source)
+        _read_config(source, local)
         try:
             with _quiet():
-                tokenizer = AutoTokenizer.from_pretrained(source)
-                model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype)
+                tokenizer = AutoTokenizer.from_pretrained(source, **local)
+                model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **local)
         except (OSError, ValueError) as error:
             raise InputError(
                 f"{str(source)!r} has a config.json but its tokenizer or weights cannot be read: {error}"
@@ -208,14 +210,14 @@ class LanguageModel:
         return sum(weight.numel() for weight in self.model.parameters())
 
 
-def _read_config(source: str | Path) -> Any:
+def _read_config(source: str | Path, local: Mapping[str, bool]) -> Any:
     """Read a model's configuration; raises InputError where there is none, or where it alone rules the model out."""
     try:
         from transformers import AutoConfig
     except ImportError:
         raise MissingExtra("a language model", "train") from None
     try:
-        config = AutoConfig.from_pretrained(source)
+        config = AutoConfig.from_pretrained(source, **local)
     except (OSError, ValueError) as error:
         where = (
             "a folder without a model"
@@ -238,7 +240,7 @@ def outline(source: str | Path) -> Any:
     """
     if (Path(source) / ADAPTER_CONFIG).is_file():
         source = _find_base(Path(source))
-    config = _read_config(source)
+    config = _read_config(source, find_model_files(source))
     from transformers import AutoModelForCausalLM
 
     try:

@@ -13,10 +13,12 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, MissingExtra
+from .hub_access import describe_outage, hub_is_reachable, offline
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
 # Names of parts of data sets.
@@ -75,14 +77,20 @@ def read_source(
 def read_hub(name: str, part: str | None, config: str | None) -> Iterator[Record]:
     """Yield the records of one part of a hub data set, or of a local folder that ``datasets.load_dataset`` accepts."""
     datasets = _import_datasets(f"{name!r}, which is no file or folder here and so a data set of the hub,")
+    reachable = Path(name).exists() or hub_is_reachable()
     try:
-        if part is None:
-            part = _choose_only_part(name, list(datasets.get_dataset_split_names(name, config)))
-        rows = datasets.load_dataset(name, config, split=part)
+        with nullcontext() if reachable else offline():
+            if part is None:
+                part = _choose_only_part(name, list(datasets.get_dataset_split_names(name, config)))
+            rows = datasets.load_dataset(name, config, split=part)
     except InputError:
         raise
     # The library raises errors of its own, of the network and of Python.
     except Exception as error:
+        if not reachable:
+            raise InputError(
+                f"{name!r} is no file here and not in the cache of the hub; {describe_outage()}."
+            ) from error
         why = " ".join(str(error).split())[:300]
         raise InputError(
             f"{name!r} is no file here and could not be loaded from the hub with config={config!r} and part={part!r} "

@@ -141,18 +141,21 @@ class Composite(Reward):
             ],
         )
         result = []
-        for group, indices, group_terms in zip(groups, valid, terms, strict=True):
-            known = dict(zip(indices, group_terms, strict=True))
-            result.append([self._make_verdict(episode, known.get(i)) for i, episode in enumerate(group)])
+        for g, (group, indices, group_terms) in enumerate(zip(groups, valid, terms, strict=True)):
+            known: dict[int, Mapping[str, float] | Parts | str | None] = {
+                i: next((v[g][i].feedback for v in judged.values() if not v[g][i].valid), "") for i in range(len(group))
+            }
+            known |= dict(zip(indices, group_terms, strict=True))
+            result.append([self._make_verdict(episode, known[i]) for i, episode in enumerate(group)])
         return result
 
     def judge_parts(self, groups: Sequence[Sequence[Episode]]) -> dict[str, list[list[Verdict]]]:
         """Ask every part once for the verdicts of all groups, by the part's name."""
         return {name: part.batch(groups) for name, part in self._parts.items()}
 
-    def _make_verdict(self, episode: Episode, combined: Mapping[str, float] | Parts | None) -> Verdict:
-        if combined is None:
-            return self.verdict(episode, None)
+    def _make_verdict(self, episode: Episode, combined: Mapping[str, float] | Parts | str | None) -> Verdict:
+        if combined is None or isinstance(combined, str):
+            return self.verdict(episode, combined)
         parts = combined if isinstance(combined, Parts) else Parts(combined)
         plain = self.verdict(episode, sum(parts.terms.values()))
         terms = {name: float(value) for name, value in parts.terms.items()}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...checks import check_count, check_number
-from ...errors import InputError, MissingExtra
+from ...errors import InputError, MissingExtra, shorten
 from . import prompts
 from .cache import ReplyCache
 from .judge import JUDGES, Judge, Judgement
@@ -66,6 +66,22 @@ class _SharedClient:
 
 
 @JUDGES.register("endpoint")
+def check_address(url: str | None) -> str | None:
+    """Return the address of an endpoint as it is; None stands for ``OPENAI_BASE_URL``, which is checked likewise.
+
+    Raises:
+        InputError: it does not begin with http:// or https://.
+    """
+    given = url if url is not None else os.environ.get("OPENAI_BASE_URL")
+    if given and not str(given).startswith(("http://", "https://")):
+        where = "" if url is not None else " in OPENAI_BASE_URL"
+        raise InputError(
+            f"the endpoint's address {shorten(str(given))!r}{where} lacks http:// or https://; write, for example, "
+            f"http://{shorten(str(given))}."
+        )
+    return url
+
+
 class EndpointJudge(Judge):
     """A language model behind an OpenAI-compatible endpoint.
 
@@ -121,7 +137,7 @@ class EndpointJudge(Judge):
         if not chosen:
             raise InputError("an endpoint judge needs a model: pass model=..., or set PALAESTRA_JUDGE_MODEL.")
         self.model = chosen
-        self.base_url = base_url
+        self.base_url = check_address(base_url)
         self._api_key = api_key
         self.temperature = check_number("temperature", temperature, 0.0, 2.0)
         self.seed = seed if seed is None else check_count("seed", seed)

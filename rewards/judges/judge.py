@@ -53,6 +53,11 @@ class Judgement:
         """Make the judgement of a judge that failed, with the reason."""
         return cls((), valid=False, error=error)
 
+    @property
+    def first(self) -> float | str:
+        """The first score, or why there is none."""
+        return self.scores[0] if self.valid else self.error or "the judge failed"
+
 
 class Judge:
     """Base class. A subclass implements `score`, and also `grade` or `gather` where it can answer several at once."""

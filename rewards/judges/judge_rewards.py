@@ -47,10 +47,10 @@ class JudgeReward(PooledReward):
     def bounds(self) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+    def values(self, episodes: Sequence[Episode]) -> list[float | str]:
         """Ask all questions in one round, so that an endpoint answers them at the same time."""
         answers = self.judge.gather([self._call(episode) for episode in episodes])
-        return [answer.scores[0] if answer.valid else None for answer in answers]
+        return [answer.first for answer in answers]
 
     def _call(self, episode: Episode) -> Callable[[], Judgement]:
         return lambda: self.judge.score(self.principle, episode.prompt, [episode.response], reference_text(episode))
@@ -122,7 +122,7 @@ class RubricReward(GroupReward):
             for rubric, episode, answer in zip(rubrics, valid, self.judge.gather(calls))
         ]
         kept = None
-        decided = [row for row in scores if row is not None]
+        decided = [row for row in scores if not isinstance(row, str)]
         if self.band is not None and len(decided) > 1:
             if any(rubric != rubrics[0] for rubric in rubrics):
                 raise InputError("band compares siblings, which must share one rubric; set band=None.")
@@ -137,10 +137,10 @@ class RubricReward(GroupReward):
         return [verdict.terms[self.name] if verdict.valid else None for verdict in self.group(episodes)]
 
     def _judge(
-        self, episode: Episode, rubric: Sequence[Criterion], row: Sequence[float] | None, kept: Sequence[bool] | None
+        self, episode: Episode, rubric: Sequence[Criterion], row: Sequence[float] | str, kept: Sequence[bool] | None
     ) -> Verdict:
-        if row is None:
-            return self.verdict(episode, None)
+        if isinstance(row, str):
+            return self.verdict(episode, row)
         missed = [c.text for c, score in zip(rubric, row) if (score < MET) == (c.points > 0 or c.critical)]
         verdict = self.verdict(episode, self.aggregation(rubric, row, kept))
         return replace(verdict, feedback="\n".join(missed))
@@ -167,10 +167,10 @@ def _check_rubric(criteria: Sequence[Criterion | str | Mapping[str, Any]]) -> tu
     return rubric
 
 
-def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgement) -> list[float] | None:
-    """Collect one score per criterion, from the verifiers and the judge; None where either failed."""
+def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgement) -> list[float] | str:
+    """Collect one score per criterion, from the verifiers and the judge; where either failed, what it said."""
     if not judged.valid:
-        return None
+        return judged.error or "the judge failed"
     scores, graded = [], iter(judged.scores)
     for criterion in rubric:
         if criterion.needs_judge:
@@ -184,7 +184,7 @@ def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgeme
             continue
         verdict = verify(criterion.verifier, episode.answer or "", criterion.reference)
         if not verdict.valid:
-            return None
+            return f"the verifier {criterion.verifier!r} failed: {verdict.feedback or 'it could not decide'}"
         scores.append(float(verdict.success))
     return scores
 
@@ -212,7 +212,7 @@ class PairwiseReward(GroupReward):
     def bounds(self) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+    def values(self, episodes: Sequence[Episode]) -> list[float | str]:
         count = len(episodes)
         if count == 1:
             return [0.5]
@@ -221,7 +221,8 @@ class PairwiseReward(GroupReward):
         results = play_matches(
             self.judge, self.principle, episodes[0].prompt, responses, pairs, reference_text(episodes[0])
         )
-        return mean_preference(count, pairs, results)
+        failed = next((result for result in results if isinstance(result, str)), "")
+        return [failed if share is None else share for share in mean_preference(count, pairs, results)]
 
     def describe(self) -> str:
         return f"pairwise({self.judge!r}, {self.principle!r})"

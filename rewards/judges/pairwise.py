@@ -8,6 +8,7 @@ from .judge import Judge, Judgement
 
 Match = tuple[int, int]
 MatchResult = tuple[float, float]
+"""(result of the first, result of the second), each in [0, 1]."""
 
 
 def play_matches(
@@ -17,7 +18,7 @@ def play_matches(
     responses: Sequence[str],
     pairs: Sequence[Match],
     reference: str | None = None,
-) -> list[MatchResult | None]:
+) -> list[MatchResult | str]:
     """Judge several matches. The result of a side is the mean of its scores in the two positions.
 
     Args:
@@ -29,17 +30,17 @@ def play_matches(
         reference: an answer known to be good, or None.
 
     Returns:
-        for each pair (result of the first, result of the second), each in [0, 1]; None where the judge failed.
+        one result for each pair, or what the judge said where it failed.
     """
 
     def call(one: int, two: int) -> Callable[[], Judgement]:
         return lambda: judge.score(principle, prompt, [responses[one], responses[two]], reference)
 
     answers = judge.gather([ordered for i, j in pairs for ordered in (call(i, j), call(j, i))])
-    results: list[MatchResult | None] = []
+    results: list[MatchResult | str] = []
     for there, back in zip(answers[::2], answers[1::2]):
         if not (there.valid and back.valid):
-            results.append(None)
+            results.append((back if there.valid else there).error or "the judge failed")
             continue
         results.append(((there.scores[0] + back.scores[1]) / 2, (there.scores[1] + back.scores[0]) / 2))
     return results
@@ -51,11 +52,11 @@ def preference(result: MatchResult) -> float:
     return 0.5 if abs(one - two) < 1e-12 else float(one > two)
 
 
-def mean_preference(count: int, pairs: Sequence[Match], results: Sequence[MatchResult | None]) -> list[float | None]:
+def mean_preference(count: int, pairs: Sequence[Match], results: Sequence[MatchResult | str]) -> list[float | None]:
     """Compute the share of its matches that each of ``count`` players won; draws count half, None without a match."""
     won: list[list[float]] = [[] for _ in range(count)]
     for (i, j), result in zip(pairs, results):
-        if result is not None:
+        if not isinstance(result, str):
             won[i].append(preference(result))
             won[j].append(1.0 - preference(result))
     return [sum(points) / len(points) if points else None for points in won]

@@ -211,21 +211,21 @@ class TournamentReward(GroupReward):
     def bounds(self) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def values(self, episodes: Sequence[Episode]) -> list[float | None]:
+    def values(self, episodes: Sequence[Episode]) -> list[float | str]:
         responses = [episode.response for episode in episodes]
         prompt, reference = episodes[0].prompt, reference_text(episodes[0])
 
         def play(pairs: Sequence[Match]) -> list[MatchResult]:
             results = play_matches(self.judge, self.principle, prompt, responses, pairs, reference)
-            certain = [result for result in results if result is not None]
-            if len(certain) < len(results):
-                raise Undecided
-            return certain
+            for result in results:
+                if isinstance(result, str):
+                    raise Undecided(result)
+            return [result for result in results if not isinstance(result, str)]
 
         try:
             return list(rank_rewards(TOPOLOGIES[self.topology](len(episodes), play)))
-        except Undecided:
-            return [None] * len(episodes)
+        except Undecided as failure:
+            return [str(failure)] * len(episodes)
 
     def describe(self) -> str:
         return f"tournament({self.judge!r}, {self.principle!r}, {self.topology})"

@@ -26,10 +26,12 @@ def test_an_agent_scores_responses_and_criteria():
     assert judge.score("is right", "1 + 1", []).scores == ()
 
 
-@pytest.mark.parametrize("reply", ["no idea", None, EndEpisode("gone")])
+@pytest.mark.parametrize("reply", ["no idea", None, EndEpisode(False, "gone")])
 def test_a_reply_that_is_none_is_a_failure_and_no_score(reply):
     judge = as_judge({"judge": "agent", "agent": lambda prompt: reply})
-    assert not judge.score("is right", "1 + 1", ["2"]).valid
+    judgement = judge.score("is right", "1 + 1", ["2"])
+    assert not judgement.valid
+    assert ("gone" in judgement.error) == isinstance(reply, EndEpisode)
 
 
 def test_an_unknown_agent_is_refused():

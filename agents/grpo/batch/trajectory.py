@@ -123,6 +123,7 @@ class Trajectory:
     Attributes:
         valid: False if the environment or a verifier failed (sandbox down, timeout); such an episode is neither trained
             nor counted in any baseline or normaliser.
+        error: what failed, of an episode that is not valid.
         truncated: the turn limit or the token budget ended it, not the task.
         seed: fixes the instance of the task among those of its parameters; -1 if it is not known.
         extras: what the learner measured of the episode, by the names of `rewards.measures.MEASURES`.
@@ -157,6 +158,7 @@ class Trajectory:
     extras: Mapping[str, Any] = field(default_factory=dict)
     judged: bool = False
     remarks: str = ""
+    error: str = ""
     stepwise: bool = False
     shaping: Mapping[str, float] = field(default_factory=dict)
     replaced: bool = False

@@ -342,11 +342,15 @@ def _add_reward(
     for span in verdict.spans:
         turn = turns[span.turn]
         turns[span.turn] = replace(turn, spans=(*turn.spans, (tokens_until(turn, span.stop), span.reward)))
+    error, remark = trajectory.error, verdict.feedback
+    if not verdict.valid:
+        error, remark = error or f"the reward {reward.name!r}: {remark or 'it could not be determined'}", ""
     return replace(
         trajectory,
         turns=tuple(turns),
         shaping={**trajectory.shaping, **total},
-        remarks="\n".join(filter(None, (trajectory.remarks, verdict.feedback))),
+        remarks="\n".join(filter(None, (trajectory.remarks, remark))),
+        error=error,
         stepwise=trajectory.stepwise or bool(verdict.steps),
         replaced=trajectory.replaced or reward.complete,
         valid=trajectory.valid and verdict.valid,

@@ -71,7 +71,7 @@ class LiveEpisode:
         self._action: _Action | None = None
         # Result of the environment's step, if `prepare_step` has taken it already.
         self._stepped: tuple[Any, ...] | None = None
-        self._failed, self._truncated, self._stripped = False, False, False
+        self._failed, self._truncated, self._stripped, self._error = False, False, False, ""
         self._guided = max(start.guided, start.conditions.guided)
 
     def advance(self, session: int, inline: bool = True) -> Request | None:
@@ -142,6 +142,7 @@ class LiveEpisode:
             progress=played.progress or 0.0,
             truncated=self._truncated,
             valid=played.valid and not self._failed,
+            error=self._error or ("" if played.valid else _describe_failure(played)),
             max_tokens=self._limits.episode,
             seed=self.start.task.seed,
             role=self.start.role,
@@ -150,9 +151,10 @@ class LiveEpisode:
             guided=self._guided,
         )
 
-    def invalidate(self) -> None:
+    def invalidate(self, error: Exception) -> None:
         """End the episode as invalid, after a failure that is not the agent's."""
         self.over = self._failed = True
+        self._error = f"the environment failed: {type(error).__name__}: {error}"
 
     # Within a turn ---------------------------------------------------------------------------------------------------
 
@@ -255,3 +257,10 @@ class LiveEpisode:
         self._action = None
         self.over = self._recording.over
         self._truncated = self.over and (self._recording.truncated or action.finish == "length")
+
+
+def _describe_failure(played: Recording) -> str:
+    """What the environment said of an episode that it calls invalid."""
+    step = played.steps[-1] if played.steps else None
+    said = (step.action_error or step.feedback) if step is not None else ""
+    return f"the environment could not judge it: {said or 'it gave no reason'}"

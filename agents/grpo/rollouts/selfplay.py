@@ -87,6 +87,7 @@ class SelfPlay(Strategy):
             progress=0.0,
             truncated=answer.finish == "length",
             valid=solved is None or bool(outcomes),
+            error="" if solved is None or outcomes else next((t.error for t in solved.trajectories), ""),
             max_tokens=player.limits.episode,
             role="proposer",
             version=player.version,

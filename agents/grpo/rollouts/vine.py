@@ -66,7 +66,8 @@ class Vine(Strategy):
                 nodes = tuple(Node(f"{number}:{a}", b - a, value) for a, b, value in stretches if b > a)
                 # A value that could not be estimated makes the episode invalid.
                 valid = p.trajectory.valid and None not in values
-                members.append(replace(p.trajectory, nodes=nodes, valid=valid))
+                error = p.trajectory.error or ("" if valid else "the value of one of its states could not be estimated")
+                members.append(replace(p.trajectory, nodes=nodes, valid=valid, error=error))
             groups.append(Group(task.proposal, tuple(members)))
         return groups
 

@@ -74,8 +74,8 @@ class Wave:
             first = _reset(env, start)
         except InputError:
             raise
-        except Exception:
-            self._fail(number, start, env)
+        except Exception as error:
+            self._fail(number, start, env, error)
         else:
             self._open(number, start, env, first)
 
@@ -83,11 +83,11 @@ class Wave:
         """Play on from the first observation and its info."""
         self._go_on(number, self._player.new_session(), self._episode(start, env, *first))
 
-    def _fail(self, number: int, start: Start, env: Any) -> None:
+    def _fail(self, number: int, start: Start, env: Any, error: Exception) -> None:
         """End an episode whose environment failed to begin; called where the exception is handled."""
         _log.exception("an environment failed to begin; the episode counts for nothing")
         episode = self._episode(start, env, "", {})
-        episode.invalidate()
+        episode.invalidate(error)
         self._end(number, episode, ())
 
     def collect_completions(self) -> bool:
@@ -154,9 +154,9 @@ class Wave:
             request = episode.advance(session, inline=self._inline)
         except InputError:
             raise
-        except Exception:
+        except Exception as error:
             _log.exception("an environment failed; the episode counts for nothing")
-            episode.invalidate()
+            episode.invalidate(error)
             request = None
         else:
             if request is None and not episode.over:
@@ -232,8 +232,8 @@ class OverlappedWave(Wave):
                 first = reset.result()
             except InputError:
                 raise
-            except Exception:
-                self._fail(number, start, env)
+            except Exception as error:
+                self._fail(number, start, env, error)
             else:
                 self._open(number, start, env, first)
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ....errors import shorten
 from ..batch.trajectory import Group
 from ..settings import Patience
 
@@ -25,6 +26,8 @@ _REMEDIES = {
     "truncated": "raise --max-new-tokens, --max-episode-tokens or --context",
     "no_signal": "take easier tasks with --axis, a longer warm-up, or more --samples",
 }
+_MEND = "mend the judge, reward, verifier or environment that failed"
+"""The remedy where episodes are not valid."""
 
 
 class DeadRun(RuntimeError):
@@ -42,6 +45,8 @@ class StepSigns:
         cut: share of the valid episodes that failed as a token budget cut them off.
         success: share of the valid episodes that succeeded; NaN if none was valid.
         guided: the policy was given parts of solutions.
+        invalid: share of the episodes that were not valid.
+        error: what the first of them says that failed.
     """
 
     skipped: bool
@@ -50,6 +55,8 @@ class StepSigns:
     cut: float
     success: float
     guided: bool = False
+    invalid: float = 0.0
+    error: str = ""
 
     @classmethod
     def of(cls, groups: Sequence[Group], metrics: Mapping[str, Any], signal: bool) -> StepSigns:
@@ -64,6 +71,8 @@ class StepSigns:
             for t in valid
         ]
         count = len(valid)
+        played = [t for group in groups for t in group.trajectories]
+        invalid = [t for t in played if not t.valid]
         return cls(
             skipped=metrics["skipped_updates"] > 0 and metrics["updates"] == 0,
             nonfinite=bool(metrics.get("nonfinite_updates")) or not math.isfinite(metrics["loss"]),
@@ -71,6 +80,8 @@ class StepSigns:
             cut=sum(cut) / count if count else 0.0,
             success=sum(t.success for t in valid) / count if count else math.nan,
             guided=any(t.guided > 0 for t in valid),
+            invalid=len(invalid) / len(played) if played else 0.0,
+            error=shorten(" ".join(next((t.error for t in invalid if t.error), "").split()), 300),
         )
 
 
@@ -87,6 +98,7 @@ class Health:
         self._steps = self._informative = 0
         self._wins = self._losses = False
         self._signs: StepSigns | None = None
+        self._worst_invalid = 0.0
 
     def observe(self, signs: StepSigns) -> list[str]:
         """Count a step. Return a sentence for each sign that has just lasted long enough to be mentioned."""
@@ -99,13 +111,23 @@ class Health:
             self._wins |= signs.success > 0
             self._losses |= signs.success < 1
         present = {**vars(signs), "truncated": signs.cut >= CUT_SHARE}
-        sentences = []
+        sentences = self._report_invalid(signs)
         for name in SIGNS:
             self._lasting[name] = self._lasting[name] + 1 if present[name] else 0
             patience = getattr(self._patience, name)
             if self._lasting[name] == max(1, (patience or 10) // 5):
                 sentences.append(f"{self._describe(name)}; {self._advise(name)}.")
         return sentences
+
+    def _report_invalid(self, signs: StepSigns) -> list[str]:
+        """A sentence where invalid episodes are the first of the run, or for the first time all of a step."""
+        worst, self._worst_invalid = self._worst_invalid, max(self._worst_invalid, signs.invalid)
+        if signs.invalid == 0 or (worst > 0 and not signs.invalid == 1 > worst):
+            return []
+        share = "No episode" if signs.invalid == 1 else f"Only {1 - signs.invalid:.0%} of the episodes"
+        cause = f"; the first error: {signs.error.rstrip('.')}" if signs.error else ""
+        rest = "" if signs.invalid == 1 else "; the others count for nothing"
+        return [f"{share} of the last step could be judged{rest}{cause}; {_MEND}."]
 
     def verdict(self, last: bool) -> tuple[str, str] | None:
         """The sign that ends the run and a sentence about it; None if the run goes on.
@@ -155,7 +177,8 @@ class Health:
 
     def _reason(self) -> str:
         if not self._wins and not self._losses:
-            return ", as no episode was valid"
+            error = "" if self._signs is None else self._signs.error.rstrip(".")
+            return f", as no episode was valid ({error})" if error else ", as no episode was valid"
         if self._wins and self._losses:
             return ""
         return f", as all of them {'succeeded' if self._wins else 'failed'}"
@@ -163,6 +186,8 @@ class Health:
     def _advise(self, name: str) -> str:
         if name == "no_signal" and self._all_succeed:
             return "take harder tasks with --axis"
+        if name == "no_signal" and not self._wins and not self._losses and self._signs and self._signs.invalid == 1:
+            return _MEND
         return _REMEDIES[name]
 
     # State -----------------------------------------------------------------------------------------------------------
@@ -175,9 +200,11 @@ class Health:
             "informative": self._informative,
             "wins": self._wins,
             "losses": self._losses,
+            "worst_invalid": self._worst_invalid,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self._lasting = {name: int(state["lasting"][name]) for name in SIGNS}
         self._steps, self._informative = int(state["steps"]), int(state["informative"])
         self._wins, self._losses = bool(state["wins"]), bool(state["losses"])
+        self._worst_invalid = float(state.get("worst_invalid", 0.0))

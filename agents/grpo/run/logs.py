@@ -293,4 +293,5 @@ def trajectory_row(step: int, trajectory: Trajectory) -> dict[str, Any]:
         "progress": trajectory.progress,
         "truncated": trajectory.truncated,
         "reward_valid": trajectory.valid,
+        **({} if trajectory.valid else {"error": trajectory.error}),
     }

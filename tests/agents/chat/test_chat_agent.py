@@ -50,9 +50,39 @@ def test_an_address_is_an_endpoint_whose_model_the_environment_names(chat, monke
     with chat.serving(lambda request, number: {"content": request["model"]}) as server:
         monkeypatch.setenv("PALAESTRA_JUDGE_MODEL", "named")
         assert find_agent(server.url).act(["hello"], [{}]) == ["named"]
-        monkeypatch.delenv("PALAESTRA_JUDGE_MODEL")
-        with pytest.raises(InputError, match="needs a model"):
+
+
+def test_of_an_address_the_only_model_that_is_served_is_asked(chat, monkeypatch, capsys):
+    monkeypatch.delenv("PALAESTRA_JUDGE_MODEL", raising=False)
+    with chat.serving(lambda request, number: {"content": request["model"]}) as server:
+        server.models = ["only-one"]
+        agent = find_agent(server.url)
+        assert (agent.name, agent.act(["hello"], [{}])) == ("openai:only-one", ["only-one"])
+        server.models = ["b", "a"]
+        with pytest.raises(InputError, match=r"serves 2 models \('a', 'b'\); name one: --agent-option model=NAME"):
             find_agent(server.url)
+        words = ["eval", "palaestra/Arithmetic-v0", "--agent", server.url, "--episodes", "1"]
+        assert main([*words, "--agent-option", "model=b"]) == 0
+        assert [request["model"] for request in server.requests] == ["only-one", "b"]
+        server.models = []
+        with pytest.raises(InputError, match="serves no model"):
+            find_agent(server.url)
+        gone = server.url
+    assert main([*words[:3], gone, *words[4:]]) == 2
+    error = capsys.readouterr().err
+    assert "does not tell which models it serves (Connection error); check the address" in error
+    assert "JUDGE" not in error
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(InputError, match=r"a chat agent needs a model, openai:MODEL or model=NAME, or the address"):
+        find_agent("chat")
+
+
+@pytest.mark.parametrize("agent", ["localhost:8000/v1", "127.0.0.1:8765", "openai:m"])
+def test_an_address_without_its_scheme_is_said_to_lack_it(agent, capsys):
+    words = ["eval", "palaestra/Arithmetic-v0", "--agent", agent, "--episodes", "1"]
+    assert main([*words, "--base-url", "127.0.0.1:8765"] if agent == "openai:m" else words) == 2
+    address = "127.0.0.1:8765" if agent == "openai:m" else agent
+    assert f"http://{address}." in capsys.readouterr().err
 
 
 def test_the_command_line_sets_what_an_endpoint_is_asked(chat, capsys):

@@ -24,6 +24,7 @@ class ChatServer(ThreadingHTTPServer):
     def __init__(self, script: Script):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.script = script
+        self.models: list[str] = []
         self.requests: list[dict[str, Any]] = []
         self.lock = threading.Lock()
         self.busy = self.most_busy = 0
@@ -42,6 +43,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
+
+    def do_GET(self) -> None:
+        data = json.dumps({"object": "list", "data": [{"id": name, "object": "model"} for name in self.server.models]})
+        self._answer({"body": data, "status": 200 if self.path.endswith("/models") else 404})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -50,6 +50,23 @@ def test_an_episode_without_judgement_is_invalid_and_the_others_are_not():
     assert [(verdict.valid, verdict.reward) for verdict in verdicts] == [(True, 0.2), (False, 0.0), (False, 0.0)]
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"name": "judge", "judge": Picky()},
+        {"name": "pairwise", "judge": Picky()},
+        {"name": "tournament", "judge": Picky()},
+        {"name": "rubric", "judge": Picky(), "criteria": ["is short"]},
+        {"name": "weighted", "child": {"name": "judge", "judge": Picky()}, "weight": 0.5},
+        {"name": "sum", "a": {"name": "verifiable"}, "b": {"name": "judge", "judge": Picky()}},
+    ],
+    ids=lambda data: data["name"],
+)
+def test_a_verdict_says_what_the_judge_says_that_failed(data):
+    verdicts = rewards.build(data).group([saying("a?"), saying("b?")])
+    assert [(verdict.valid, verdict.feedback) for verdict in verdicts] == [(False, "puzzled")] * 2
+
+
 def test_all_groups_are_judged_in_one_round():
     judge = Picky()
     batch = rewards.make("judge", judge=judge).batch([[saying("a"), saying("ab")], [], [saying("abc")]])

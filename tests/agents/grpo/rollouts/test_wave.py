@@ -164,6 +164,8 @@ def test_an_environment_that_fails_or_hangs_gives_no_reward_and_is_not_used_agai
     lost = next(one.trajectory for one in played if not one.trajectory.valid)
     assert not lost.success
     assert lost.env_return == 0
+    assert lost.error.startswith("the environment failed: ")
+    assert how != "raises" or lost.error.endswith("OSError: the world is gone")
     assert len(w.environments._free) == 3
 
 

@@ -91,7 +91,33 @@ def test_only_failures_by_a_token_budget_count_as_cut_off():
         played("length", valid=False),
     )
     signs = StepSigns.of([Group(0, members)], {"skipped_updates": 2, "updates": 0, "loss": math.nan}, signal=False)
-    assert signs == StepSigns(skipped=True, nonfinite=True, no_signal=True, cut=0.5, success=0.25)
+    assert signs == StepSigns(skipped=True, nonfinite=True, no_signal=True, cut=0.5, success=0.25, invalid=0.2)
+
+
+def test_what_made_episodes_invalid_is_said_at_the_first_step_and_when_it_is_all_of_them():
+    health = Health(Patience())
+    some = replace(WELL, invalid=0.25, error="the judge gave no reply: 500.")
+    everything = replace(some, invalid=1.0, no_signal=True, success=math.nan)
+    assert health.observe(WELL) == []
+    (sentence,) = health.observe(some)
+    assert sentence.startswith(
+        "Only 75% of the episodes of the last step could be judged; the others count for nothing"
+    )
+    assert "the first error: the judge gave no reply: 500; mend the judge" in sentence
+    assert health.observe(some) == []
+    (sentence,) = health.observe(everything)
+    assert sentence.startswith("No episode of the last step could be judged; the first error: the judge gave no reply")
+    restored = Health(Patience())
+    restored.load_state_dict(health.state_dict())
+    assert restored.observe(everything) == []
+
+
+def test_a_run_without_any_valid_episode_is_advised_to_mend_what_failed():
+    health = Health(Patience())
+    health.observe(replace(ILL["no_signal"], success=math.nan, invalid=1.0, error="the judge is down"))
+    (sentence,) = health.conclude()
+    assert "as no episode was valid (the judge is down); mend the judge, reward, verifier or environment" in sentence
+    assert "easier" not in sentence
 
 
 def test_a_negative_patience_is_refused():

@@ -1,0 +1,50 @@
+"""The model to ask for at an endpoint where the user names none: the only one that it serves."""
+
+from __future__ import annotations
+
+import os
+
+from ...errors import FEW, InputError, MissingExtra, shorten
+from ...rewards.judges.endpoint import check_address
+
+_SECONDS = 20.0
+
+
+def find_served_model(base_url: str | None) -> str:
+    """Return the name of the only model that an endpoint lists under ``/models``.
+
+    Args:
+        base_url: its address; None takes the environment variable ``OPENAI_BASE_URL``.
+
+    Raises:
+        InputError: there is no address, the endpoint does not answer with a list, or it lists none or several.
+        MissingExtra: without the extra [judge].
+    """
+    address = check_address(base_url) or os.environ.get("OPENAI_BASE_URL")
+    if not address:
+        raise InputError(
+            "a chat agent needs a model, openai:MODEL or model=NAME, or the address of an endpoint that serves just "
+            "one, such as http://localhost:8000/v1."
+        )
+    try:
+        import openai
+    except ImportError:
+        raise MissingExtra("a chat endpoint", "judge") from None
+    key = os.environ.get("OPENAI_API_KEY") or "none"
+    try:
+        with openai.OpenAI(api_key=key, base_url=address, max_retries=1, timeout=_SECONDS) as client:
+            names = sorted({str(model.id) for model in client.models.list().data})
+    except (openai.OpenAIError, ValueError, AttributeError, TypeError) as error:
+        said = shorten(" ".join(str(error).split()), 200).rstrip(".")
+        raise InputError(
+            f"the endpoint at {address} does not tell which models it serves ({said}); check the address, or name the "
+            "model: --agent-option model=NAME on the command line, model=NAME in Python."
+        ) from error
+    if len(names) == 1:
+        return names[0]
+    shown = ", ".join(map(repr, names[:FEW])) + (", ..." if len(names) > FEW else "")
+    found = f"serves {len(names)} models ({shown})" if names else "serves no model"
+    raise InputError(
+        f"the endpoint at {address} {found}; name one: --agent-option model=NAME on the command line, model=NAME in "
+        "Python."
+    )
