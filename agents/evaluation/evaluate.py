@@ -85,22 +85,20 @@ def evaluate(
         seed: non-negative root of the episode seeds.
         split: which tasks: "train", "test" or "all". An environment made with a split, and those of a function, keep
             their own.
-        difficulties: used in turn, episode i gets ``difficulties[i % len]``, and each has its own row in the
-            report; None takes that with which the environment was made, or else spreads the episodes evenly over
-            [0, 1] and sorts them into ``bins`` equal bins by the difficulty they really had.
-        axes: restricts the axes of the tasks, name -> one value, (low, high), or a sequence of choices. Difficulty then
-            runs from 0 to 1 inside what is left.
+        difficulties: used in turn, episode i gets ``difficulties[i % len]``, and each has its row in the report; None
+            takes that with which the environment was made, or else spreads the episodes evenly over [0, 1] and sorts
+            them into ``bins`` equal bins by the difficulty they really had.
+        axes: restricts axes, name -> one value, (low, high), or choices; difficulty is from 0 to 1 in what is left.
         num_envs: environments played side by side, at most; it does not change the result of an agent that acts on each
             slot alone.
         env_kwargs: passed to ``gymnasium.make``; not for a function.
         out: a file for the trajectories, one JSON object a line in the order of the episodes. Until all are played it
             is called ``out``.partial, and each episode is in it as soon as it has ended.
-        progress: True draws a bar on standard error when the evaluation takes over two seconds; a callable receives
-            ``(episodes done, episodes succeeded)`` after each episode.
+        progress: True draws a bar on standard error if it takes over two seconds; a callable receives ``(episodes done,
+            episodes succeeded)`` after each episode.
         bins: number of difficulty bins, at least 1.
-        samples: how often each of the ``episodes`` tasks is played, at least 1. Above 1 the report has pass@k (Chen et
-            al. 2021, arXiv 2107.03374). The first sample is what ``samples=1`` plays; for the others the agent receives
-            other episode seeds.
+        samples: how often each of the tasks is played, at least 1. Above 1 the report has pass@k (Chen et al. 2021,
+            arXiv 2107.03374). The first is what ``samples=1`` plays; for the others the agent has other episode seeds.
         history: what the agent sees of a long episode, such as "notes(keep=2)", see `HistoryWrapper`; None: all of it.
         replay: a folder for the episodes as pages, one each, with pictures where the environment makes any; see
             `ReplayRecorder`.

@@ -8,7 +8,8 @@ of TRL's time; and agreement of sampler, trainer and attention kernel. The comma
 where its floors of speed do not hold.
 
 It needs torch and transformers, and the packages gymnasium, farama-notifications, tyro, docstring-parser, typeguard and
-rich; trl, datasets and vllm only for the comparisons with TRL. On a machine without a network, see docs/how-to/grpo.md.
+rich; trl, datasets and vllm for the comparisons with TRL alone. docs/how-to/grpo.md says how to carry them to a machine
+without a network.
 
 examples:
   palaestra bench gpu --markdown gpu.md
