@@ -186,7 +186,12 @@ def _read(source: Report | str | Path) -> tuple[str, Results]:
     path = Path(source)
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except IsADirectoryError:
+        own = f", such as that of palaestra eval {path} --json scores.json" if (path / "config.json").is_file() else ""
+        raise InputError(f"{path} is a folder; give a file of palaestra eval --json or --out{own}.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; give a file of palaestra eval --json.") from None
+    except UnicodeDecodeError as error:
         raise InputError(f"{path} cannot be read: {error}.") from None
     try:
         whole = json.loads(text)

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 from collections.abc import Collection, Iterator
 
+from ....rewards import REWARDS
 from ...engines.engine import ENGINES
 from ..components.loss_arrays import arrays_of
 from ..config import TrainConfig
@@ -54,7 +55,7 @@ def recipe_notices(recipe: Recipe, config: TrainConfig) -> list[str]:
         config: the configuration of the run.
     """
     minibatches, epochs = updates_per_batch(recipe, config)
-    notices = []
+    notices = [sentence for part in recipe.shaping for sentence in _principle_notices(part)]
     if config.minibatches is None and recipe.minibatches > config.prompts:
         notices.append(
             f"recipe {recipe.name!r} takes {recipe.minibatches} updates an epoch; with --prompts {config.prompts} "
@@ -89,6 +90,22 @@ def recipe_notices(recipe: Recipe, config: TrainConfig) -> list[str]:
             "so that it has next to no effect."
         )
     return notices
+
+
+def _principle_notices(part: Component) -> Iterator[str]:
+    """Say by which principle, and before which judge, a reward of a judge scores where none is given."""
+    if part.name in REWARDS:
+        known = inspect.signature(REWARDS[part.name]).parameters
+        if "principle" in known and "principle" not in part.params:
+            judge = part.params.get("judge", known["judge"].default)
+            yield (
+                f"the reward {part.name!r} is given no principle, and scores by {known['principle'].default!r} before "
+                f"the judge {judge!r}; name your own: {part.name}(judge=..., principle='...')."
+            )
+    for value in part.params.values():
+        for inner in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(inner, Component):
+                yield from _principle_notices(inner)
 
 
 def _staleness_notices(recipe: Recipe, config: TrainConfig, updates: int) -> list[str]:

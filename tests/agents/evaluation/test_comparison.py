@@ -86,8 +86,17 @@ def test_a_file_of_another_kind_is_refused_in_a_sentence(tmp_path, content, sent
     (tmp_path / "x").write_text(content)
     with pytest.raises(InputError, match=sentence):
         compare(tmp_path / "x", tmp_path / "x")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match=r"missing cannot be read: No such file or directory; give a file"):
         compare(tmp_path / "missing", tmp_path / "x")
+
+
+def test_a_folder_is_answered_with_what_makes_a_file(tmp_path):
+    (tmp_path / "run").mkdir()
+    with pytest.raises(InputError, match=r"run is a folder; give a file of palaestra eval --json or --out\."):
+        compare(tmp_path / "run", tmp_path / "run")
+    (tmp_path / "run" / "config.json").write_text("{}")
+    with pytest.raises(InputError, match=r"or --out, such as that of palaestra eval .*run --json scores\.json\."):
+        compare(tmp_path / "run", tmp_path / "run")
 
 
 def test_evaluations_without_a_common_task_are_refused():

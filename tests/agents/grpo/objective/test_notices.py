@@ -31,6 +31,20 @@ def test_a_recipe_whose_parts_act_has_no_notice(recipe):
     assert notices(recipe) == []
 
 
+@pytest.mark.parametrize("name", ["judge", "pairwise", "tournament"])
+def test_a_judge_without_a_principle_says_which_one_it_takes(name):
+    def said(shaping: str) -> list[str]:
+        return notices("dapo", stages=Stages(shaping=shaping))
+
+    (sentence,) = said(name)
+    assert (
+        f"the reward '{name}' is given no principle, and scores by 'cites evidence' before the judge 'rules'"
+        in sentence
+    )
+    assert len(said(f"clip(term={name}, low=0.0, high=0.5)")) == 1
+    assert said(f"{name}(principle='short')") == []
+
+
 def test_a_corrector_without_a_gap_is_for_stale_samplers():
     (sentence,) = notices("tis")
     assert "truncated_is(cap=2.0) is for stale samplers" in sentence
