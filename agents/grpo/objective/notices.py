@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
+from ....rewards import REWARDS
 from ...engines.engine import ENGINES
 from ..components.loss_arrays import arrays_of
 from ..config import TrainConfig
@@ -54,7 +55,7 @@ def recipe_notices(recipe: Recipe, config: TrainConfig) -> list[str]:
         config: the configuration of the run.
     """
     minibatches, epochs = updates_per_batch(recipe, config)
-    notices = []
+    notices = [*_judge_notices(recipe.shaping)]
     if config.minibatches is None and recipe.minibatches > config.prompts:
         notices.append(
             f"recipe {recipe.name!r} takes {recipe.minibatches} updates an epoch; with --prompts {config.prompts} "
@@ -89,6 +90,19 @@ def recipe_notices(recipe: Recipe, config: TrainConfig) -> list[str]:
             "so that it has next to no effect."
         )
     return notices
+
+
+def _judge_notices(shaping: Iterable[Component]) -> Iterator[str]:
+    """Sentences on rewards by a judge that are not told what to judge by, at any depth."""
+    for part in shaping:
+        yield from _judge_notices(value for value in part.params.values() if isinstance(value, Component))
+        known = inspect.signature(REWARDS[part.name]).parameters if part.name in REWARDS else {}
+        if {"judge", "principle"} <= known.keys() and "principle" not in part.params:
+            principle, judge = known["principle"].default, part.params.get("judge", known["judge"].default)
+            yield (
+                f"the reward {part.name!r} has no principle=, so that the judge {judge!r} scores how well a response "
+                f"meets {principle!r}; write --shaping \"{part.name}(judge=..., principle='...')\" for what you mean."
+            )
 
 
 def _staleness_notices(recipe: Recipe, config: TrainConfig, updates: int) -> list[str]:

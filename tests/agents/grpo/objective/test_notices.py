@@ -31,6 +31,13 @@ def test_a_recipe_whose_parts_act_has_no_notice(recipe):
     assert notices(recipe) == []
 
 
+@pytest.mark.parametrize("text", ["judge", "weighted(child=pairwise(judge='rules'), weight=0.5)"])
+def test_a_judge_without_a_principle_says_by_which_one_it_judges(text):
+    (sentence,) = notices("dapo", stages=Stages(shaping=text))
+    assert "has no principle=, so that the judge 'rules' scores how well a response meets 'cites evidence'" in sentence
+    assert notices("dapo", stages=Stages(shaping="judge(principle='keywords: a') + overlong")) == []
+
+
 def test_a_corrector_without_a_gap_is_for_stale_samplers():
     (sentence,) = notices("tis")
     assert "truncated_is(cap=2.0) is for stale samplers" in sentence
