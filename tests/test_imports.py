@@ -43,8 +43,18 @@ OUTSIDE = {
         *("jsonschema_specifications", "referencing", "safetensors", "sqlglot", "sympy", "torch"),
     },
     "envs": {
-        *("PIL", "bm25s", "datasets", "docker", "duckdb", "gymnasium", "jinja2", "lxml", "markupsafe", "minigrid"),
-        *("numpy", "playwright", "psycopg", "pytest", "reasoning_gym", "sqlglot", "werkzeug"),  # pytest: testing
+        *("PIL", "bm25s", "datasets", "docker", "duckdb", "gymnasium", "huggingface_hub", "jinja2", "lxml"),
+        *(
+            "markupsafe",
+            "minigrid",
+            "numpy",
+            "playwright",
+            "psycopg",
+            "pytest",
+            "reasoning_gym",
+            "sqlglot",
+            "werkzeug",
+        ),  # pytest: testing
     },
     "teachers": {"gymnasium", "numpy"},
     "agents": {

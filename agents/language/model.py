@@ -106,8 +106,7 @@ class LanguageModel:
             from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError:
             raise MissingExtra("a language model", "train") from None
-        local = find_model_files(source)
-        _read_config(source, local)
+        _, local = _read_config(source)
         try:
             with _quiet():
                 tokenizer = AutoTokenizer.from_pretrained(source, **local)
@@ -210,12 +209,14 @@ class LanguageModel:
         return sum(weight.numel() for weight in self.model.parameters())
 
 
-def _read_config(source: str | Path, local: Mapping[str, bool]) -> Any:
-    """Read a model's configuration; raises InputError where there is none, or where it alone rules the model out."""
+def _read_config(source: str | Path) -> tuple[Any, Mapping[str, bool]]:
+    """Read a model's configuration, and how the rest is loaded (see `find_model_files`); raises InputError where there
+    is none, or where it alone rules the model out."""
     try:
         from transformers import AutoConfig
     except ImportError:
         raise MissingExtra("a language model", "train") from None
+    local = find_model_files(source)
     try:
         config = AutoConfig.from_pretrained(source, **local)
     except (OSError, ValueError) as error:
@@ -229,7 +230,7 @@ def _read_config(source: str | Path, local: Mapping[str, bool]) -> Any:
             "or a hub id."
         ) from error
     check_architecture(config)
-    return config
+    return config, local
 
 
 def outline(source: str | Path) -> Any:
@@ -240,7 +241,7 @@ def outline(source: str | Path) -> Any:
     """
     if (Path(source) / ADAPTER_CONFIG).is_file():
         source = _find_base(Path(source))
-    config = _read_config(source, find_model_files(source))
+    config, _ = _read_config(source)
     from transformers import AutoModelForCausalLM
 
     try:

@@ -71,16 +71,20 @@ def find_model_files(source: str | Path, file: str = "config.json") -> dict[str,
     Raises:
         InputError: ``source`` is no folder, not in the cache, and the hub cannot be reached.
     """
-    if Path(source).is_dir() or hub_is_reachable():
+    if Path(source).is_dir():
         return {}
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
 
     try:
-        if isinstance(try_to_load_from_cache(str(source), file), str):
-            return {"local_files_only": True}
+        validate_repo_id(str(source))
     except HFValidationError:
         return {}  # whoever loads it says what is wrong with the name
+    if hub_is_reachable():
+        return {}
+    if isinstance(try_to_load_from_cache(str(source), file), str):
+        return {"local_files_only": True}
     where = "is no folder here and not in the hub's cache"
     if "/" not in str(source):
         where = "is no folder here, and no hub id like owner/name (few are one word)"
