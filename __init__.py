@@ -6,23 +6,9 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import TYPE_CHECKING, Any
 
-
-def _report(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-    """Say that Ctrl-C stopped the command, in place of a traceback; leave any other error to Python."""
-    if issubclass(kind, KeyboardInterrupt):
-        print("palaestra: stopped.", file=sys.stderr)
-    else:
-        sys.__excepthook__(kind, error, trace)
-
-
-# The command's own handler is not there yet while the package is imported, which takes a moment.
-if "".join(sys.argv[:1]).replace("\\", "/").rpartition("/")[2] in ("palaestra", "palaestra.exe"):
-    sys.excepthook = _report
-
-from . import envs, rewards, teachers  # noqa: E402
+from . import envs, rewards, teachers
 
 if TYPE_CHECKING:
     from . import agents

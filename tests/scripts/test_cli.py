@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import signal
 import subprocess
 import sys
 
@@ -126,30 +125,6 @@ class TestErrors:
     def test_ctrl_c_is_130(self, capsys):
         assert run_guarded(raising(KeyboardInterrupt()), []) == 130
         sentence(capsys)
-
-    @pytest.mark.parametrize("place", ["palaestra.envs", "gymnasium"])
-    def test_ctrl_c_during_the_import_is_no_traceback(self, place):
-        program = f"""
-import sys
-sys.argv = ["/somewhere/bin/palaestra"]
-class Stop:
-    def find_spec(self, name, *rest):
-        if name == {place!r}:
-            raise KeyboardInterrupt
-sys.meta_path.insert(0, Stop())
-from palaestra.scripts.cli import main
-"""
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-        assert done.stderr == "palaestra: stopped.\n"
-        assert done.returncode == -signal.SIGINT
-
-    def test_ctrl_c_before_the_command_has_begun_is_130(self, monkeypatch, capsys):
-        def stopped(command, argv):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(cli, "run_guarded", stopped)
-        assert main(["list"]) == 130
-        assert sentence(capsys) == "palaestra: stopped.\n"
 
     def test_a_defect_of_ours_keeps_its_traceback(self):
         with pytest.raises(ZeroDivisionError):
