@@ -126,6 +126,14 @@ class TestErrors:
         assert run_guarded(raising(KeyboardInterrupt()), []) == 130
         sentence(capsys)
 
+    def test_ctrl_c_before_the_command_has_begun_is_130(self, monkeypatch, capsys):
+        def stopped(command, argv):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(cli, "run_guarded", stopped)
+        assert main(["list"]) == 130
+        assert sentence(capsys) == "palaestra: stopped.\n"
+
     def test_a_defect_of_ours_keeps_its_traceback(self):
         with pytest.raises(ZeroDivisionError):
             run_guarded(raising(ZeroDivisionError()), [])
