@@ -64,6 +64,7 @@ def rows_of(shape: str) -> dict[str, Callable[[Setup], list[Figure]]]:
         "training": training.measure_training,
         first: decode[first],
         "step": steps.measure_ours,
+        "shared-prompts": decoding.compare_shared,
         **{name: decode[name] for name in others},
         "short-memory": training.compare_short_memory,
         "trl": steps.measure_trl,

@@ -1,10 +1,16 @@
-"""Rows of the GPU benchmark on sampling: tokens a second beside ``generate``, and whether captured steps agree."""
+"""Rows of the GPU benchmark on sampling: tokens a second beside ``generate``, whether captured steps agree, and what it
+saves to hold the prompts of groups once."""
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any
 
 from .setup import SHARE_OF_ESTIMATE, TIMES_GENERATE, Figure, Setup
+
+_LONG = 4
+"""Prompts of groups are so many times as long as the shape's."""
 
 
 def sample(setup: Setup, engine: Any, prompts: list[list[int]], new: int, temperature: float = 1.0) -> list[Any]:
@@ -75,3 +81,28 @@ def compare_captured(setup: Setup) -> list[Figure]:
     gap = max(abs(a - b) for a, b in zip(*logps, strict=True))
     note = f"largest difference of a log-probability {gap:.2g} nats"
     return [Figure(name, differ / len(ids[0]), "of the tokens", 0.0, most=True, note=note)]
+
+
+def compare_shared(setup: Setup) -> list[Figure]:
+    """Time of decoding where each row has a copy of its group's prompt, against that where the group shares one."""
+    sizes = setup.sizes
+    model, batch = setup.make_model(), next(iter(sizes.batches))
+    prompts = setup.make_prompts(batch // sizes.samples, times=_LONG)
+    rows = [prompt for prompt in prompts for _ in range(sizes.samples)]
+    took, ids = [], []
+    for share_above in (math.inf, 0.0):
+        engine = setup.make_engine(model, len(rows), len(rows[0]), share_above=share_above)
+        engine.seed(0)
+        found = sample(setup, engine, rows, sizes.new)  # allocates, and captures where the engine does
+        ids.append([token for completion in found for token in completion.ids])
+        whole, first = (
+            min(setup.seconds(partial(sample, setup, engine, rows, n)) for _ in range(3)) for n in (sizes.new, 1)
+        )
+        took.append(max(whole - first, 1e-9))
+        engine = None  # its cache goes before the next one takes one
+    same = sum(a == b for a, b in zip(*ids, strict=True)) / len(ids[0])
+    name = f"decoding time with copied prompts against shared ones, {len(prompts)} groups of {sizes.samples}"
+    note = (
+        f"prompts of {len(rows[0])} tokens; {took[0]:.3g} s and {took[1]:.3g} s; {same:.1%} of the tokens are the same"
+    )
+    return [Figure(name, took[0] / took[1], "times", note=note)]

@@ -172,19 +172,21 @@ class Setup:
             model: Any = Qwen2ForCausalLM(Qwen2Config(**self.sizes.model))
         return cast_weights(model, torch.bfloat16 if self.half else torch.float32).eval()
 
-    def make_engine(self, model: Any, slots: int, **options: Any) -> Any:
-        """The torch engine for conversations of the shape's length that nothing ends early."""
+    def make_engine(self, model: Any, slots: int, prompt: int | None = None, **options: Any) -> Any:
+        """The torch engine for conversations that nothing ends early, with prompts of the shape's length unless told
+        otherwise."""
         from ....agents.engines.torch_engine import TorchEngine
 
         sizes = self.sizes
-        return TorchEngine(model, (), sizes.model["vocab_size"], slots, sizes.prompt + sizes.new, **options)
+        longest = (sizes.prompt if prompt is None else prompt) + sizes.new
+        return TorchEngine(model, (), sizes.model["vocab_size"], slots, longest, **options)
 
-    def make_prompts(self, count: int, seed: int = 0) -> list[list[int]]:
-        """Prompts of random tokens."""
+    def make_prompts(self, count: int, seed: int = 0, times: int = 1) -> list[list[int]]:
+        """Prompts of random tokens, so many times as long as the shape's."""
         import numpy as np
 
         rng = np.random.default_rng(seed)
-        return rng.integers(5, self.sizes.model["vocab_size"], (count, self.sizes.prompt)).tolist()
+        return rng.integers(5, self.sizes.model["vocab_size"], (count, times * self.sizes.prompt)).tolist()
 
     def enter(self) -> None:
         """Make the GPU the current one of this process, where graphs are captured."""

@@ -84,7 +84,7 @@ def test_rows_that_are_not_reached_are_named_before_and_after_the_time_is_up(mon
 def test_what_only_compares_comes_first_and_then_a_figure_of_each_kind():
     names = list(command.rows_of("qwen2.5-0.5b"))
     assert names[:6] == ["attention", "gap", "captured", "training", "decode-256", "step"]
-    assert set(names[6:]) == {"decode-512", "decode-1024", "short-memory", "trl", "trl-vllm"}
+    assert set(names[6:]) == {"shared-prompts", "decode-512", "decode-1024", "short-memory", "trl", "trl-vllm"}
 
 
 def test_a_row_of_a_gpu_has_a_process_and_a_time_of_its_own():
