@@ -24,6 +24,7 @@ T = TypeVar("T")
 F = TypeVar("F")
 # Whoever asks while another thread imports waits for it; one lock for all, as modules ask several registries.
 _DISCOVERING = threading.RLock()
+_ROOT = __name__.partition(".")[0]
 _IN_MODULE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*):([A-Za-z_][\w.-]*)")
 """``module:name``: the module, and a registered name or an attribute."""
 
@@ -63,6 +64,7 @@ class Registry(Generic[T]):
         self._modules = list(modules)
         self._entries: dict[str, T | str] = {}
         self._announced: set[str] = set()
+        self._own: set[str] = set()  # names that this package's modules have registered
 
     def register(self, name: str) -> Callable[[F], F]:
         """Decorator: ``@TEACHERS.register("my-teacher")``. A name that something else has is refused."""
@@ -168,9 +170,10 @@ class Registry(Generic[T]):
                 "its file, or name this folder in PYTHONPATH."
             ) from error
         assert self._take is not None
+        registered = self.registers(module, inside)
         for part in inside.split("."):
             if not hasattr(value, part):
-                if inside in self._entries:
+                if registered:
                     return self[inside]
                 own = [key for key, entry in self._entries.items() if getattr(entry, "__module__", None) == module]
                 known = [*own, *(key for key in vars(value) if key[0] != "_")]
@@ -179,10 +182,20 @@ class Registry(Generic[T]):
         try:
             entry = self._take(value)
         except InputError as error:
-            if inside in self._entries:
+            if registered:
                 return self[inside]
             raise InputError(f"the {self.kind} {name!r} {error}; give module:name of one.") from None
         return self._found_in_modules.setdefault(name, entry)
+
+    def registers(self, module: str, name: str) -> bool:
+        """Whether ``module`` may have registered a name: it is in the registry, and none of this package's own."""
+        self._discover()
+        if name not in self._entries or module.partition(".")[0] == _ROOT:
+            return name in self._entries
+        entry = self._entries[name]
+        home = entry if isinstance(entry, str) else getattr(entry, "__module__", "")
+        from_here = re.split(r"[.:]", home)[0] == _ROOT and (isinstance(entry, str) or callable(entry))
+        return not from_here and name not in self._own
 
     def _discover(self) -> None:
         with _DISCOVERING:
@@ -191,6 +204,7 @@ class Registry(Generic[T]):
 
     def _import(self) -> None:
         modules, self._modules = self._modules, []  # what is imported may look names up
+        before = set(self._entries)
         try:
             for name in modules:
                 module = importlib.import_module(name)
@@ -199,6 +213,7 @@ class Registry(Generic[T]):
         except BaseException:
             self._modules = modules
             raise
+        self._own |= self._entries.keys() - before
 
     def _announce(self) -> None:
         for point in entry_points(group=self.group) if self.group else ():

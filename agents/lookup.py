@@ -57,7 +57,7 @@ def find_agent(text: str) -> Agent:
     except ImportError as error:
         raise InputError(f"the module {module!r} of agent {text!r} cannot be imported: {error}.") from error
     for part in attribute.split("."):
-        if not hasattr(value, part) and attribute in AGENTS:
+        if not hasattr(value, part) and AGENTS.registers(module, attribute):
             return make(attribute)  # the module has registered it
         if not hasattr(value, part):
             raise unknown_name(f"attribute of {module}", part, [name for name in dir(value) if name[0] != "_"])

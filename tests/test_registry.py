@@ -10,6 +10,9 @@ from pathlib import Path
 
 import gymnasium as gym
 import pytest
+from palaestra.agents.agent import AGENTS
+from palaestra.agents.grpo.recipes.recipe import RECIPES
+from palaestra.agents.lookup import find_agent
 from palaestra.errors import InputError
 from palaestra.registry import Registry
 from palaestra.rewards import REWARDS, Episode, Step
@@ -83,6 +86,15 @@ def test_what_is_in_no_package_is_named_with_its_module():
     assert "own_pieces:Third" in REWARDS
     assert "own_pieces:Third" not in list(REWARDS)
     assert "own_pieces:Forth" not in REWARDS
+    # What this package has is not what that module has registered.
+    for registry, name in ((TEACHERS, "random"), (REWARDS, "overlong"), (RECIPES, "grpo"), (AGENTS, "oracle")):
+        assert name in registry
+        assert not registry.registers("own_pieces", name)
+    assert REWARDS.registers("own_pieces", "own-half")
+    with pytest.raises(InputError, match=r"own_pieces.* 'random'"):
+        TEACHERS["own_pieces:random"]
+    with pytest.raises(InputError, match="'oracle'"):
+        find_agent("own_pieces:oracle")
 
 
 @pytest.mark.usefixtures("own_module")

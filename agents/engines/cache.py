@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ...errors import InputError
 from ..language.attention import Attend, AttentionShape, mix, mix_columns
+from ..language.gpu import has_flash_attention
 
 _SCORE_BYTES = 1 << 28
 """Most bytes of attention scores alive at once while prompts are encoded."""
@@ -69,24 +70,27 @@ def slots_within(
     return slots
 
 
-def fused_prefill(device: str, dtype: torch.dtype, width: int, new: bool) -> Literal["causal", "masked"] | None:
+def fused_prefill(
+    device: str, dtype: torch.dtype, width: int, new: bool, flash: bool
+) -> Literal["causal", "masked"] | None:
     """How torch's fused attention encodes tokens in layers without window and softcap; None for matrix products.
 
     In single precision on a CPU it keeps no scores, which pays from `LONG_PROMPT` tokens on. In half precision on a GPU
-    it is taken where all rows are new, as the learner's attention is a fused kernel there too; with a mask, torch may
-    fall back on products that hold all scores at once.
+    it is taken where all rows are new, as the learner's attention is a fused kernel there too; with a mask, or without
+    FlashAttention, torch may fall back on products that hold all scores at once.
 
     Args:
         device: its type, as in "cuda".
         width: new tokens of the longest addition.
         new: whether the rows hold nothing else.
+        flash: whether the GPU has FlashAttention for the model's heads.
 
     Returns:
         "causal" where the triangle of a new conversation is the mask, "masked" where one has to be made.
     """
     if device == "cpu" and dtype == torch.float32 and width >= LONG_PROMPT:
         return "causal" if new else "masked"
-    if device == "cuda" and dtype in (torch.bfloat16, torch.float16) and new:
+    if device == "cuda" and dtype in (torch.bfloat16, torch.float16) and new and flash:
         return "causal"
     return None
 
@@ -220,7 +224,8 @@ class KeyValueCache:
             key_at = torch.cat((torch.where(column < base, column, _FAR), key_at + base), -1)[:, None]
         masks: dict[int | None, Tensor] = {}
         at_once = max(1, _SCORE_BYTES // (4 * heads * width * span))
-        fused = fused_prefill(device.type, self._keys.dtype, width, new=prefix is None and not any(filled))
+        flash = has_flash_attention(device, self._shape.head_dim)
+        fused = fused_prefill(device.type, self.dtype, width, new=prefix is None and not any(filled), flash=flash)
 
         def visible(window: int | None) -> Tensor:
             if window not in masks:

@@ -15,7 +15,7 @@ import torch
 from ...checks import check_number
 from ...errors import InputError
 from ..language.decoder import attention_shape, check_architecture, context_limit, has_own_forward
-from ..language.gpu_memory import free_memory
+from ..language.gpu import free_memory
 from ..language.head import head_of
 from .cache import KeyValueCache, slots_within, token_bytes
 from .decoding import BLOCK, DecodingRows

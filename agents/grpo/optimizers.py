@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import increment_version
 
 from ...errors import InputError
 from ...schedules import Schedule
@@ -40,9 +41,14 @@ def make_optimizer(
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if not trained:
         raise InputError("0 of the parameters require a gradient; unfreeze the model or give it adapters.")
+    optimizer: torch.optim.Optimizer
     if any(parameter.dtype in _HALF for parameter in trained):
-        return MasterAdamW(trained, lr, betas, weight_decay)
-    return torch.optim.AdamW(trained, lr=lr, betas=betas, weight_decay=weight_decay, fused=True)
+        optimizer = MasterAdamW(trained, lr, betas, weight_decay)
+    else:
+        optimizer = torch.optim.AdamW(trained, lr=lr, betas=betas, weight_decay=weight_decay, fused=True)
+    # torch's fused steps do not count as changes of the weights, by which copies of them are known to be old.
+    optimizer.register_step_post_hook(lambda *_: increment_version(trained))
+    return optimizer
 
 
 def widen_gradients(parameters: Iterable[Tensor]) -> None:

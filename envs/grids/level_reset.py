@@ -13,7 +13,7 @@ from ..task_env import MAX_TRIES, TaskEnv
 from .grid_planner import draw_level
 from .grid_rules import GridRules, LevelFunctions
 from .grid_world import World
-from .minigrid_levels import MiniGridLevels
+from .minigrid_levels import ONE_LEVEL, MiniGridLevels
 
 
 class LevelReset(TaskEnv):
@@ -54,11 +54,13 @@ class LevelReset(TaskEnv):
             raise self._levels.refuse(["reset's option 'difficulty'"])
         if world is None:
             self._level_seed = seed
-            return super().begin(seed, options)
-        # A level that is given is played whatever its split.
-        split, self.split, self._given = self.split, "all", world
+        # A level that is given is played whatever its split, and so is the only one that there is.
+        split = self.split
+        if world is not None or (self._levels is not None and self._levels.name in ONE_LEVEL):
+            self.split = "all"
+        self._given = world
         try:
-            return super().begin(seed, {**(options or {}), "params": rest})
+            return super().begin(seed, options if world is None else {**(options or {}), "params": rest})
         finally:
             self.split, self._given = split, None
 

@@ -83,6 +83,10 @@ def register_minigrid_ids() -> list[str]:
     return [*MINIGRID_IDS]
 
 
+ONE_LEVEL = ("MiniGrid-DistShift1-v0", "MiniGrid-DistShift2-v0")
+"""Ids that have one level each, whatever the seed."""
+
+
 class MiniGridLevels:
     """Levels of one of MiniGrid's ids, for an environment of the family that has them.
 

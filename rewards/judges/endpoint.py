@@ -65,7 +65,6 @@ class _SharedClient:
             client.close()
 
 
-@JUDGES.register("endpoint")
 def check_address(url: str | None) -> str | None:
     """Return the address of an endpoint as it is; None stands for ``OPENAI_BASE_URL``, which is checked likewise.
 
@@ -82,6 +81,7 @@ def check_address(url: str | None) -> str | None:
     return url
 
 
+@JUDGES.register("endpoint")
 class EndpointJudge(Judge):
     """A language model behind an OpenAI-compatible endpoint.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from ...language.gpu_memory import free_memory
+from ...language.gpu import free_memory
 from ...language.head import head_of
 from .batch import collate
 from .forward import Forward

@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from ...language.attention import mix
+from ...language.gpu import is_ampere
 from .token_places import join_ranges, send
 
 
@@ -260,10 +261,4 @@ def suits(q: Tensor, window: int | None = None) -> bool:
     if not q.is_cuda:
         return False
     kernel = find_kernel()
-    return kernel is not None and kernel.takes(q.dtype, q.shape[-1], window) and _is_ampere(q.device)
-
-
-@functools.cache
-def _is_ampere(device: torch.device) -> bool:
-    """Whether a GPU is of compute capability 8.0 or later."""
-    return torch.cuda.get_device_capability(device) >= (8, 0)
+    return kernel is not None and kernel.takes(q.dtype, q.shape[-1], window) and is_ampere(q.device)

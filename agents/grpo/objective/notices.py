@@ -96,7 +96,7 @@ def _principle_notices(part: Component) -> Iterator[str]:
     """Say by which principle, and before which judge, a reward of a judge scores where none is given."""
     if part.name in REWARDS:
         known = inspect.signature(REWARDS[part.name]).parameters
-        if "principle" in known and "principle" not in part.params:
+        if {"principle", "judge"} <= known.keys() and "principle" not in part.params:
             judge = part.params.get("judge", known["judge"].default)
             yield (
                 f"the reward {part.name!r} is given no principle, and scores by {known['principle'].default!r} before "

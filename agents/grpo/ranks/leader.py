@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.graph import increment_version
 
 from ....errors import InputError
 from ..batch.batch import Batch
@@ -63,12 +62,7 @@ class Ranks:
 
     def optimizer_steps(self, config: TrainConfig) -> OptimizerSteps:
         """The steps of the optimiser, which the leader takes alone."""
-        return OptimizerSteps(config, self.models[0], self.models[1], self.watch)
-
-    def watch(self, optimizer: torch.optim.Optimizer) -> None:
-        """Notice the steps of an optimiser: torch's fused ones leave the versions of weights as they are."""
-        weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-        optimizer.register_step_post_hook(lambda *_: increment_version(weights))
+        return OptimizerSteps(config, self.models[0], self.models[1])
 
     def number(self, model: Any) -> int | None:
         """The number under which the others have a model, if they have it."""

@@ -7,7 +7,6 @@ all of these at a time.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +27,10 @@ class OptimizerSteps:
 
     Args:
         reference: the reference model, or None.
-        watch: called with each new optimiser.
     """
 
-    def __init__(
-        self,
-        config: TrainConfig,
-        model: Any,
-        reference: Any,
-        watch: Callable[[torch.optim.Optimizer], None] = lambda optimizer: None,
-    ):
+    def __init__(self, config: TrainConfig, model: Any, reference: Any):
         self.config, self.model, self.reference = config, model, reference
-        self._watch = watch
         self._before: Any = None
         self.reset()
 
@@ -51,7 +42,6 @@ class OptimizerSteps:
         self.optimizer = make_optimizer(
             weights, lr=config.lr, betas=(0.9, config.beta2), weight_decay=config.weight_decay
         )
-        self._watch(self.optimizer)
 
     def set_rate(self, rate: float) -> None:
         """Set the learning rate of the next steps."""

@@ -124,7 +124,7 @@ class Health:
         worst, self._worst_invalid = self._worst_invalid, max(self._worst_invalid, signs.invalid)
         if signs.invalid == 0 or (worst > 0 and not signs.invalid == 1 > worst):
             return []
-        share = "No episode" if signs.invalid == 1 else f"Only {1 - signs.invalid:.0%} of the episodes"
+        share = "No episode" if signs.invalid == 1 else f"Only {math.floor(100 * (1 - signs.invalid))}% of the episodes"
         cause = f"; the first error: {signs.error.rstrip('.')}" if signs.error else ""
         rest = "" if signs.invalid == 1 else "; the others count for nothing"
         return [f"{share} of the last step could be judged{rest}{cause}; {_MEND}."]

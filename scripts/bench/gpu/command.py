@@ -163,11 +163,13 @@ def run_guarded_row(name: str, setup: Setup, limit: float) -> tuple[list[Figure]
             try:
                 code = row.wait(limit)
             except subprocess.TimeoutExpired:
-                return [Figure(name, note=f"missing: it took longer than its {limit:.0f} s")], False
+                code = None  # it may have written its lines all the same, and hang at its end
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(row.pid, signal.SIGKILL)
                 row.wait()
+        if not out.exists() and code is None:
+            return [Figure(name, note=f"missing: it took longer than its {limit:.0f} s")], False
         if not out.exists():
             errors = said.read_text(encoding="utf-8", errors="replace").splitlines()
             reason = next((text for text in reversed(errors) if text.strip()), "")

@@ -392,17 +392,18 @@ def test_no_place_is_lost_whatever_is_opened_and_closed(small, slots, options):
 
 
 @pytest.mark.parametrize(
-    ("device", "dtype", "width", "new", "kernel"),
+    ("device", "dtype", "width", "new", "flash", "kernel"),
     [
-        ("cpu", torch.float32, LONG_PROMPT, True, "causal"),
-        ("cpu", torch.float32, LONG_PROMPT, False, "masked"),
-        ("cpu", torch.float32, LONG_PROMPT - 1, True, None),
-        ("cpu", torch.bfloat16, 5000, True, None),
-        ("cuda", torch.bfloat16, 3, True, "causal"),
-        ("cuda", torch.float16, 5000, True, "causal"),
-        ("cuda", torch.bfloat16, 5000, False, None),
-        ("cuda", torch.float32, 5000, True, None),
+        ("cpu", torch.float32, LONG_PROMPT, True, False, "causal"),
+        ("cpu", torch.float32, LONG_PROMPT, False, False, "masked"),
+        ("cpu", torch.float32, LONG_PROMPT - 1, True, False, None),
+        ("cpu", torch.bfloat16, 5000, True, False, None),
+        ("cuda", torch.bfloat16, 3, True, True, "causal"),
+        ("cuda", torch.float16, 5000, True, True, "causal"),
+        ("cuda", torch.bfloat16, 5000, False, True, None),
+        ("cuda", torch.float32, 5000, True, True, None),
+        ("cuda", torch.bfloat16, 5000, True, False, None),
     ],
 )
-def test_prompts_are_encoded_by_the_kernel_of_the_device(device, dtype, width, new, kernel):
-    assert fused_prefill(device, dtype, width, new) == kernel
+def test_prompts_are_encoded_by_the_kernel_of_the_device(device, dtype, width, new, flash, kernel):
+    assert fused_prefill(device, dtype, width, new, flash) == kernel

@@ -201,3 +201,15 @@ def test_rates_rise_linearly_and_then_follow_their_schedule():
 def test_what_is_no_schedule_is_refused_with_its_name(text):
     with pytest.raises(InputError):
         TrainConfig(lr_schedule=text)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_each_step_counts_as_a_change_of_the_weights(dtype):
+    weights = [torch.nn.Parameter(torch.ones(3, dtype=dtype)) for _ in range(2)]
+    optimizer = make_optimizer(weights, lr=0.1)
+    for _ in range(2):
+        before = [weight._version for weight in weights]
+        for weight in weights:
+            weight.grad = torch.ones_like(weight)
+        optimizer.step()
+        assert all(weight._version > old for weight, old in zip(weights, before, strict=True))

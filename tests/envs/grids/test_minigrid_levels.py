@@ -14,7 +14,8 @@ import numpy as np
 import palaestra  # registers ours
 import pytest
 from palaestra.agents.evaluation.episodes import EpisodePlan
-from palaestra.envs.grids.minigrid_levels import MINIGRID_IDS, read_minigrid
+from palaestra.envs.grids import level_reset
+from palaestra.envs.grids.minigrid_levels import MINIGRID_IDS, ONE_LEVEL, read_minigrid
 from palaestra.errors import InputError
 
 EIGHT = "MiniGrid-DoorKey-8x8-v0"
@@ -92,11 +93,25 @@ def test_no_level_is_of_two_splits_and_under_all_a_seed_has_minigrids():
     assert all(one == level for one, level in zip(found["train"], found["all"]) if level in train)
 
 
-def test_an_id_without_a_level_of_the_split_says_so():
-    env = make("palaestra/DistShift-v0", minigrid="MiniGrid-DistShift1-v0", split="test")
-    with pytest.raises(
-        InputError, match="DistShift1-v0 has no test level in 2000 draws of its generator; play it with"
-    ):
+@pytest.mark.parametrize("name", ONE_LEVEL)
+def test_the_only_level_of_an_id_is_in_every_split(name):
+    envs = [make("palaestra/DistShift-v0", minigrid=name, split=split) for split in ("train", "test", "all")]
+    assert len({env.reset(seed=seed)[1]["task_id"] for env in envs for seed in (0, 1)}) == 1
+    assert [env.unwrapped.split for env in envs] == ["train", "test", "all"]
+
+
+def test_other_ids_have_more_than_one_level():
+    for name, (family, _) in MINIGRID_IDS.items():
+        env = make(f"palaestra/{family}-v0", minigrid=name, split="all")
+        levels = {env.reset(seed=seed)[1]["task_id"] for seed in range(6)}
+        assert (len(levels) == 1) == (name in ONE_LEVEL), name
+        env.close()
+
+
+def test_an_id_without_a_level_of_the_split_says_so(monkeypatch):
+    monkeypatch.setattr(level_reset, "split_of", lambda content: "train")
+    env = make("palaestra/DoorKey-v0", minigrid="MiniGrid-DoorKey-5x5-v0", split="test")
+    with pytest.raises(InputError, match="5x5-v0 has no test level in 2000 draws of its generator; play it with"):
         env.reset(seed=0)
 
 

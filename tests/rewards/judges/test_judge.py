@@ -89,5 +89,7 @@ def test_what_is_no_judge_is_refused(wrong: Any):
 def test_every_registered_judge_says_what_it_is():
     assert {"aspects", "endpoint", "rules", "votes"} <= set(judges.JUDGES)
     for name, cls in judges.JUDGES.items():
+        assert isinstance(cls, type)
+        assert issubclass(cls, judges.Judge)
         assert cls.__doc__
         assert getattr(cls, "name", None) == name

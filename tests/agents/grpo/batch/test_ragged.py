@@ -69,14 +69,14 @@ def test_what_a_version_of_the_kernel_cannot_do_is_left_to_the_padded_layout():
 def test_the_kernel_is_for_half_precision_on_a_gpu_that_has_it(monkeypatch):
     with FakeTensorMode():  # tensors of a GPU that need none
         q = torch.empty(4, HEADS, DIM, device="cuda", dtype=torch.bfloat16)
-    monkeypatch.setattr(layout, "_is_ampere", lambda device: True)
+    monkeypatch.setattr(layout, "is_ampere", lambda device: True)
     for kernel, whole, window in ((kernel_of_2_10, True, False), (kernel_of_2_11, True, True), (None, False, False)):
         found = None if kernel is None else Kernel.of(kernel)
         monkeypatch.setattr(layout, "find_kernel", lambda found=found: found)
         assert (suits(q), suits(q, 4)) == (whole, window)
     monkeypatch.setattr(layout, "find_kernel", lambda: Kernel.of(kernel_of_2_11))
     assert not suits(torch.empty(4, HEADS, DIM, dtype=torch.bfloat16))
-    monkeypatch.setattr(layout, "_is_ampere", lambda device: False)
+    monkeypatch.setattr(layout, "is_ampere", lambda device: False)
     assert not suits(q)
 
 

@@ -1,0 +1,25 @@
+"""What a GPU has: memory that is free, and a kernel of attention that keeps no scores."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+
+
+def free_memory(device: torch.device | str) -> int:
+    """Bytes of a GPU that this process can still take: what the device has, and what torch has taken from it without
+    giving it out (which it gives back when a larger piece is asked for)."""
+    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return torch.cuda.mem_get_info(device)[0] + kept
+
+
+def has_flash_attention(device: torch.device, head_dim: int) -> bool:
+    """Whether torch's FlashAttention takes half precision on a device, with heads of this width."""
+    return device.type == "cuda" and head_dim <= 256 and head_dim % 8 == 0 and is_ampere(device)
+
+
+@functools.cache
+def is_ampere(device: torch.device) -> bool:
+    """Whether a GPU is of compute capability 8.0 or later."""
+    return torch.cuda.get_device_capability(device) >= (8, 0)
