@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -114,7 +115,8 @@ def test_a_row_ends_soon_after_a_command_that_is_killed(tmp_path):
         f"from {Setup.__module__} import Setup; command._BODY = {body!r}; "
         "run_guarded_row('attention', Setup('cuda:0', 'tiny'), 60.0)"
     )
-    parent = subprocess.Popen([sys.executable, "-c", program])
+    # What it keeps in temporary files stays behind when it is killed.
+    parent = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)})
     try:
         wait_until(lambda: any("time.sleep" in text and "end_with" not in text for text in running(mark)))
     finally:
