@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from ...language.attention import mix
-from ...language.gpu import is_ampere
+from ...language.gpu import fits_flash_attention, is_ampere
 from .token_places import join_ranges, send
 
 
@@ -49,7 +49,7 @@ class Kernel:
     def takes(self, dtype: torch.dtype, head_dim: int, window: int | None) -> bool:
         """True for inputs that FlashAttention is made for, and a window that this version can be told of."""
         half = dtype in (torch.bfloat16, torch.float16)
-        return half and head_dim % 8 == 0 and head_dim <= 256 and (window is None or self.windows)
+        return half and fits_flash_attention(head_dim) and (window is None or self.windows)
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, *edges: Any, window: int | None) -> Tensor:
         """Causal attention, the last query of a sequence at its last key: [queries, heads, dim].

@@ -14,6 +14,7 @@ from palaestra.agents.engines.graphs import NoCapture
 from palaestra.agents.engines.sampler import Completion, Request
 from palaestra.agents.engines.torch_engine import TorchEngine
 
+from .conversations import play
 from .step_recorder import StepRecorder, count_reads
 
 
@@ -36,22 +37,6 @@ def requests(count: int = 14) -> list[Request]:
         )
         for session in range(count)
     ]
-
-
-def play(engine: TorchEngine, asked: list[Request], turns: int = 2) -> dict[tuple[int, int], Completion]:
-    """Answers by session and turn; in the second turn each conversation goes on."""
-    said: dict[tuple[int, int], Completion] = {}
-    for request in asked:
-        engine.submit(request)
-    while completions := engine.step():
-        for completion in completions:
-            turn = sum((completion.session, earlier) in said for earlier in range(turns))
-            said[completion.session, turn] = completion
-            if turn + 1 < turns:
-                engine.submit(Request(completion.session, [9, 10 + completion.session], 6))
-            else:
-                engine.close(completion.session)
-    return said
 
 
 def same(one: dict, other: dict) -> None:

@@ -21,6 +21,7 @@ from palaestra.agents.engines.sequence import TokenSequence
 from palaestra.agents.engines.torch_engine import TorchEngine
 from palaestra.agents.language.decoder import attention_shape
 
+from . import conversations
 from .step_recorder import StepRecorder, count_reads
 
 VOCABULARY = 90
@@ -68,19 +69,8 @@ def group(sessions: Iterable[int], prompt: list[int], **options) -> list[Request
 
 
 def play(engine: TorchEngine, asked: list[Request], turns: int = 2) -> dict[tuple[int, int], Completion]:
-    """Answers by session and turn; conversations go on, and are closed after their last turn."""
-    said: dict[tuple[int, int], Completion] = {}
-    for request in asked:
-        engine.submit(request)
-    while completions := engine.step():
-        for completion in completions:
-            turn = sum((completion.session, earlier) in said for earlier in range(turns))
-            said[completion.session, turn] = completion
-            if turn + 1 < turns:
-                engine.submit(Request(completion.session, prompt_of(completion.session, 1 + completion.session % 4), 6))
-            else:
-                engine.close(completion.session)
-    return said
+    """Answers by session and turn; later turns are of different lengths."""
+    return conversations.play(engine, asked, turns, lambda session: prompt_of(session, 1 + session % 4))
 
 
 def same(one: dict, other: dict) -> None:
