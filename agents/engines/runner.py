@@ -107,10 +107,6 @@ class ModelRunner:
         attend = self._cache.prepare_step(filled if base is None else filled - base, span, level, merge)
         return self._logits(hidden_states(self._model, ids, filled, attend))
 
-    def reserve(self, length: int) -> None:
-        """Make room for conversations of ``length`` tokens, before `step`."""
-        self._cache.reserve(length)
-
     def addresses(self) -> tuple[int, ...]:
         """Where weights and cache lie: what graphs of `step` depend on."""
         tensors = (*self._model.parameters(), *self._model.buffers())

@@ -35,7 +35,7 @@ def test_prompts_of_different_lengths_and_a_decoded_token_give_the_models_logits
     first = runner.encode(sequences)
     for sequence, prompt in zip(sequences, prompts):
         assert (sequence.cached, sequence.pending) == (len(prompt), [])
-    runner.reserve(4)
+    runner._cache.reserve(4)
     second = runner.step(torch.tensor([40, 41, 42]), torch.tensor([3, 1, 2]), span=4)
     for row, prompt in enumerate(prompts):
         expected = small.model(torch.tensor([[*prompt, 40 + row]])).logits[0, -2:, :VOCABULARY]
@@ -58,7 +58,7 @@ def test_equal_prompts_are_encoded_once(runner, monkeypatch: pytest.MonkeyPatch)
     assert torch.equal(logits[0], logits[2])
     assert [sequence.cached for sequence in sequences] == [3, 3, 3, 3]
     # Their rows hold the same keys: they go on alike.
-    runner.reserve(4)
+    runner._cache.reserve(4)
     logits = runner.step(torch.tensor([11] * 4), torch.tensor([3] * 4), span=4, level=3)
     torch.testing.assert_close(logits[0], logits[3])
     assert not torch.allclose(logits[0], logits[1])
