@@ -165,9 +165,7 @@ def run_guarded_row(name: str, setup: Setup, limit: float) -> tuple[list[Figure]
             except subprocess.TimeoutExpired:
                 code = None  # it may have written its lines all the same, and hang at its end
             finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(row.pid, signal.SIGKILL)
-                row.wait()
+                _end(row)
         if not out.exists() and code is None:
             return [Figure(name, note=f"missing: it took longer than its {limit:.0f} s")], False
         if not out.exists():
@@ -176,6 +174,18 @@ def run_guarded_row(name: str, setup: Setup, limit: float) -> tuple[list[Figure]
             return [Figure(name, note=f"missing: its process ended with exit code {code}: {reason}")], False
         data = json.loads(out.read_text(encoding="utf-8"))
         return [Figure(**line) for line in data["lines"]], data["well"]
+
+
+def _end(row: subprocess.Popen[bytes], patience: float = 10.0) -> None:
+    """Kill a row's process and those that it started, and wait until they are gone: the next row needs their memory."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(row.pid, signal.SIGKILL)
+        row.wait()
+        end = time.monotonic() + patience  # one that nobody waits for stays in the group for ever
+        while time.monotonic() < end:
+            os.killpg(row.pid, signal.SIGKILL)
+            time.sleep(0.01)
+    row.wait()
 
 
 def end_with(parent: int) -> None:
