@@ -62,10 +62,10 @@ LEARNING_TABLES: dict[str, LearningTable] = {
             "subgoals",
             "palaestra/DoorKey-v0",
             {"size": 8, "obstacles": 0},
-            1_000_000,
+            2_000_000,
             {
                 "none": GridPlayer(),
-                "subgoals": _with_bonus("subgoals"),
+                "subgoals": _with_bonus("subgoals(bonus=0.3)"),
                 "waypoints": _with_bonus("waypoints"),
                 "potential": _with_bonus("potential"),
             },
