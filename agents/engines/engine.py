@@ -66,6 +66,8 @@ class Engine:
             slots: conversations held at once.
             max_length: longest conversation in tokens.
             fp32_head: compute logits in single precision; only where "fp32_head" is an ability.
+
+        One that has a parameter ``spare`` is told the bytes of a GPU to leave free for what the run will take later.
         """
         raise NotImplementedError
 
@@ -75,7 +77,7 @@ class Engine:
 
         Args:
             weights: bytes of the policy's weights.
-            free: bytes that are free before the engine is made.
+            free: bytes that are free before the engine is made, beside what the optimiser keeps.
             ahead: it samples while the policy is trained, see ``--staleness``.
             options: those of `serve`.
         """
@@ -131,7 +133,7 @@ def check_engine(name: str, options: Mapping[str, Any], needs: Mapping[str, Coll
             raise
         raise MissingExtra("an engine", "train") from None
     known = inspect.signature(engine.serve).parameters
-    own = [option for option in known if option not in ("language", "slots", "max_length", "fp32_head")]
+    own = [option for option in known if option not in ("language", "slots", "max_length", "fp32_head", "spare")]
     for option in options:
         if option not in own:
             if not own:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import Mapping
 from typing import Any
@@ -25,15 +26,17 @@ class Serving:
         self._kept: Engine | None = None
         self._opened: weakref.WeakSet[Engine] = weakref.WeakSet()
 
-    def open(self, language: Any, slots: int, max_length: int, fp32_head: bool = False) -> Engine:
+    def open(self, language: Any, slots: int, max_length: int, fp32_head: bool = False, spare: int = 0) -> Engine:
         """The engine, for a model; see `Engine.serve`. Call its `load_weights` before use."""
-        kind = ENGINES[self.name]
+        kind, options = ENGINES[self.name], self._options
+        if "spare" in inspect.signature(kind.serve).parameters:
+            options = {**options, "spare": spare}
         if not kind.copies:
-            engine = kind.serve(language, slots, max_length, fp32_head, **self._options)
+            engine = kind.serve(language, slots, max_length, fp32_head, **options)
             self._opened.add(engine)
             return engine
         if self._kept is None:
-            self._kept = kind.serve(language, slots, max_length, fp32_head, **self._options)
+            self._kept = kind.serve(language, slots, max_length, fp32_head, **options)
         self._kept.follow(language)
         return self._kept
 

@@ -31,6 +31,12 @@ _SHARE = 0.5
 """Share of a GPU's free memory that the cache may take."""
 
 
+def default_cache_gb(device: torch.device, spare: int = 0) -> float | None:
+    """Memory for keys and values on a device, GB (1e9 bytes): a share of what is free beside ``spare`` bytes of a GPU,
+    None for no limit on a CPU."""
+    return _SHARE * max(0, free_memory(device) - spare) / 1e9 if device.type == "cuda" else None
+
+
 @ENGINES.register("torch")
 class TorchEngine(Engine):
     """Samples from the learner's own weights, in batches whose rows are refilled as they finish.
@@ -71,14 +77,24 @@ class TorchEngine(Engine):
 
     @classmethod
     def serve(
-        cls, language: Any, slots: int, max_length: int, fp32_head: bool = False, cache_gb: float | None = None
+        cls,
+        language: Any,
+        slots: int,
+        max_length: int,
+        fp32_head: bool = False,
+        cache_gb: float | None = None,
+        spare: int = 0,
     ) -> TorchEngine:
         """See `Engine.serve`.
 
         Args:
-            cache_gb: memory for keys and values in GB (1e9 bytes); conversations that do not fit wait.
+            cache_gb: memory for keys and values in GB (1e9 bytes); conversations that do not fit wait. None is
+                `default_cache_gb`.
+            spare: see `Engine.serve`.
         """
         vocabulary, stop_ids = len(language.tokenizer), language.renderer.stop_ids
+        if cache_gb is None:
+            cache_gb = default_cache_gb(language.model.device, spare)
         return cls(language.model, stop_ids, vocabulary, slots, max_length, fp32_head, cache_gb)
 
     def __init__(
@@ -104,8 +120,8 @@ class TorchEngine(Engine):
             capture = None if weight.device.type == "cpu" else NoCapture
             if capture is not None and has_own_forward(model):
                 capture = partial(CudaCapture, weight.device)
-        if cache_gb is None and weight.is_cuda:
-            cache_gb = _SHARE * free_memory(weight.device) / 1e9
+        if cache_gb is None:
+            cache_gb = default_cache_gb(weight.device)
         shape = attention_shape(model)
         fixed, like = capture is not None, weight.detach()
         worth = WORTH.get(weight.device.type, math.inf) if share_above is None else share_above

@@ -132,6 +132,7 @@ class Collector:
         reference: the reference model, or None if nothing needs one.
         rewriter: rewrites prompts where proposals ask for it; None for the policy.
         engines: the run's engine, from which the policy is sampled; the model to distil from has an engine of torch.
+        spare: bytes of a GPU that the optimiser will take later, and keep.
 
     Where it is ahead of the updates, ``objective``, ``language`` and ``forward`` are its own.
     """
@@ -148,11 +149,12 @@ class Collector:
         reference: Any = None,
         rewriter: Rewriter | None = None,
         engines: Serving | None = None,
+        spare: int = 0,
     ):
         self.config, self.objective, self.environments = config, objective, environments
         self.teacher, self.language = teacher, language
         self.teacher_model = teacher_model
-        self._engine = self._open(engines or Serving(), language)
+        self._engine = self._open(engines or Serving(), language, spare)
         self._forward, self._reference = forward, reference
         self._instruments = self._make_instruments(0)
         self.rewriter = rewriter or Rewriter(config.requests)
@@ -162,9 +164,10 @@ class Collector:
         """Let the engine sample from the policy's present weights, whatever it was used for meanwhile."""
         self._engine.follow(self.language)
 
-    def _open(self, engines: Serving, language: LanguageModel) -> Engine:
+    def _open(self, engines: Serving, language: LanguageModel, spare: int = 0) -> Engine:
         config = self.config
-        return engines.open(language, min(256, config.prompts * config.samples), config.context, config.fp32_head)
+        slots = min(256, config.prompts * config.samples)
+        return engines.open(language, slots, config.context, config.fp32_head, spare)
 
     @cached_property
     def _teacher_engine(self) -> Engine:

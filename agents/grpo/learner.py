@@ -381,7 +381,7 @@ class Learner:
         self.update = Update(config, self.objective, model, reference, distilled, vocabulary, self.ranks, held)
         forward = plain(self.update.forward) if config.staleness else self.update.forward
         places = (self.environments, self.teacher, played, teacher, forward, measured, self.rewriter, self.engines)
-        self.collector = Collector(config, self.collecting, *places)
+        self.collector = Collector(config, self.collecting, *places, self.update.pending_bytes)
         self.collection = kind(config, self.collector, self.objective, self.language, self.engines)
         if fresh:
             self.collector.prepare_streams()

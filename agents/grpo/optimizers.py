@@ -69,6 +69,24 @@ def gradient_dtype(parameter: Tensor) -> torch.dtype:
     return getattr(parameter, "grad_dtype", None) or parameter.dtype
 
 
+def state_bytes(parameters: Iterable[Tensor]) -> int:
+    """Bytes that an optimiser of `make_optimizer` keeps for weights: two moments in single precision, or in that of the
+    weight where it is higher, and a master where the weight is half. Of a weight that is split over processes, this
+    one's part counts."""
+    total = 0
+    for weight in parameters:
+        if weight.requires_grad:
+            part = weight.to_local() if hasattr(weight, "to_local") else weight  # of a DTensor, this process's
+            total += part.numel() * (12 if part.dtype in _HALF else 2 * part.element_size())
+    return total
+
+
+def pending_bytes(optimizer: torch.optim.Optimizer) -> int:
+    """Bytes that an optimiser of `make_optimizer` will take at its first step, and keep; 0 once it has them."""
+    begun = optimizer.begun if isinstance(optimizer, MasterAdamW) else bool(optimizer.state)
+    return 0 if begun else state_bytes(weight for group in optimizer.param_groups for weight in group["params"])
+
+
 def learning_rate(step: int, steps: int, lr: float, warmup: int, schedule: Schedule) -> float:
     """Learning rate of a step: a linear rise over ``warmup`` steps, then ``lr`` times a schedule over the rest.
 
@@ -99,6 +117,11 @@ class MasterAdamW(torch.optim.Optimizer):
         super().__init__(parameters, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
         self._masters: list[Tensor] | None = None
         self._inner: torch.optim.AdamW | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether masters and moments are there."""
+        return self._masters is not None
 
     @property
     def _parameters(self) -> list[Tensor]:

@@ -29,6 +29,7 @@ from .objective.binding import Bound
 from .objective.loss import WeightedBatch, accumulate_gradients
 from .objective.notices import updates_per_batch
 from .objective.objective import Objective
+from .optimizers import pending_bytes
 from .ranks.leader import Ranks
 from .ranks.optimizer_steps import OptimizerSteps
 
@@ -92,6 +93,11 @@ class Update:
     def optimizer(self) -> torch.optim.Optimizer:
         """The optimiser; of weights that are split over processes, that of this one's."""
         return self.steps.optimizer
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes that the optimiser will take at its first step, and keep; 0 once it has them."""
+        return pending_bytes(self.optimizer)
 
     def run(
         self, groups: Sequence[Group], streams: Sequence[Sequence[Group]], rate: float

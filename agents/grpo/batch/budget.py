@@ -16,6 +16,7 @@ import torch
 
 from ...language.gpu import free_memory
 from ...language.head import head_of
+from ..optimizers import state_bytes
 from .batch import collate
 from .forward import Forward
 from .logprobs import CHUNK_BYTES
@@ -28,7 +29,6 @@ LEAST, MOST = 1024, 65_536
 SHARE = 0.85
 """Part of the free memory that is planned with; the rest is for fragments and what else the run holds."""
 _DRY_TOKENS = 256
-_HALF = (torch.bfloat16, torch.float16)
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,7 @@ def training_memory(model: Any, forward: Forward) -> TrainingMemory:
     if forward.checkpoint:
         kept = layers * head.shape[1] * head.element_size() + layer
     trained = [weight for weight in model.parameters() if weight.requires_grad]
-    # Two moments in single precision, and a master where the weight itself is half.
-    state = sum(w.numel() * (12 if w.dtype in _HALF else 2 * w.element_size()) for w in trained)
+    state = state_bytes(trained)
     # Gradients of half-precision weights are in single precision at the optimiser's step at the latest.
     gradients = sum(w.numel() * max(4, w.element_size()) for w in trained)
     # A chunk of logits, what is made of it, and the gradient of the output matrix in both precisions.
@@ -72,10 +71,11 @@ def fit_budget(model: Any, forward: Forward, device: str, held: Callable[[int, i
     """The settings with the token budget that a GPU's free memory allows, and a notice that says so.
 
     Args:
-        held: bytes that the engine will hold beside the training, from those of the weights and those that are free.
+        held: bytes that the engine will hold beside the training, from those of the weights and those that are free
+            beside what the optimiser keeps.
     """
     free = free_memory(device)
-    free -= held(sum(weight.nbytes for weight in model.parameters()), free)
+    free -= held(sum(weight.nbytes for weight in model.parameters()), max(0, free - state_bytes(model.parameters())))
     need = training_memory(model, forward)
     budget = need.tokens(free)
     forward.memory.say(

@@ -51,6 +51,30 @@ def test_an_engine_with_weights_of_its_own_is_made_once_and_follows_the_policy(c
     assert copying.open("third", 4, 100) is not engine
 
 
+class Sparing(ENGINES["torch"]):
+    """The torch engine, with the bytes that it was told to leave free."""
+
+    told: ClassVar[list[int]] = []
+
+    @classmethod
+    def serve(cls, language, slots, max_length, fp32_head=False, cache_gb=None, spare=0):
+        cls.told.append(spare)
+        return super().serve(language, slots, max_length, fp32_head, cache_gb, spare)
+
+
+def test_the_engine_of_a_run_leaves_room_for_the_optimiser_and_those_of_evaluations_need_not(
+    small, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(ENGINES._entries, "sparing", Sparing)
+    small.save(tmp_path / "model")
+    line = (
+        f"palaestra/Arithmetic-v0 --axis digits=1 terms=2 --model {tmp_path / 'model'} --steps 1 --prompts 1 --samples "
+        "2 --max-new-tokens 4 --context 200 --final-episodes 2 --eval-every 0 --track --engine sparing --threads 1"
+    )
+    Learner.start(tmp_path / "run", read_config(line.split())).run()
+    assert sum(Sparing.told) == max(Sparing.told) == 8 * small.model.num_parameters()
+
+
 def test_an_engine_that_reads_the_policy_is_made_anew(small):
     serving = Serving()
     assert serving.open(small, 4, 100) is not serving.open(small, 4, 100)

@@ -9,7 +9,7 @@ import torch
 from palaestra.agents.engines import cache
 from palaestra.agents.engines.graphs import NoCapture
 from palaestra.agents.engines.sampler import Completion, Request
-from palaestra.agents.engines.torch_engine import TorchEngine
+from palaestra.agents.engines.torch_engine import TorchEngine, default_cache_gb
 
 TEMPERATURES = (1.0, 0.5, 1.5)
 
@@ -276,3 +276,12 @@ def test_a_budget_of_zero_only_scores_what_is_forced(small):
 def test_forced_ids_that_the_tokenizer_does_not_have_are_refused(small):
     with pytest.raises(ValueError, match=r"forced ids must lie in \[0, 3\), got \[1, 3\]"):
         TorchEngine(small.model, [], vocabulary=3).submit(Request(0, [5], 5, forced=[1, 3]))
+
+
+def test_on_a_gpu_the_cache_takes_half_of_what_is_free_beside_what_the_run_will_take(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (9_000_000_000, 10_000_000_000))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 3_000_000_000)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 2_000_000_000)
+    gpu = torch.device("cuda")
+    assert [default_cache_gb(gpu, spare) for spare in (0, 4 * 10**9, 11 * 10**9)] == [5.0, 3.0, 0.0]
+    assert default_cache_gb(torch.device("cpu"), 10**9) is None

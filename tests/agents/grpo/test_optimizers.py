@@ -9,7 +9,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 from palaestra.agents.grpo.config import TrainConfig
-from palaestra.agents.grpo.optimizers import MasterAdamW, gradient_dtype, learning_rate, make_optimizer, widen_gradients
+from palaestra.agents.grpo.optimizers import (
+    MasterAdamW,
+    gradient_dtype,
+    learning_rate,
+    make_optimizer,
+    pending_bytes,
+    widen_gradients,
+)
 from palaestra.errors import InputError
 from palaestra.schedules import read_schedule
 
@@ -213,3 +220,19 @@ def test_each_step_counts_as_a_change_of_the_weights(dtype):
             weight.grad = torch.ones_like(weight)
         optimizer.step()
         assert all(weight._version > old for weight, old in zip(weights, before, strict=True))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
+def test_before_its_first_step_an_optimiser_says_what_it_will_keep(dtype):
+    weights = [torch.ones(30, 40, dtype=dtype, requires_grad=True), torch.ones(7, dtype=dtype, requires_grad=True)]
+    frozen = torch.ones(1000, dtype=dtype)
+    optimizer = make_optimizer([*weights, frozen], lr=0.1)
+    said = pending_bytes(optimizer)
+    for weight in weights:
+        weight.grad = torch.ones_like(weight)
+    optimizer.step()
+    state = optimizer.state_dict()
+    inner, masters = state.get("inner", state), state.get("masters", [])
+    kept = [*masters, *(tensor for entry in inner["state"].values() for tensor in entry.values() if tensor.dim())]
+    assert said == sum(tensor.nbytes for tensor in kept) > 0
+    assert pending_bytes(optimizer) == 0
