@@ -222,15 +222,18 @@ class KeyValueCache:
             source, column = torch.tensor(prefix.places, device=device), torch.arange(before, device=device)
             positions, span = place + base, span + before
             key_at = torch.cat((torch.where(column < base, column, _FAR), key_at + base), -1)[:, None]
-        masks: dict[int | None, Tensor] = {}
+        masks: dict[tuple[int | None, int], Tensor] = {}
         at_once = max(1, _SCORE_BYTES // (4 * heads * width * span))
+        parts = [slice(low, low + at_once) for low in range(0, len(rows), at_once)]
         flash = has_flash_attention(device, self._shape.head_dim)
         fused = fused_prefill(device.type, self.dtype, width, new=prefix is None and not any(filled), flash=flash)
 
-        def visible(window: int | None) -> Tensor:
-            if window not in masks:
-                masks[window] = visible_keys(positions[:, :, None] - key_at, window)
-            return masks[window]
+        def visible(window: int | None, part: slice) -> Tensor:
+            known = window, part.start
+            if known not in masks:
+                keys = key_at if prefix is None else key_at[part]
+                masks[known] = visible_keys(positions[part, :, None] - keys, window)
+            return masks[known]
 
         def held(layer: int, part: slice) -> tuple[Tensor, Tensor]:
             if prefix is None:
@@ -250,18 +253,19 @@ class KeyValueCache:
                     q.view(len(rows), width, heads, -1).transpose(1, 2),
                     keys.contiguous(),
                     values.contiguous(),
-                    attn_mask=None if fused == "causal" else visible(None)[:, None],
+                    attn_mask=None
+                    if fused == "causal"
+                    else torch.cat([visible(None, part) for part in parts])[:, None],
                     is_causal=fused == "causal",
                     enable_gqa=heads > kv_heads,
                 )
                 return mixed.transpose(1, 2).reshape(len(rows) * width, heads, -1)
-            seen = visible(window)[:, None, None]
             queries = q.view(len(rows), width, kv_heads, heads // kv_heads, -1).permute(0, 2, 3, 1, 4)
             mixed = []
-            for low in range(0, len(rows), at_once):
-                part = slice(low, low + at_once)
+            for part in parts:
                 keys, values = held(layer, part)
-                mixed.append(mix(queries[part], keys[:, :, None], values[:, :, None], seen[part], softcap))
+                seen = visible(window, part)[:, None, None]
+                mixed.append(mix(queries[part], keys[:, :, None], values[:, :, None], seen, softcap))
             joined = mixed[0] if len(mixed) == 1 else torch.cat(mixed)
             return joined.permute(0, 3, 1, 2, 4).reshape(len(rows) * width, heads, -1)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from palaestra.agents.engines import cache
 from palaestra.agents.engines.cache import LONG_PROMPT, fused_prefill
 from palaestra.agents.engines.decoding import BLOCK
 from palaestra.agents.engines.graphs import NoCapture
@@ -115,6 +116,13 @@ def test_samples_are_those_of_copied_prompts(small, gemma, kind, slots, capture)
     # Two shared prompts and the long ones of the lone rows: once each, also for members that come later.
     assert sorted(length for length in fed if length > 8) == [15, 20, 27, 33]
     assert engine._prompts.members == 0
+
+
+def test_rows_that_go_on_from_a_shared_prompt_are_encoded_one_at_a_time_where_memory_is_short(gemma, monkeypatch):
+    asked = two_groups_and_lone_rows()
+    expected = play(engine_of(gemma, ALWAYS, 40), asked)
+    monkeypatch.setattr(cache, "_SCORE_BYTES", 1)
+    same(play(engine_of(gemma, ALWAYS, 40), asked), expected)
 
 
 def test_log_probabilities_equal_a_rescoring_of_the_whole_conversation(small):

@@ -54,10 +54,12 @@ def rescored(model, ids: list[int], start: int, vocabulary: int, temperature: fl
     return (logits / temperature).log_softmax(-1)
 
 
+@pytest.mark.parametrize("scores", [cache._SCORE_BYTES, 1])
 @pytest.mark.parametrize("long", [cache.LONG_PROMPT, 1])
 @pytest.mark.parametrize("slots", [1, 3, 64])
-def test_logps_equal_a_rescoring_of_the_whole_conversation_at_each_temperature(small, slots, long, monkeypatch):
+def test_logps_equal_a_rescoring_of_the_whole_conversation_at_each_temperature(small, slots, long, scores, monkeypatch):
     monkeypatch.setattr(cache, "LONG_PROMPT", long)  # at 1, all prompts go through the fused kernel
+    monkeypatch.setattr(cache, "_SCORE_BYTES", scores)  # at 1, a row at a time does
     # Seven conversations of three turns on few slots: rows are refilled, paused and moved all the time.
     said = converse(small.engine(slots, 512), sessions=7, turns=3)
     worst = 0.0
