@@ -230,6 +230,13 @@ class TestUnfinishedRuns:
         assert {"pass@1", "reward of an episode", "KL divergence (nats a token or action)"} <= set(words)
         assert not {"pass@2", "entropy (nats a token or action)", "tokens/s by phase"} & set(words)
 
+    def test_an_episode_that_does_not_count_says_what_failed(self, bare):
+        row = {"step": 1, "turns": [], "return": 0.0, "reward_valid": False, "error": "<sandbox> is down"}
+        write_rows(bare / "trajectories.jsonl", [row])
+        page = write_report(bare).read_text()
+        assert 'class="outcome invalid"' in page
+        assert "&lt;sandbox&gt; is down" in page
+
     def test_a_run_without_pass_at_k_has_no_heading_for_it(self, bare):
         write_rows(bare / "metrics.jsonl", [{"step": 1, "reward": 0.1}])
         assert "pass@k" not in write_report(bare).read_text()
