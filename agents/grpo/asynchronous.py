@@ -34,6 +34,8 @@ from .config import TrainConfig
 from .objective.objective import Objective
 from .objective.sides import join_states, load_training_side
 
+PATIENCE = 30.0
+"""Seconds that a run which has failed waits for the batch that is being played."""
 Weights = dict[str, Tensor]
 """The trained weights of a policy by their names, on the CPU."""
 
@@ -97,8 +99,9 @@ class StepCollection:
         """Leave the engine and the environments to the caller within the context."""
         yield
 
-    def halt(self) -> None:
-        """Begin no further batch until the next one is taken, and wait for the one that is being played."""
+    def halt(self, failed: bool = False) -> None:
+        """Begin no further batch until the next one is taken, and wait for the one that is being played; where the run
+        has failed, at most `PATIENCE`, as an environment that hangs must not keep back what went wrong."""
 
     def close(self) -> None:
         """End for good, without waiting."""
@@ -195,10 +198,10 @@ class AsynchronousCollection(StepCollection):
                 self._paused -= 1
                 self._changed.notify_all()
 
-    def halt(self) -> None:
+    def halt(self, failed: bool = False) -> None:
         with self._changed:
             self._going = False
-            self._changed.wait_for(lambda: not self._busy)
+            self._changed.wait_for(lambda: not self._busy, PATIENCE if failed else None)
 
     def close(self) -> None:
         with self._changed:

@@ -213,7 +213,7 @@ class Learner:
             return self._run(watch)
         finally:
             if hasattr(self, "collection") and sys.exc_info()[0] is not KeyboardInterrupt:
-                self.collection.halt()
+                self.collection.halt(failed=sys.exc_info()[0] is not None)
             for tracker in self._trackers:
                 tracker.close()
 

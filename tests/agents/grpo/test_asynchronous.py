@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -18,6 +19,7 @@ import pytest
 import torch
 from palaestra.agents.engines.engine import ENGINES
 from palaestra.agents.engines.torch_engine import TorchEngine
+from palaestra.agents.grpo import asynchronous
 from palaestra.agents.grpo.asynchronous import copy_policy, separate_models, set_weights, trained_weights
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.collection import played_version
@@ -242,6 +244,42 @@ def test_an_error_of_the_collection_ends_the_run_as_its_own_and_the_run_can_be_r
     assert [row["step"] for row in rows(run, "metrics")] == [1, 2, 3]
     assert Learner.resume(run).run()
     assert outcome(run) == outcome(whole)
+
+
+def test_an_error_of_the_update_is_told_although_an_environment_hangs(config, tmp_path, monkeypatch):
+    hanging, released = threading.Event(), threading.Event()
+    learner = Watched.start(tmp_path / "run", config)
+    prepare = learner._prepare
+
+    def wait() -> float:
+        if learner.collection._next == 3:  # the batch that is played beside the second update
+            hanging.set()
+            released.wait()
+        return 0.0
+
+    def break_later(fresh: bool = True) -> None:
+        prepare(fresh)
+        update = learner.update.run
+
+        def fail(*arguments: Any) -> Any:
+            if learner.step < 2:
+                return update(*arguments)
+            assert hanging.wait(60)
+            raise RuntimeError("the optimiser is gone")
+
+        learner.update.run = fail  # type: ignore[method-assign]
+        monkeypatch.setattr(SlowTwoArmed, "delay", staticmethod(wait))
+
+    learner._prepare = break_later  # type: ignore[method-assign]
+    monkeypatch.setattr(asynchronous, "PATIENCE", 0.1)
+    try:
+        with pytest.raises(RuntimeError, match="the optimiser is gone"):
+            learner.run()
+        assert learner.collection._busy
+    finally:
+        released.set()
+    learner.collection.halt()
+    learner.close()
 
 
 def test_a_run_survives_kill_9(config, whole, tmp_path, monkeypatch):
