@@ -7,7 +7,9 @@ import sys
 import gymnasium as gym
 import pytest
 from palaestra.errors import InputError, MissingExtra
+from palaestra.integrations import rllib
 from palaestra.integrations.rllib import JudgedSteps, environment, log_outcome, teacher_of
+from palaestra.teachers import make
 
 LAVA = "palaestra/LavaGap-v0"
 
@@ -34,6 +36,20 @@ def test_without_rllib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "ray.rllib", None)
     with pytest.raises(MissingExtra, match=r"palaestra\[rllib\]"):
         environment(LAVA, "random")
+
+
+def test_a_teacher_by_name_is_told_the_returns_that_the_environment_declares(monkeypatch: pytest.MonkeyPatch):
+    made = []
+    monkeypatch.setitem(sys.modules, "ray.rllib", None)  # what is looked for after the teacher is made
+    monkeypatch.setattr(rllib, "make", lambda *args, **options: made.append(make(*args, **options)) or made[-1])
+    for env_id in ("palaestra/StumpTracks-v0", LAVA):
+        with pytest.raises(MissingExtra):
+            environment(env_id, "random")
+    assert [teacher.return_range for teacher in made] == [
+        gym.make("palaestra/StumpTracks-v0").unwrapped.return_range,
+        (0.0, 1.0),
+    ]
+    assert made[0].return_range != made[1].return_range
 
 
 class Unjudged(gym.Env):
