@@ -22,7 +22,7 @@ contribute through the entry-point group ``palaestra.rewards``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
@@ -88,15 +88,21 @@ class Reward:
         """Build a verdict with one term; it is invalid if ``value`` is no number or the episode is invalid.
 
         The score is ``value`` scaled from the bounds to [0, 1], or clipped to it where the reward is unbounded. Text
-        says why there is none, and is the feedback.
+        says why there is none, and is the feedback; without it, what the source of a score said that failed is.
         """
         if value is None or isinstance(value, str) or not episode.valid:
-            return Verdict(0.0, False, valid=False, terms={self.name: 0.0}, feedback=str(value or ""))
+            reason = value if isinstance(value, str) or not episode.valid else self._failure_of_scores(episode)
+            return Verdict(0.0, False, valid=False, terms={self.name: 0.0}, feedback=reason or "")
         low, high = self.bounds
         score = (value - low) / (high - low) if math.isfinite(high - low) and high > low else value
         return Verdict(
             score=min(max(score, 0.0), 1.0), success=episode.success, valid=True, terms={self.name: float(value)}
         )
+
+    def _failure_of_scores(self, episode: Episode) -> str:
+        """What the sources of its scores, each a `scores.Score`, said where that of the episode was not determined."""
+        sources = [source for value in vars(self).values() for source in _each(value) if hasattr(source, "failure_of")]
+        return next((said for source in sources if (said := source.failure_of(episode))), "")
 
     def report(self, verdict: Verdict) -> Mapping[str, Any]:
         """Return what a learner is to keep of a verdict among the episode's extras, by the names of measures."""
@@ -153,6 +159,10 @@ class Reward:
 
     def __repr__(self) -> str:
         return self.tree()
+
+
+def _each(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else (value,)
 
 
 class StepReward(Reward):

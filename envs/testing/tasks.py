@@ -24,7 +24,7 @@ def test_oracle_succeeds_at_every_difficulty(env_id: str, split: str):
         if stated < 1.0:
             continue
         played = set()
-        for seed in range(4 if split == "test" else 8 if simulates(env_id) else 30 if slow else 100):
+        for seed in range(4 if split == "test" else 4 if simulates(env_id) else 15 if slow else 50):
             _, info = env.reset(seed=seed, options={"difficulty": difficulty})
             # Data sets have few tasks; one of them takes as long as fifty of those that run no program.
             if slow and info["task_id"] in played:
@@ -83,7 +83,7 @@ def test_answers_without_thought_earn_next_to_nothing(env_id: str):
 def test_players_without_thought_succeed_as_often_as_the_family_states(env_id: str):
     env: Any = make(env_id).unwrapped
     assert set(env.baselines) <= set(PLAYERS)
-    episodes = 2 if simulates(env_id) else 12 if plays_slowly(env_id) else 40
+    episodes = 2 if simulates(env_id) else 8 if plays_slowly(env_id) else 30
     for place, difficulty in enumerate(DIFFICULTIES):
         for player, rate in success_rates(env_id, difficulty, episodes).items():
             stated = env.baselines[player][place] if player in env.baselines else 0.02

@@ -8,6 +8,7 @@ relies on is clipped to it, so that no judge can break the reward's bounds.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -86,6 +87,7 @@ class Score:
             raise InputError(f"the name of a score among the extras must be text, not {key!r}.")
         self.scorer = None if scorer is None else as_scorer(scorer)
         self.key, self.low, self.high = key, low, high
+        self._failures: deque[tuple[Episode, str]] = deque(maxlen=256)
 
     @property
     def reward(self) -> Reward | None:
@@ -103,9 +105,15 @@ class Score:
         elif isinstance(self.scorer, Reward):
             verdict = self.scorer(episode)
             value = verdict.reward if verdict.valid else None
+            if not verdict.valid:
+                self._failures.append((episode, verdict.feedback))
         else:
             value = self.scorer(episode)
         return read_score(value, self.key, self.low, self.high)
+
+    def failure_of(self, episode: Episode) -> str:
+        """What the reward or judge behind it said of an episode that it could not score, of the last few hundred."""
+        return next((said for failed, said in list(self._failures) if failed is episode), "")
 
 
 def read_score(value: Any, name: str, low: float = -math.inf, high: float = math.inf) -> float | None:

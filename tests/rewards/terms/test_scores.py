@@ -9,6 +9,7 @@ import pytest
 from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode
+from palaestra.rewards.judges.judge import Judge, Judgement
 from palaestra.rewards.judges.judge import make as make_judge
 from palaestra.rewards.terms.scores import Score, read_score, read_scores
 
@@ -79,6 +80,25 @@ def test_a_reward_a_judge_or_a_verifier_is_a_scorer(scorer, episode):
     found = reward(episode(text="<think>a</think><answer>7</answer>", reference="7"))
     assert found.valid
     assert found.reward >= 0
+
+
+class Unreachable(Judge):
+    """Fails on the answers with an odd number of letters."""
+
+    def score(self, principle: str, prompt: str, responses: Any, reference: str | None = None) -> Judgement:
+        return Judgement.failed(f"no answer on {responses[0][-3:]}") if len(responses[0]) % 2 else Judgement((0.5,))
+
+
+def test_a_reward_whose_judge_failed_says_why(episode: Maker):
+    reward = rewards.make("posterior", scorer=Unreachable())
+    odd, even, last = (
+        episode(text=f"<think>a</think><answer>{end}</answer>", success=True) for end in ("12", "7", "34")
+    )
+    verdicts = reward.group([odd, even, last])
+    assert [verdict.valid for verdict in verdicts] == [False, True, False]
+    assert [verdict.feedback for verdict in verdicts] == ["no answer on er>", "", "no answer on er>"]
+    several = rewards.make("lsc", scorers={"length": lambda judged: 1.0, "judge": Unreachable()})
+    assert several(odd).feedback == "no answer on er>"
 
 
 def test_a_reward_that_compares_siblings_is_no_scorer():
