@@ -112,13 +112,14 @@ class Practice:
         bonuses: rewards of single steps that are added to the environment's own; all environments share them.
         discount, decay: of the student, for teachers that need measurements of its critic.
         critic: the student gives the values of observations to `step`.
+        levels: seeds of the tasks that are practised; none: each episode has a new one.
 
     Attributes:
         observations: the N observations to act on.
         starts: where episodes begin, if not at the start of their tasks; for `GoExploreStudent` to set.
 
     Raises:
-        InputError: the teacher needs or asks for what the student does not have.
+        InputError: the teacher needs or asks for what the student does not have, or stands beside ``levels``.
     """
 
     def __init__(
@@ -131,7 +132,11 @@ class Practice:
         discount: float = 0.99,
         decay: float = 0.95,
         critic: bool = False,
+        levels: Sequence[int] = (),
     ):
+        if levels and teacher is not None:
+            raise InputError(f"a teacher chooses the tasks itself; leave it or the {len(levels)} levels out.")
+        self.levels = tuple(levels)
         self.seed, self.teacher, self.bonuses = seed, teacher, tuple(bonuses)
         self._discount, self._decay = discount, decay
         self._names = [bonus.name for bonus in bonuses]
@@ -229,6 +234,8 @@ class Practice:
     def _begin(self, number: int, slot: _Slot) -> None:
         key = [self.seed, _KEY, number, slot.begun]
         slot.seed, slot.options, slot.proposal = int(np.random.SeedSequence(key).generate_state(1)[0]), None, None
+        if self.levels:
+            slot.seed = self.levels[slot.seed % len(self.levels)]
         if self.teacher is not None:
             waiting = self._next_proposal(self.teacher)
             waiting.begun += 1

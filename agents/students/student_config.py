@@ -32,6 +32,8 @@ class StudentConfig:
             graph-subgoals, progress-head, designed, subgoals, lare, oni, count, landmarks, empowerment, rnd, rdd,
             prediction, hindsight; see `palaestra list bonuses`. With their arguments if any, as in
             "count(weight=0.02)". Evaluations are without.
+        levels: levels of the training split that are practised again and again, those of go-explore with the same seed;
+            0: a new one each episode.
         seed: root of all randomness, at least 0.
         steps: environment steps in all, rounded up to whole iterations.
         environments: environments that are stepped side by side.
@@ -52,6 +54,7 @@ class StudentConfig:
     teacher: str | None = None
     teacher_options: _Free = field(default_factory=dict)
     bonus: tuple[str, ...] = ()
+    levels: int = 0
     seed: int = 0
     steps: int = 1_000_000
     environments: int = 16
@@ -63,7 +66,7 @@ class StudentConfig:
 
     def __post_init__(self) -> None:
         for name, least in {
-            **{"seed": 0, "steps": 0, "environments": 1, "eval_every": 0, "eval_episodes": 1},
+            **{"levels": 0, "seed": 0, "steps": 0, "environments": 1, "eval_every": 0, "eval_episodes": 1},
             **{"final_episodes": 1, "checkpoint_every": 1},
         }.items():
             check_count(name, getattr(self, name), least)
