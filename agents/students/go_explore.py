@@ -46,7 +46,9 @@ class GoExploreStudent:
             raise InputError(f"go-explore draws Discrete actions, not {practice.action_space}; take another learner.")
         self.config, self.practice = config, practice
         self.ppo = PPO(config, practice)
-        self.starts = practice.starts = BackwardStarts(config.move, config.start_success)
+        self.starts = practice.starts = BackwardStarts(
+            config.move, config.start_success, later=config.later, lag=config.lag
+        )
         self.env = practice.open()
         # Levels are drawn by the starts.
         practice.levels = ()

@@ -83,6 +83,7 @@ class _Slot:
     rewards: list[float] = field(default_factory=list)
     bonuses: float = 0.0
     valid: bool = True
+    cut: bool = False
     values: list[float] = field(default_factory=list)
 
 
@@ -196,6 +197,8 @@ class Practice:
             observation, reward, terminated[number], truncated[number], info = slot.env.step(action)
             truncated[number] &= not terminated[number]
             rewards[number] = reward
+            slot.cut = self._is_late(slot) and not (terminated[number] or truncated[number])
+            truncated[number] |= slot.cut
             terms = info.get("reward_terms") or {}
             bonus = math.fsum(terms.get(name, 0.0) for name in self._names)
             slot.actions.append(action)
@@ -249,6 +252,10 @@ class Practice:
         slot.actions, slot.rewards, slot.values, slot.bonuses, slot.valid = [], [], [], 0.0, True
         self._replay(slot)
 
+    def _is_late(self, slot: _Slot) -> bool:
+        """Whether the action under way is the last that `starts` allow the episode."""
+        return self.starts is not None and self.starts.is_late(slot.seed, len(slot.way), len(slot.actions) + 1)
+
     def _replay(self, slot: _Slot) -> None:
         """Reset, and take the actions of the episode that are known."""
         slot.observation, slot.info = slot.env.reset(seed=slot.seed, options=slot.options)
@@ -266,10 +273,10 @@ class Practice:
 
     def _end(self, slot: _Slot, terminated: bool) -> None:
         info, total = slot.info, math.fsum(slot.rewards)
-        success = bool(info["is_success"]) if "is_success" in info else None
+        success = bool(info["is_success"]) if "is_success" in info else False if slot.cut else None
         difficulty, proposal = info.get("difficulty"), slot.proposal
         if self.starts is not None and slot.valid:
-            self.starts.report(slot.seed, bool(success))
+            self.starts.report(slot.seed, bool(success), len(slot.way))
         self._finished.append(
             PracticeEpisode(
                 *(total, slot.bonuses, len(slot.rewards), success, info.get("progress"), slot.valid),

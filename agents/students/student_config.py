@@ -256,6 +256,8 @@ class GoExploreConfig(PPOConfig):
             solved by then, exploring goes on.
         move: actions by which the start of a level's episodes moves back along its solution.
         start_success: share of a level's latest 20 episodes that has to succeed before it moves, in (0, 1].
+        later: share of the episodes that begin anywhere on the rest of the solution, so that it is not forgotten.
+        lag: actions that an episode may take beyond those left of the solution, until its start is that of the level.
     """
 
     learner: ClassVar[str] = "go-explore"
@@ -267,6 +269,8 @@ class GoExploreConfig(PPOConfig):
     explore_share: float = 0.3
     move: int = 5
     start_success: float = 0.2
+    later: float = 0.2
+    lag: int = 50
     anneal: bool = False
 
     def __post_init__(self) -> None:
@@ -277,6 +281,8 @@ class GoExploreConfig(PPOConfig):
         check_number("power", self.power, low=0.0)
         for name in ("explore_share", "start_success"):
             check_share(name, getattr(self, name), positive=True)
+        check_share("later", self.later)
+        check_count("lag", self.lag, 0)
         if self.teacher is not None:
             raise InputError(f"go-explore chooses its levels itself; leave --teacher {self.teacher} out.")
 
