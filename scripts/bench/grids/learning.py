@@ -84,8 +84,8 @@ LEARNING_TABLES: dict[str, LearningTable] = {
         LearningTable(
             "deceptive-maze",
             "palaestra/DeceptiveMaze-v0",
-            {"pockets": 5, "depth": 10},
-            1_000_000,
+            {"pockets": 3, "depth": 10},
+            500_000,
             {
                 "count": _with_bonus("count", levels=1),
                 "go-explore": GridPlayer("go-explore", {"levels": 1}),
