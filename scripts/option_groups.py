@@ -61,7 +61,10 @@ STUDENT_GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "q": {"learning": ("rate", "discount", "explore", "explore_end", "explore_share", "initial")},
     "ppo": _PPO,
     "go-explore": {
-        "exploration": ("levels", "explore_actions", "repeat", "power", "explore_share", "move", "start_success"),
+        "exploration": (
+            *("levels", "explore_actions", "repeat", "power", "explore_share"),
+            *("move", "start_success", "later", "lag"),
+        ),
         **_PPO,
     },
     "novelty-search": {

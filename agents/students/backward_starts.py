@@ -13,18 +13,28 @@ import numpy as np
 class BackwardStarts:
     """Where training episodes begin: on the way of a level's solution, ``move`` actions before its end at first.
 
+    As in Salimans and Chen's code, some episodes begin later, so that what was learned is not forgotten; the start
+    moves forth again where none succeeds; and an episode that takes much longer than the solution is cut off.
+
     Args:
         move: actions by which the start of a level moves back; an episode begins at most as many after it.
         success: share of a level's episodes, in (0, 1], that has to succeed before its start moves.
         episodes: that are counted for it.
+        later: share of the episodes that begin anywhere between the start and the end of the solution; they are not
+            counted.
+        lag: actions that an episode may take beyond those left of the solution. From the start of a level it may take
+            as many as the environment allows.
 
     Attributes:
         solutions: level (its seed) -> actions.
         starts: level -> actions of the solution that are taken before an episode begins.
     """
 
-    def __init__(self, move: int = 5, success: float = 0.2, episodes: int = 20):
+    def __init__(
+        self, move: int = 5, success: float = 0.2, episodes: int = 20, later: float = 0.2, lag: int | None = 50
+    ):
         self.move, self.success, self.episodes = move, success, episodes
+        self.later, self.lag = later, lag
         self.solutions: dict[int, list[Any]] = {}
         self.starts: dict[int, int] = {}
         self._played: dict[int, list[bool]] = {}
@@ -45,17 +55,30 @@ class BackwardStarts:
         level = [*self.solutions][int(rng.integers(len(self.solutions)))]
         actions, start = self.solutions[level], self.starts[level]
         last = min(start + self.move, len(actions) - 1) if start else 0
+        if rng.random() < self.later:
+            last = len(actions) - 1
         return level, actions[: int(rng.integers(start, last + 1))]
 
-    def report(self, level: int, success: bool) -> None:
-        """Count an episode of a level, and move its start back when enough of the latest have succeeded."""
-        if level not in self._played:
+    def is_late(self, level: int, begun: int, actions: int) -> bool:
+        """Whether an episode that began after ``begun`` actions of a solution has lost its way, after more of its own
+        than the solution and `lag` have."""
+        if self.lag is None or not self.starts.get(level):
+            return False
+        return begun + actions >= len(self.solutions[level]) + self.lag
+
+    def report(self, level: int, success: bool, begun: int) -> None:
+        """Count an episode of a level that began after ``begun`` actions. Move the level's start back when enough of
+        the latest have succeeded, and forth when none has."""
+        if level not in self._played or begun > self.starts[level] + (self.move if self.starts[level] else 0):
             return
         played = self._played[level]
         played.append(success)
         del played[: -self.episodes]
         if len(played) == self.episodes and np.mean(played) >= self.success and self.starts[level]:
             self.starts[level] = max(self.starts[level] - self.move, 0)
+            played.clear()
+        elif len(played) == self.episodes and not any(played):
+            self.starts[level] = min(self.starts[level] + self.move, max(len(self.solutions[level]) - self.move, 0))
             played.clear()
 
     def metrics(self) -> dict[str, float]:

@@ -17,13 +17,14 @@ import numpy as np
 
 from ...errors import InputError
 from .backward_starts import BackwardStarts
+from .places import level_seeds
 from .ppo import PPO
 from .practice import Practice
 from .state_archive import StateArchive
 from .student_config import GoExploreConfig
 
 FILE = "archives.json"
-_LEVELS, _EXPLORE = 6, 7
+_EXPLORE = 7
 
 
 class GoExploreStudent:
@@ -45,10 +46,13 @@ class GoExploreStudent:
             raise InputError(f"go-explore draws Discrete actions, not {practice.action_space}; take another learner.")
         self.config, self.practice = config, practice
         self.ppo = PPO(config, practice)
-        self.starts = practice.starts = BackwardStarts(config.move, config.start_success)
+        self.starts = practice.starts = BackwardStarts(
+            config.move, config.start_success, later=config.later, lag=config.lag
+        )
         self.env = practice.open()
-        seeds = np.random.SeedSequence([config.seed, _LEVELS]).generate_state(config.levels)
-        self.archives = [StateArchive(self.env, int(seed), config.power) for seed in seeds]
+        # Levels are drawn by the starts.
+        practice.levels = ()
+        self.archives = [StateArchive(self.env, seed, config.power) for seed in level_seeds(config)]
         self._rng = np.random.default_rng([config.seed, _EXPLORE])
         self._turn = 0
 
@@ -69,10 +73,18 @@ class GoExploreStudent:
         """Explore the levels in turns."""
         left = self.config.iteration
         while left > 0:
-            archive = self.archives[self._turn % len(self.archives)]
-            self._turn += 1
-            left -= archive.explore(min(self.config.explore_actions, left), self._draw_action(), self._rng)
+            left -= self._next_archive().explore(min(self.config.explore_actions, left), self._draw_action(), self._rng)
         return {}
+
+    def _next_archive(self) -> StateArchive:
+        """Each level in turn; while some are not solved, every second turn is theirs, as what is not solved by the end
+        is not learned at all."""
+        turn, self._turn = self._turn, self._turn + 1
+        unsolved = [archive for archive in self.archives if archive.solution is None]
+        if not 0 < len(unsolved) < len(self.archives):
+            return self.archives[turn % len(self.archives)]
+        number, theirs = divmod(turn, 2)
+        return unsolved[number % len(unsolved)] if theirs else self.archives[number % len(self.archives)]
 
     def _draw_action(self) -> Callable[[], Any]:
         """Random actions, each of which is repeated for `GoExploreConfig.repeat` steps in the mean."""

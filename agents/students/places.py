@@ -1,15 +1,18 @@
-"""The environment that a run of a student names, made with its axes and options, for a split."""
+"""The environment that a run of a student names, made with its axes and options, for a split; and its levels."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
 from ...errors import InputError
 from ..evaluation import environment_spec
 from .student_config import StudentConfig
+
+_LEVELS = 6
 
 
 def environment_of_run(config: StudentConfig) -> tuple[str, dict[str, Any]]:
@@ -31,3 +34,8 @@ def make_environment(config: StudentConfig, split: str) -> gym.Env[Any, Any]:
     elif "axes" in options:
         raise InputError(f"{env_id!r} has no axes; leave --axis out.")
     return gym.make(spec, disable_env_checker=True, **options)
+
+
+def level_seeds(config: StudentConfig) -> list[int]:
+    """Return the seeds of the levels that a run practises, which follow from its own; none where each is a new one."""
+    return [int(seed) for seed in np.random.SeedSequence([config.seed, _LEVELS]).generate_state(config.levels)]

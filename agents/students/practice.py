@@ -83,6 +83,7 @@ class _Slot:
     rewards: list[float] = field(default_factory=list)
     bonuses: float = 0.0
     valid: bool = True
+    cut: bool = False
     values: list[float] = field(default_factory=list)
 
 
@@ -112,13 +113,14 @@ class Practice:
         bonuses: rewards of single steps that are added to the environment's own; all environments share them.
         discount, decay: of the student, for teachers that need measurements of its critic.
         critic: the student gives the values of observations to `step`.
+        levels: seeds of the tasks that are practised; none: each episode has a new one.
 
     Attributes:
         observations: the N observations to act on.
         starts: where episodes begin, if not at the start of their tasks; for `GoExploreStudent` to set.
 
     Raises:
-        InputError: the teacher needs or asks for what the student does not have.
+        InputError: the teacher needs or asks for what the student does not have, or stands beside ``levels``.
     """
 
     def __init__(
@@ -131,7 +133,11 @@ class Practice:
         discount: float = 0.99,
         decay: float = 0.95,
         critic: bool = False,
+        levels: Sequence[int] = (),
     ):
+        if levels and teacher is not None:
+            raise InputError(f"a teacher chooses the tasks itself; leave it or the {len(levels)} levels out.")
+        self.levels = tuple(levels)
         self.seed, self.teacher, self.bonuses = seed, teacher, tuple(bonuses)
         self._discount, self._decay = discount, decay
         self._names = [bonus.name for bonus in bonuses]
@@ -191,6 +197,8 @@ class Practice:
             observation, reward, terminated[number], truncated[number], info = slot.env.step(action)
             truncated[number] &= not terminated[number]
             rewards[number] = reward
+            slot.cut = self._is_late(slot) and not (terminated[number] or truncated[number])
+            truncated[number] |= slot.cut
             terms = info.get("reward_terms") or {}
             bonus = math.fsum(terms.get(name, 0.0) for name in self._names)
             slot.actions.append(action)
@@ -229,6 +237,8 @@ class Practice:
     def _begin(self, number: int, slot: _Slot) -> None:
         key = [self.seed, _KEY, number, slot.begun]
         slot.seed, slot.options, slot.proposal = int(np.random.SeedSequence(key).generate_state(1)[0]), None, None
+        if self.levels:
+            slot.seed = self.levels[slot.seed % len(self.levels)]
         if self.teacher is not None:
             waiting = self._next_proposal(self.teacher)
             waiting.begun += 1
@@ -241,6 +251,10 @@ class Practice:
         slot.begun += 1
         slot.actions, slot.rewards, slot.values, slot.bonuses, slot.valid = [], [], [], 0.0, True
         self._replay(slot)
+
+    def _is_late(self, slot: _Slot) -> bool:
+        """Whether the action under way is the last that `starts` allow the episode."""
+        return self.starts is not None and self.starts.is_late(slot.seed, len(slot.way), len(slot.actions) + 1)
 
     def _replay(self, slot: _Slot) -> None:
         """Reset, and take the actions of the episode that are known."""
@@ -259,10 +273,10 @@ class Practice:
 
     def _end(self, slot: _Slot, terminated: bool) -> None:
         info, total = slot.info, math.fsum(slot.rewards)
-        success = bool(info["is_success"]) if "is_success" in info else None
+        success = bool(info["is_success"]) if "is_success" in info else False if slot.cut else None
         difficulty, proposal = info.get("difficulty"), slot.proposal
         if self.starts is not None and slot.valid:
-            self.starts.report(slot.seed, bool(success))
+            self.starts.report(slot.seed, bool(success), len(slot.way))
         self._finished.append(
             PracticeEpisode(
                 *(total, slot.bonuses, len(slot.rewards), success, info.get("progress"), slot.valid),

@@ -32,6 +32,8 @@ class StudentConfig:
             graph-subgoals, progress-head, designed, subgoals, lare, oni, count, landmarks, empowerment, rnd, rdd,
             prediction, hindsight; see `palaestra list bonuses`. With their arguments if any, as in
             "count(weight=0.02)". Evaluations are without.
+        levels: levels of the training split that are practised again and again, those of go-explore with the same seed;
+            0: a new one each episode.
         seed: root of all randomness, at least 0.
         steps: environment steps in all, rounded up to whole iterations.
         environments: environments that are stepped side by side.
@@ -52,6 +54,7 @@ class StudentConfig:
     teacher: str | None = None
     teacher_options: _Free = field(default_factory=dict)
     bonus: tuple[str, ...] = ()
+    levels: int = 0
     seed: int = 0
     steps: int = 1_000_000
     environments: int = 16
@@ -63,7 +66,7 @@ class StudentConfig:
 
     def __post_init__(self) -> None:
         for name, least in {
-            **{"seed": 0, "steps": 0, "environments": 1, "eval_every": 0, "eval_episodes": 1},
+            **{"levels": 0, "seed": 0, "steps": 0, "environments": 1, "eval_every": 0, "eval_episodes": 1},
             **{"final_episodes": 1, "checkpoint_every": 1},
         }.items():
             check_count(name, getattr(self, name), least)
@@ -253,6 +256,8 @@ class GoExploreConfig(PPOConfig):
             solved by then, exploring goes on.
         move: actions by which the start of a level's episodes moves back along its solution.
         start_success: share of a level's latest 20 episodes that has to succeed before it moves, in (0, 1].
+        later: share of the episodes that begin anywhere on the rest of the solution, so that it is not forgotten.
+        lag: actions that an episode may take beyond those left of the solution, until its start is that of the level.
     """
 
     learner: ClassVar[str] = "go-explore"
@@ -264,6 +269,8 @@ class GoExploreConfig(PPOConfig):
     explore_share: float = 0.3
     move: int = 5
     start_success: float = 0.2
+    later: float = 0.2
+    lag: int = 50
     anneal: bool = False
 
     def __post_init__(self) -> None:
@@ -274,6 +281,8 @@ class GoExploreConfig(PPOConfig):
         check_number("power", self.power, low=0.0)
         for name in ("explore_share", "start_success"):
             check_share(name, getattr(self, name), positive=True)
+        check_share("later", self.later)
+        check_count("lag", self.lag, 0)
         if self.teacher is not None:
             raise InputError(f"go-explore chooses its levels itself; leave --teacher {self.teacher} out.")
 

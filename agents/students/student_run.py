@@ -35,7 +35,7 @@ from ..grpo.run.observers import Notices, TrainingProgress
 from ..grpo.run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from ..learners import LEARNERS
 from .bonuses import Bonus, describe_bonus, make_bonuses
-from .places import environment_of_run, make_environment
+from .places import environment_of_run, level_seeds, make_environment
 from .practice import Practice, PracticeEpisode
 from .student_agent import StudentAgent
 from .student_config import StudentConfig
@@ -72,6 +72,7 @@ class StudentRun:
             getattr(config, "discount", 0.99),
             getattr(config, "decay", 0.95),
             critic=config.critic,
+            levels=level_seeds(config),
         )
         self.step = 0
         self._stop = False

@@ -37,12 +37,19 @@ class ExplorationGuided(Designer):
     """The primary reward, plus a learned one (SelfRS), plus ``explore / sqrt((explore / most)^2 + visits)`` for the
     state that is reached (ExploB). It needs no teacher: it learns from the episodes alone.
 
+    To a learner of values an action that was tried has earned the bonus, and one that was not has earned nothing: with
+    values that begin at 0 it repeats what it knows. Let them begin at ``most / (1 - discount)`` or more.
+
     Args:
         rate: of the learned reward; 0.01 in the released code.
         critic: rate of the critic, a value for each state.
-        explore: lambda of the bonus. The released code has 1, beside a reward of 10 for the goal and short episodes; a
-            bonus that could be had for ever at a discount of 0.97 has to be below 0.03 for a goal worth 1.
+        explore: lambda of the bonus; 0: no bonus. The released code has 1 beside a reward of 1 for the goal, in tens
+            of thousands of episodes; a bonus that could be had for ever at a discount of 0.97 has to be below 0.03 for
+            a goal worth 1.
         most: the bonus of a first visit.
+        bound: largest absolute learned reward; None: no bound. The released code has 0.01 for Q-learning and none for
+            REINFORCE. Without one the learned reward grows with the number of episodes, and a learner of values goes
+            in circles where it is paid.
 
     Raises:
         InputError: an argument out of range.
@@ -53,11 +60,19 @@ class ExplorationGuided(Designer):
     effect = "changes the optimal policies: its bonus fades with the visits, its learned reward stays"
     adaptive = True
 
-    def __init__(self, rate: float = 0.01, critic: float = 0.01, explore: float = 0.01, most: float = 0.01):
+    def __init__(
+        self,
+        rate: float = 0.01,
+        critic: float = 0.01,
+        explore: float = 0.01,
+        most: float = 0.01,
+        bound: float | None = 0.01,
+    ):
         self.rate = check_number("rate", rate, low=0.0)
         self.critic = check_number("critic", critic, low=0.0)
         self.explore = check_number("explore", explore, low=0.0)
         self.most = check_number("most", most, above=0.0)
+        self.bound = None if bound is None else check_number("bound", bound, above=0.0)
         self.learned: np.ndarray | None = None
         self.values = np.zeros(0)
         self.visits = np.zeros(0)
@@ -71,7 +86,7 @@ class ExplorationGuided(Designer):
         return problem.primary + self.learned
 
     def visit(self, state: int) -> float:
-        if self.terminal[state]:
+        if self.terminal[state] or not self.explore:
             return 0.0
         bonus = self.explore / ((self.explore / self.most) ** 2 + self.visits[state]) ** 0.5
         self.visits[state] += 1
@@ -92,6 +107,8 @@ class ExplorationGuided(Designer):
             np.add.at(error, np.asarray(states, dtype=int), advantages)
             steps += len(rewards)
         self.learned = self.learned + self.rate * move
+        if self.bound is not None:
+            self.learned = np.clip(self.learned, -self.bound, self.bound)
         self.values = self.values + self.critic * error / max(steps, 1)
         return problem.primary + self.learned
 

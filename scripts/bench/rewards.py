@@ -6,6 +6,7 @@ of ``palaestra train --learner q --bonus "designed(designer='NAME')"`` then lear
 examples:
   palaestra bench rewards
   palaestra bench rewards --designers none exprd barfi --steps 20000 --seeds 3
+  palaestra bench rewards --designers none explors --initial 0.34
   palaestra bench rewards --env palaestra/LavaGap-v0 --axis rivers=1 --plot rewards.png --json rewards.json
 """
 
@@ -48,6 +49,9 @@ class RewardBench:
     """Runs of each designer."""
     discount: float = 0.97
     """Of student and design."""
+    initial: float = 0.0
+    """The student's value of what was never tried. Where a designer has a bonus for what is reached, as explors has,
+    at least the bonus divided by 1 - discount: at 0, what was tried looks better than what was not."""
     plot: Path | None = None
     """Draw the curves into this file (extra [train])."""
     json: Path | None = None
@@ -152,6 +156,7 @@ def _train(options: RewardBench, name: str, seed: int) -> list[tuple[int, float]
         seed=seed,
         steps=options.steps,
         discount=options.discount,
+        initial=options.initial,
         log_every=min(2048, every),
         eval_every=every,
         eval_episodes=options.episodes,

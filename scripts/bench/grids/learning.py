@@ -84,11 +84,11 @@ LEARNING_TABLES: dict[str, LearningTable] = {
         LearningTable(
             "deceptive-maze",
             "palaestra/DeceptiveMaze-v0",
-            {"pockets": 3, "depth": 7},
-            1_000_000,
+            {"pockets": 3, "depth": 10},
+            500_000,
             {
-                "count": _with_bonus("count"),
-                "go-explore": GridPlayer("go-explore", {"levels": 4}),
+                "count": _with_bonus("count", levels=1),
+                "go-explore": GridPlayer("go-explore", {"levels": 1}),
             },
             whole=True,
         ),
@@ -104,11 +104,15 @@ class GridRunFigures:
         learned: the environment step at which its player had learned, or None.
         steps: environment steps that were taken.
         success: success on held-out levels after the last of them.
+        first: the environment step of the first iteration with a success in training, or None.
+        trained: success in training in the last `HELD` iterations with episodes, None where there is none.
     """
 
     learned: int | None
     steps: int
     success: float
+    first: int | None = None
+    trained: float | None = None
 
 
 @dataclass(frozen=True)
@@ -137,17 +141,19 @@ class LearningFigures:
             f"{table.env} {axes}, {seeds} seed{'s' * (seeds != 1)}, at most {table.steps:,} steps",
             "",
             f"| player | learned | environment steps to {SHARE:.0%}: median (least to most) | times fewer than {first} "
-            "| held-out success, % |",
-            "| --- | --- | --- | --- | --- |",
+            "| first success at step | success in training at the end, % | held-out success, % |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
         ]
         for player, runs in self.runs.items():
             steps = sorted(run.learned or math.inf for run in runs)
             middle = statistics.median_low(steps)
             span = "never" if math.isinf(steps[0]) else f"{_count(middle)} ({_count(steps[0])} to {_count(steps[-1])})"
             held_out = ", ".join(f"{100 * run.success:.0f}" for run in runs)
+            trained = ", ".join("none" if run.trained is None else f"{100 * run.trained:.0f}" for run in runs)
+            met = ", ".join(_count(run.first or math.inf) for run in runs)
             learned = sum(run.learned is not None for run in runs)
             fewer = self._describe_ratio(player) if player in others else ""
-            lines.append(f"| {player} | {learned} of {seeds} | {span} | {fewer} | {held_out} |")
+            lines.append(f"| {player} | {learned} of {seeds} | {span} | {fewer} | {met} | {trained} | {held_out} |")
         return "\n".join(lines)
 
     def _describe_ratio(self, player: str) -> str:
@@ -252,27 +258,44 @@ def _measure(table: LearningTable, player: GridPlayer, seed: int, folder: Path) 
         if table.whole:
             run.run()
         else:
-            run.run(lambda progress: run.stop() if _find_step_learned(folder) is not None else None)
+            run.run(lambda progress: run.stop() if _find_step_learned(_read_metrics(folder)) else None)
         success = run.evaluate(config.final_episodes).success.mean
-        found = GridRunFigures(_find_step_learned(folder), run.step, success)
+        rows = _read_metrics(folder)
+        last = [share for row in rows if (share := _played(row)) is not None][-HELD:]
+        trained = statistics.fmean(last) if last else None
+        found = GridRunFigures(_find_step_learned(rows), run.step, success, _find_first_success(rows), trained)
     finally:
         run.close()
     write_atomically(figures, json.dumps(vars(found)) + "\n")
     return found
 
 
-def _find_step_learned(folder: Path) -> int | None:
-    """The step at which the player of a run had learned, by its metrics so far; None where it has not."""
+def _read_metrics(folder: Path) -> list[dict[str, Any]]:
     metrics = folder / "metrics.jsonl"
-    if not metrics.is_file():
-        return None
+    return [json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()] if metrics.is_file() else []
+
+
+def _played(row: Mapping[str, Any]) -> float | None:
+    """Success over whole episodes in an iteration, None without any. Those of Go-Explore begin near the ends of its
+    solutions at first: it has as much as it plays from the starts of all its levels."""
+    if "cells" not in row:
+        return row.get("success")
+    return row["levels_solved"] * row.get("success_from_start", 0.0) if row.get("start") == 0.0 else 0.0
+
+
+def _find_step_learned(rows: Sequence[Mapping[str, Any]]) -> int | None:
+    """The step at which the player of a run had learned, by its metrics so far; None where it has not."""
     held, since = 0, None
-    for line in metrics.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        if row.get("success", 0.0) < SHARE:
+    for row in rows:
+        if (_played(row) or 0.0) < SHARE:
             held, since = 0, None
             continue
         held, since = held + 1, row["step"] if since is None else since
         if held == HELD:
             return since
     return None
+
+
+def _find_first_success(rows: Sequence[Mapping[str, Any]]) -> int | None:
+    """The step of the first iteration with an episode that succeeded, of Go-Explore with a level that was solved."""
+    return next((row["step"] for row in rows if row.get("success") or row.get("levels_solved")), None)

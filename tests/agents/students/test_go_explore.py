@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from palaestra.agents.students import GoExploreConfig
+from palaestra.agents.students import GoExploreConfig, QConfig
 from palaestra.agents.students.student_run import StudentRun
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
@@ -41,6 +42,35 @@ def test_it_explores_and_then_learns_to_play_a_level_from_its_start(tmp_path):
     assert learned[0]["start"] > 0.5
     assert learned[-1]["start"] == 0.0
     assert learned[-1]["success_from_start"] >= 0.8
+
+
+def test_levels_that_are_not_solved_have_every_second_turn(tmp_path):
+    config = GoExploreConfig(env="palaestra/DoorKey-v0", axes={"size": 5}, levels=4, environments=1, **QUIET)
+    with closing(StudentRun(config)) as run:
+        student = run.student
+        plain = [student.archives.index(student._next_archive()) for _ in range(8)]
+        assert plain == [0, 1, 2, 3, 0, 1, 2, 3]
+        for archive in student.archives[:3]:
+            archive.solution = [2]
+        turns = [student.archives.index(student._next_archive()) for _ in range(8)]
+        assert turns == [0, 3, 1, 3, 2, 3, 3, 3]
+        student.archives[3].solution = [2]
+        assert [student.archives.index(student._next_archive()) for _ in range(4)] == [0, 1, 2, 3]
+
+
+def test_other_learners_practise_the_same_levels_where_they_are_asked_to():
+    """Its ``levels`` are those of PPO and Q-learning with the same seed."""
+    options = {"env": "palaestra/DeceptiveMaze-v0", "axes": {"pockets": 1}, "levels": 2, "seed": 3, "environments": 12}
+    with closing(StudentRun(GoExploreConfig(**options, **QUIET))) as run:
+        levels = [archive.level for archive in run.student.archives]
+        run.practice.begin()
+        # Before there are solutions its own episodes begin anywhere.
+        assert len({slot.seed for slot in run.practice._slots}) > 2
+    with closing(StudentRun(QConfig(**options, **QUIET))) as run:
+        run.practice.begin()
+        assert {slot.seed for slot in run.practice._slots} == set(levels)
+    with pytest.raises(InputError, match="leave it or the 2 levels out"):
+        StudentRun(QConfig(**options, teacher="random", **QUIET))
 
 
 def test_while_nothing_is_solved_it_goes_on_exploring(tmp_path):

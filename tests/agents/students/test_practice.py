@@ -8,6 +8,7 @@ import gymnasium as gym
 import pytest
 from palaestra import teachers
 from palaestra.agents.students import QConfig
+from palaestra.agents.students.backward_starts import BackwardStarts
 from palaestra.agents.students.bonuses import make_bonuses
 from palaestra.agents.students.practice import Practice
 from palaestra.agents.students.student_run import StudentRun
@@ -160,3 +161,32 @@ def test_a_teacher_is_told_what_an_episode_can_earn(tmp_path):
     run.run(notify=lambda sentence: None)  # walking into a ball earns -1
     assert run.practice.teacher.return_range == (-1.0, 1.0)
     assert run.practice.teacher.metrics()["observed"] > 0
+
+
+def test_an_episode_that_has_lost_the_way_of_a_solution_is_cut_off_as_a_failure():
+    practice = practise(count=1, axes={"length": 6})
+    env = make(axes={"length": 6})
+    level = next(seed for seed in range(100) if env.reset(seed=seed)[0][0] == 2)
+    practice.starts = BackwardStarts(move=2, success=1.0, episodes=2, later=0.0, lag=1)
+    practice.starts.begin({level: [4, 4, 4, 4]})
+    practice.begin()
+    left = 4 - len(practice._slots[0].way)
+    # To and fro, for as many actions as are left and one more.
+    steps = [practice.step([3 + number % 2]) for number in range(left + 1)]
+    assert [bool(step.truncated[0]) for step in steps] == [False] * left + [True]
+    assert 0 in steps[-1].last, "its value is that of where it stopped"
+    (episode,) = practice.take_finished()
+    assert episode.success is False
+    assert practice.starts._played[level] == [False]
+
+
+def test_levels_are_practised_again_and_again_and_leave_no_room_for_a_teacher():
+    practice = Practice(make, 8, 7, levels=[5, 11])
+    practice.begin()
+    seeds = {slot.seed for slot in practice._slots}
+    for _ in range(30):
+        practice.step([4] * 8)
+        seeds |= {slot.seed for slot in practice._slots}
+    assert seeds == {5, 11}
+    with pytest.raises(InputError, match="leave it or the 2 levels out"):
+        Practice(make, 1, 7, Recorder(), levels=[5, 11])

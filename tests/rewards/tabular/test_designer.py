@@ -137,6 +137,29 @@ def test_the_bonus_for_a_state_fades_as_written():
     assert designer.visit(3) == 0.0
 
 
+def test_without_a_bonus_no_visit_is_paid():
+    designer = make_designer("explors", explore=0.0)
+    designer.design(corridor(3))
+    assert [designer.visit(1) for _ in range(2)] == [0.0, 0.0]
+
+
+def test_the_learned_reward_stays_within_its_bound_however_many_episodes_it_learns_from():
+    found, policy = corridor(3), np.full((4, 2), 0.5)
+    walk = ([0, 1, 2], [1, 1, 1], [0.0, 0.0, 1.0])
+    largest = {}
+    for bound in (0.01, None):
+        designer = make_designer("explors", **({} if bound else {"bound": None}))
+        designer.design(found)
+        for _ in range(100):
+            reward = designer.redesign(found, policy, [walk])
+        assert reward is not None
+        largest[bound] = np.abs(reward - found.primary).max()
+    assert largest[0.01] == pytest.approx(0.01)
+    assert largest[None] > 0.2, "so large that a circle through it earns as much as the end"
+    with pytest.raises(InputError, match="bound"):
+        make_designer("explors", bound=0.0)
+
+
 def test_self_shaping_raises_what_did_better_than_expected():
     policy = np.array([[0.25, 0.75]])
     # pi(a) A (1[a] - pi): 0.25 * 2 * (0.75, -0.75).
@@ -146,7 +169,7 @@ def test_self_shaping_raises_what_did_better_than_expected():
 def test_the_learned_reward_follows_the_episodes_and_goes_on_exactly():
     found, policy = corridor(3), np.full((4, 2), 0.5)
     walk = ([0, 1, 2], [1, 1, 1], [0.0, 0.0, 1.0])
-    designer, other = make_designer("explors", rate=1.0), make_designer("explors", rate=1.0)
+    designer, other = (make_designer("explors", rate=1.0, bound=None) for _ in range(2))
     designer.design(found)
     reward = designer.redesign(found, policy, [walk])
     # Returns 1/4, 1/2 and 1; half of them to the action taken, half of that off each action.

@@ -27,6 +27,18 @@ def test_every_designer_has_a_row_and_a_curve(tmp_path, capsys):
     assert (tmp_path / "curves.png").stat().st_size > 0
 
 
+def test_values_that_begin_high_let_a_student_with_a_bonus_try_what_it_has_not(tmp_path):
+    """At 0 the bonus makes what was tried look better than what was not, and the student stays where it is."""
+    found = {}
+    for initial in ("0", "0.34"):
+        files = ["--json", str(tmp_path / "figures.json")]
+        steps = ["--steps", "20480", "--checkpoints", "1", "--episodes", "20", "--seeds", "1", "--initial", initial]
+        designers = ["--env", "palaestra/DoorKey-v0", "--axis", "size=5", "obstacles=0", "--designers", "explors"]
+        assert main(["bench", "rewards", *designers, *steps, *files]) == 0
+        found[initial] = json.loads((tmp_path / "figures.json").read_text())["curves"]["explors"][0][-1][1]
+    assert found["0"] < 0.2 < found["0.34"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -88,17 +88,28 @@ def test_unknown_names_are_refused(option: str, tmp_path: Path):
         bench.main(["grids", "--tables", "subgoals", "--out", str(tmp_path), option, "subgoal"])
 
 
-def write_metrics(folder: Path, successes: list[float | None]) -> Path:
-    rows = [{"step": 10 * (i + 1)} | ({} if s is None else {"success": s}) for i, s in enumerate(successes)]
-    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return folder
+def metrics(successes: list[float | None]) -> list[dict[str, float]]:
+    return [{"step": 10 * (i + 1)} | ({} if s is None else {"success": s}) for i, s in enumerate(successes)]
 
 
-def test_a_player_has_learned_where_success_begins_to_hold(tmp_path: Path):
-    assert learning._find_step_learned(tmp_path) is None
-    assert learning._find_step_learned(write_metrics(tmp_path, [0.9] * 4)) is None
-    assert learning._find_step_learned(write_metrics(tmp_path, [1.0, 0.5, *[0.9] * 5, 0.0])) == 30
-    assert learning._find_step_learned(write_metrics(tmp_path, [1.0, None, *[0.9] * 5])) == 30
+def test_a_player_has_learned_where_success_begins_to_hold():
+    assert learning._find_step_learned([]) is None
+    assert learning._find_step_learned(metrics([0.9] * 4)) is None
+    assert learning._find_step_learned(metrics([1.0, 0.5, *[0.9] * 5, 0.0])) == 30
+    assert learning._find_step_learned(metrics([1.0, None, *[0.9] * 5])) == 30
+
+
+def test_go_explore_has_learned_where_it_plays_all_its_levels_from_their_starts():
+    solved = {"cells": 9, "levels_solved": 1.0}
+    # Exploring, in episodes from near the ends, and from the starts of one level of two that was solved.
+    rows = [{"step": 10 * i, **solved} for i in range(1, 7)]
+    rows += [{"step": 10 * i, **solved, "start": 0.5, "success": 1.0, "success_from_start": 1.0} for i in range(7, 13)]
+    half = {"levels_solved": 0.5, "start": 0.0, "success": 1.0, "success_from_start": 1.0}
+    rows += [{"step": 10 * i, **solved, **half} for i in range(13, 19)]
+    assert learning._find_step_learned(rows) is None
+    assert learning._find_first_success([{"step": 5, "cells": 3, "levels_solved": 0.0}, *rows]) == 10
+    rows += [{"step": 10 * i, **solved, "start": 0.0, "success_from_start": 0.95} for i in range(19, 24)]
+    assert learning._find_step_learned(rows) == 190
 
 
 def figures_of(first: list[int | None], other: list[int | None]) -> LearningFigures:
