@@ -130,7 +130,7 @@ def judge(answer: str, reference: str):
     """The verdict, which must come well within any patience; a deadline may pass, an exception may not."""
     began = time.monotonic()
     verdict = verify("math", answer, reference, deadline=2.0)
-    assert time.monotonic() - began < 15.0
+    assert time.monotonic() - began < 50.0
     return verdict
 
 
