@@ -3,6 +3,7 @@ limits of time that are tried once more with more time."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 
@@ -27,16 +28,14 @@ def with_more_time(check: Callable[[float], None], limits: Sequence[float] = (1.
     done within it. A machine that stands still breaks the second, but not for every limit.
     """
     for limit in limits[:-1]:
-        try:
+        with contextlib.suppress(Exception, pytest.fail.Exception):
             return check(limit)
-        except (Exception, pytest.fail.Exception):
-            continue
     return check(limits[-1])
 
 
 def least_processor_seconds(work: Callable[[], object], enough: float, tries: int = 4) -> float:
     """Processor time of this thread for ``work``: the least of a few tries, or the first that is less than ``enough``.
-    Any one of them may have a collection of all the garbage of earlier tests in it, or a processor at half its speed."""
+    Any of them may have a collection of all the garbage of earlier tests in it, or a processor at half its speed."""
     least = float("inf")
     for _ in range(tries):
         begun = time.thread_time()

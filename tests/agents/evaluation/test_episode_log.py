@@ -206,9 +206,7 @@ def test_kill_9_and_going_on_give_the_same_bytes(tmp_path, wait):
     run = {"cwd": tmp_path, "capture_output": True, "check": True, "timeout": 120}
     whole = subprocess.run([*command, "--out", "whole.jsonl", "--json", "whole.json"], **run)
     environment = {**os.environ, "TO_BE_KILLED": "1"}
-    process = subprocess.Popen(
-        [*command, "--out", "t.jsonl"], cwd=tmp_path, stdout=subprocess.DEVNULL, env=environment
-    )
+    process = subprocess.Popen([*command, "--out", "t.jsonl"], cwd=tmp_path, stdout=subprocess.DEVNULL, env=environment)
     partial = tmp_path / "t.jsonl.partial"
     wait_until(lambda: partial.exists() and b"\n" in partial.read_bytes())
     time.sleep(wait)

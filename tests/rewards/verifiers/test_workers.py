@@ -361,7 +361,7 @@ def in_a_fresh_process(tmp_path: Path, code: str, **options) -> subprocess.Popen
     )
 
 
-def finish(process: subprocess.Popen[str], seconds: float = 60.0) -> str:
+def finish(process: subprocess.Popen[str], seconds: float = 300.0) -> str:
     out, err = process.communicate(timeout=seconds)
     assert process.returncode == 0, err
     assert err == ""
@@ -428,7 +428,7 @@ def test_a_worker_ends_with_its_parent_even_while_it_works(tmp_path: Path, job: 
         os.kill(os.getpid(), 9)
     """
     process = in_a_fresh_process(tmp_path, code)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     pids = list(map(int, out.split()))
     assert len(pids) == 1
     assert wait_until_dead(pids, 90.0)
@@ -471,6 +471,6 @@ def test_workers_start_where_the_package_is_not_installed(tmp_path: Path):
     """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(
-        [sys.executable, "-I", "-c", program], cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=60
+        [sys.executable, "-I", "-c", program], cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=300
     )
     assert (done.stdout, done.stderr) == ("7\n", "")
