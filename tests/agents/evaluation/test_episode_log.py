@@ -203,7 +203,7 @@ def test_kill_9_and_going_on_give_the_same_bytes(tmp_path, wait):
     (tmp_path / "slow_agent.py").write_text(SLOW)
     command = [sys.executable, "-m", "palaestra.scripts.eval", ARITHMETIC, "--agent", "slow_agent:add_up"]
     command += ["--episodes", "500"]
-    run = {"cwd": tmp_path, "capture_output": True, "check": True, "timeout": 120}
+    run = {"cwd": tmp_path, "capture_output": True, "check": True, "timeout": 300}
     whole = subprocess.run([*command, "--out", "whole.jsonl", "--json", "whole.json"], **run)
     environment = {**os.environ, "TO_BE_KILLED": "1"}
     process = subprocess.Popen([*command, "--out", "t.jsonl"], cwd=tmp_path, stdout=subprocess.DEVNULL, env=environment)

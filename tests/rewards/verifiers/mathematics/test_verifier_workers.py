@@ -137,7 +137,7 @@ def test_forked_processes_have_workers_of_their_own():
         [sys.executable, "-W", "error", "-c", program, str(Path(__file__).parent)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert (done.returncode, done.stderr) == (0, "")
 
