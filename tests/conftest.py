@@ -12,11 +12,17 @@ import shutil
 from collections.abc import Callable, Generator
 from typing import Any
 
+import hypothesis
 import pytest
 
 from . import left_behind
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# The same examples in each run, and as much time for each as a busy machine takes.
+hypothesis.settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("repeatable")
 pytest.register_assert_rewrite("palaestra.envs.testing")  # before any test file imports it
 
 

@@ -18,7 +18,7 @@ import pytest
 from xdist.workermanage import NodeManager
 
 _NAME = "PALAESTRA_TEST_SESSION"
-_SECONDS, _EXIT_SECONDS = 20.0, 120
+_SECONDS, _EXIT_SECONDS = 60.0, 300
 _FOLDER = pytest.StashKey[str]()
 # pytest keeps the folders of the last three sessions, and other libraries what they have compiled.
 _KEPT = ("pytest-of-", "torchinductor_", "SB3-")

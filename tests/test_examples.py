@@ -35,7 +35,7 @@ def test_an_example_runs(script: Path, tmp_path: Path):
     strict = [] if script.stem in OTHERS_WARN else ["-W", "error"]
     command = [sys.executable, *strict, str(script), *SMALL.get(script.stem, [])]
     environment = {**os.environ, "TRL_EXPERIMENTAL_SILENCE": "1"}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 

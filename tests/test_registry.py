@@ -38,7 +38,7 @@ def slow_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 @pytest.mark.usefixtures("slow_module")
 def test_who_asks_while_another_thread_imports_waits_for_it():
-    gate = threading.Barrier(4, timeout=20)
+    gate = threading.Barrier(4, timeout=60)
 
     def ask(name: str) -> int:
         gate.wait()

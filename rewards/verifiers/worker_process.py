@@ -153,10 +153,10 @@ class WorkerProcess:
 
     @staticmethod
     def _wait(descriptor: int, event: int, until: float) -> None:
-        left = until - time.monotonic()
+        # What has come is taken, however late it is read: this process may have stood still, and not the worker.
         poll = select.poll()
         poll.register(descriptor, event)
-        if left <= 0.0 or not poll.poll(left * 1000.0):
+        if not poll.poll(1000.0 * max(0.0, until - time.monotonic())):
             raise TimeoutError
 
 

@@ -17,7 +17,7 @@ for line in sys.stdin:
     if request["do"] == "end":
         os._exit(3)
     if request["do"] == "sleep":
-        time.sleep(60)
+        time.sleep(600)
     answer = {"failure": "ValueError: no"} if request["do"] == "raise" else {"said": request, "here": os.getcwd()}
     print(json.dumps({**answer, "own": os.environ.get("OWN"), "path": os.environ.get("PYTHONPATH")}), flush=True)
 """
@@ -56,7 +56,7 @@ def test_one_that_ends_or_hangs_is_lost(file: Path):
     began = time.monotonic()
     with pytest.raises(PeerLost, match=r"did not answer in 0\.2 seconds"):
         worker.ask(seconds=0.2, do="sleep")
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 60
     with pytest.raises(PeerLost):  # a late answer is nobody's
         worker.ask(do="echo")
     with pytest.raises(PeerLost, match="no such program"):

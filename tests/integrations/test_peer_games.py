@@ -176,7 +176,7 @@ def test_agents_are_evaluated_on_them_by_id(make):
 def test_our_environments_are_theirs(peer_home):
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     command = [str(peer_home(".venv-peers") / "bin" / "python"), str(TRIAL)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.splitlines()[-1] == "all held"
 

@@ -31,7 +31,7 @@ def logs(
         command += ["-T", "difficulty=0.0", "--log-dir", "logs", "--log-format", "json", "--display", "none"]
         command += ["--no-fail-on-error", "--max-retries", "0"]
         environment = {**os.environ, "HERE_BASE_URL": server.url, "HERE_API_KEY": "none"}
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     found = [json.loads(path.read_text()) for path in sorted((folder / "logs").glob("*.json"))]
     return {(log["eval"]["task"], log["eval"]["model"].rpartition("/")[2]): log for log in found}

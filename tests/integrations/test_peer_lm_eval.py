@@ -36,7 +36,7 @@ def outcome(
         command = [str(home / "bin" / "python"), str(Path(__file__).with_name("lm_eval_trial.py"))]
         command += [str(folder / "tasks"), f"{server.url}/chat/completions", name_of(QUESTION), name_of(ODD)]
         environment = {**os.environ, "OPENAI_API_KEY": "none"}
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 

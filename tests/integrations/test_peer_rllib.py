@@ -22,7 +22,7 @@ def run(peer_home: Callable[[str], Path], tmp_path: Path) -> Iterator[Callable[.
         environment = {**os.environ, "PYTHONWARNINGS": "ignore", "RAY_TMPDIR": folder, "OMP_NUM_THREADS": "1"}
         environment["RAY_worker_niceness"] = "0"  # or its processes starve beside other tests
         command = [str(peer_home(".venv-peers") / "bin" / "python"), str(script), *arguments]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
         return done.stdout
 

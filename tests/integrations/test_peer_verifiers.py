@@ -36,7 +36,7 @@ def traces(
     environment = {**os.environ, "KEY_OF_NOBODY": "none", "PYTHONPATH": str(Path(__file__).parent)}
     with serve_solver([row for env_id in (QUESTION, GAME) for row in rows_of(env_id)[:SOLVED]]) as server:
         command += ["--client.base-url", server.url]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     lines = map(json.loads, (folder / "run" / "traces.jsonl").read_text().splitlines())
     found: dict[str, list[dict[str, Any]]] = {env_id: [] for env_id in (QUESTION, GAME, ODD)}

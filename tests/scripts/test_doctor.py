@@ -13,6 +13,8 @@ from palaestra.scripts.cli import main
 from palaestra.scripts.doctor import examine
 from palaestra.scripts.doctor_checks import MachineCheck, find_checks, find_extras, run_check
 
+from ..patience import wait_until  # isort: skip
+
 
 def test_the_core_works_here_and_is_exit_code_0(capsys):
     assert main(["doctor", "python", "environments", "disk", "--json"]) == 0
@@ -25,7 +27,7 @@ def test_the_core_works_here_and_is_exit_code_0(capsys):
 def test_a_core_that_gives_no_outcome_in_time_is_exit_code_1(capsys):
     began = time.monotonic()
     assert main(["doctor", "environments", "--seconds", "0.01"]) == 1
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
     assert "failed  environments  no outcome within 0.01 s" in capsys.readouterr().out
 
 
@@ -69,18 +71,22 @@ def test_what_a_check_has_started_ends_with_it(monkeypatch, tmp_path):
     )
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
-    (finding,) = examine({"slow": MachineCheck("web", "nothing", "nothing", str)}, 1)
-    assert finding.found == "no outcome within 1 s"
+    for seconds in (1, 5, 25):  # longer ones for a machine on which it has not started the other one
+        (finding,) = examine({"slow": MachineCheck("web", "nothing", "nothing", str)}, seconds)
+        assert finding.found == f"no outcome within {seconds} s"
+        if started.exists():
+            break
     child = int(started.read_text())
-    until = time.monotonic() + 5
-    while os.path.exists(f"/proc/{child}") and "Z" not in _state_of(child) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not os.path.exists(f"/proc/{child}") or "Z" in _state_of(child)
+    wait_until(lambda: _state_of(child) in ("", "Z"))
 
 
 def _state_of(process: int) -> str:
-    with open(f"/proc/{process}/stat") as stat:
-        return stat.read().rpartition(")")[2].split()[0]
+    """Its state, by a letter; "" where there is no such process."""
+    try:
+        with open(f"/proc/{process}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def test_a_check_that_crashes_is_told():

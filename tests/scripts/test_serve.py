@@ -22,7 +22,7 @@ def test_it_serves_until_it_is_told_to_end(end):
             env = connect(line.split(" at ")[1].split()[0], token="secret")
             assert env.reset(seed=1, options={"difficulty": 0.0})[1]["difficulty"] == 0.0
             process.send_signal(end)  # with a connection open
-            said = process.communicate(timeout=30)[1]
+            said = process.communicate(timeout=120)[1]
         finally:
             process.kill()
     assert process.returncode == 0, said

@@ -41,6 +41,34 @@ QUICK = [
     *("--context", "256", "--max-new-tokens", "8", "--shaping", "overlong(cache=8, max_tokens=8)", "--nproc", "2"),
 ]
 STEPS = 12
+# Sums, of which none is made once there are as many steps as a file says: no run ends before it is disturbed.
+HELD = """
+import os, pathlib, time
+import palaestra
+from palaestra.envs.math.arithmetic import Arithmetic
+
+class Held(Arithmetic):
+    __doc__ = Arithmetic.__doc__
+
+    def generate(self, rng, params):
+        while "HELD_AT" in os.environ and has_to_wait(*map(pathlib.Path, os.environ["HELD_AT"].split(os.pathsep))):
+            time.sleep(0.01)
+        return super().generate(rng, params)
+
+def has_to_wait(limit, log):
+    return log.exists() and log.read_text().count("\\n") >= int(limit.read_text())
+
+palaestra.envs.register("test/Held-v0", Held)
+"""
+
+
+@pytest.fixture
+def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The id of an environment that waits where it is told to."""
+    (tmp_path / "held.py").write_text(HELD)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    return "held:test/Held-v0"
 
 
 @pytest.fixture(scope="module")
@@ -91,17 +119,24 @@ def test_two_processes_train_a_checkpoint(name, checkpoint, tmp_path):
 
 
 class Running:
-    """A run in processes of its own, with its temporary files in ``folder``."""
+    """A run in processes of its own, with its temporary files in ``folder``. Its environment waits after the step that
+    it is held at."""
 
     def __init__(self, *arguments: str, run: Path, folder: Path):
         self.run = run
+        self.limit = run.with_name("limit")
         self.seen: set[int] = set()
+        self.hold_at(2)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "palaestra.scripts.train", *arguments, "--out", str(run)],
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "TMPDIR": str(folder)},
+            env={**os.environ, "TMPDIR": str(folder), "HELD_AT": f"{self.limit}{os.pathsep}{run / 'metrics.jsonl'}"},
         )
+
+    def hold_at(self, steps: int) -> None:
+        self.limit.with_name("next limit").write_text(str(steps))
+        self.limit.with_name("next limit").rename(self.limit)
 
     def ranks(self) -> list[int]:
         """Process ids, in order of the ranks: forks of a process that this one has started."""
@@ -113,10 +148,12 @@ class Running:
     def lose(self, rank: int) -> int:
         """Kill a process as soon as it has taken part in a whole step and begins the next; its process id."""
         before = self.steps()
+        self.hold_at(before + 2)
         wait_for(lambda: self.steps() > before and len(self.ranks()) == 2, self)
         lost = self.ranks()[rank]
         os.kill(lost, signal.SIGKILL)
         wait_for(lambda: not exists(lost))
+        self.hold_at(before + 3)
         return lost
 
     def steps(self) -> int:
@@ -149,9 +186,9 @@ def exists(pid: int) -> bool:
         return False
 
 
-def test_a_run_that_lost_processes_in_mid_step_is_the_run_that_lost_none(checkpoint, tmp_path, capsys):
+def test_a_run_that_lost_processes_in_mid_step_is_the_run_that_lost_none(checkpoint, held, tmp_path, capsys):
     model = checkpoint("llama")
-    arguments = ["--model", model, "--steps", str(STEPS), *QUICK]
+    arguments = [held, "--model", model, "--steps", str(STEPS), *QUICK]
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     temporary = Path(tempfile.mkdtemp())  # a short path, as sockets lie below it
     assert main(["train", *arguments, "--out", str(whole)]) == 0
@@ -161,12 +198,12 @@ def test_a_run_that_lost_processes_in_mid_step_is_the_run_that_lost_none(checkpo
         running.lose(0)
         killed = running.lose(1)
         begun = time.monotonic()
-        said = running.process.communicate(timeout=60)[1]
-        assert time.monotonic() - begun < 30
+        said = running.process.communicate(timeout=300)[1]
+        assert time.monotonic() - begun < 120
     finally:
         running.process.kill()
     assert running.process.returncode == 1
-    wait_for(lambda: not any(map(exists, running.seen)), seconds=20)
+    wait_for(lambda: not any(map(exists, running.seen)), seconds=60)
     temporary.rmdir()  # it is empty
     first, last = [line for line in said.splitlines() if line.startswith("palaestra: ")]
     assert "goes on from what is complete (start 2)" in first
@@ -181,19 +218,20 @@ def test_a_run_that_lost_processes_in_mid_step_is_the_run_that_lost_none(checkpo
     capsys.readouterr()
 
 
-def test_a_run_whose_models_are_split_goes_on_after_a_loss_and_in_one_process(checkpoint, tmp_path, capsys):
-    arguments = ["--model", checkpoint("qwen2"), *QUICK, "--shard"]
+def test_a_run_whose_models_are_split_goes_on_after_a_loss_and_in_one_process(checkpoint, held, tmp_path, capsys):
+    arguments = [held, "--model", checkpoint("qwen2"), *QUICK, "--shard"]
     whole, broken, temporary = tmp_path / "whole", tmp_path / "broken", Path(tempfile.mkdtemp())
     assert main(["train", *arguments, "--steps", "5", "--out", str(whole)]) == 0
     running = Running(*arguments, "--steps", "5", "--max-restarts", "1", run=broken, folder=temporary)
     try:
         running.lose(1)
+        running.hold_at(1_000)
         said = running.process.communicate(timeout=300)[1]
     finally:
         running.process.kill()
     assert running.process.returncode == 0
     assert "goes on from what is complete (start 2)" in said
-    wait_for(lambda: not any(map(exists, running.seen)), seconds=20)
+    wait_for(lambda: not any(map(exists, running.seen)), seconds=60)
     temporary.rmdir()  # it is empty
     for log in ("metrics", "proposals", "trajectories", "evaluations"):
         assert rows(broken, log) == rows(whole, log)

@@ -211,7 +211,7 @@ def test_the_server_answers_for_its_own_address_and_serves_what_was_linked(tmp_p
     def get(path: str, host: str | None = None) -> tuple[int, str]:
         request = urllib.request.Request(f"http://{server.address}/{path}", headers={"Host": host} if host else {})
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, ""
@@ -227,7 +227,7 @@ def test_the_server_answers_for_its_own_address_and_serves_what_was_linked(tmp_p
     with socket.socket() as caller:
         assert caller.connect_ex(("127.0.0.2", int(server.address.rpartition(":")[2]))) != 0
     server.stop()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
 
 

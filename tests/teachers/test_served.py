@@ -32,7 +32,7 @@ def outcome(proposal, value):
     return Outcome(proposal.id, proposal.task, [value])
 
 
-def wait_until(condition, seconds=20.0):
+def wait_until(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it never came true"
@@ -347,9 +347,9 @@ def test_workers_notice_the_death_of_the_owner():
 
     owner = FORK.Process(target=own)
     owner.start()
-    assert done.poll(20)
+    assert done.poll(60)
     assert done.recv() == "noticed"
-    assert done.poll(20)
+    assert done.poll(60)
     assert done.recv() == "noticed"
     owner.join()
 

@@ -99,7 +99,7 @@ def test_the_command_line_sets_what_an_endpoint_is_asked(chat, capsys):
 
 
 def test_replies_are_waited_for_side_by_side(chat):
-    arrived = threading.Barrier(4, timeout=20)
+    arrived = threading.Barrier(4, timeout=60)
 
     def wait(request, number):
         arrived.wait()

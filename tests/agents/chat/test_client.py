@@ -8,12 +8,15 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from email.utils import formatdate
 
 import pytest
 from palaestra.agents.chat.client import ChatClient, Connection, ContextFull, NoReply
 from palaestra.errors import InputError, MissingExtra
+
+from ...patience import PATIENCE, with_more_time  # isort: skip
 
 HELLO = [{"role": "user", "content": "hello"}]
 BUSY = {"status": 429, "body": "{}"}
@@ -48,15 +51,20 @@ def first(*replies):
         {"body": '{"choices": []}'},
         {"body": '{"error": {"message": "overloaded"}}'},
         {"content": "x" * 100, "cut": 40},
-        {"hang": 1.0},
-        {"content": "x" * 500, "drip": 0.02},
+        {"hang": 2.0},
+        {"content": "x" * 500, "drip": 0.04},
     ],
     ids=["500", "429", "no JSON", "no choice", "an error with 200", "broken off", "hung", "dripping"],
 )
 def test_an_attempt_that_fails_is_repeated(chat, failure):
-    with chat.serving(first(failure)) as server:
-        assert ask(server, timeout=0.5).text == "fine"
-        assert len(server.requests) == 2
+    def check(timeout: float) -> None:
+        # What the first attempt waits for takes longer than it waits.
+        longer = {name: value * timeout if name in ("hang", "drip") else value for name, value in failure.items()}
+        with chat.serving(first(longer)) as server:
+            assert ask(server, timeout=timeout).text == "fine"
+            assert len(server.requests) == 2
+
+    with_more_time(check, (0.5, 3.0, 20.0))
 
 
 def test_when_all_attempts_fail_the_last_reason_is_told(chat):
@@ -130,7 +138,13 @@ def test_requests_keep_their_pace(chat):
 
 
 def test_concurrency_bounds_the_requests_in_flight(chat):
-    with chat.serving(lambda request, number: {"content": "fine", "hang": 0.05}) as server:
+    together = threading.Barrier(3, timeout=PATIENCE)
+
+    def wait(request, number):
+        together.wait()  # for two others; a fourth would come meanwhile
+        return {"content": "fine", "hang": 0.05}
+
+    with chat.serving(wait) as server:
         ask(server, *range(9), concurrency=3)
         assert server.most_busy == 3
 

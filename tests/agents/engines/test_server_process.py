@@ -31,15 +31,15 @@ HOLDER = """
 import os, subprocess, sys, time
 guard = subprocess.Popen([sys.executable, "-S", *sys.argv[1:]], stdin=subprocess.PIPE, start_new_session=True)
 if not os.fork():
-    time.sleep(60)  # a child that keeps the pipe open
+    time.sleep(600)  # a child that keeps the pipe open
 print(guard.pid, flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 SERVER = """
 import signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
-time.sleep(60)
+subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+time.sleep(600)
 """
 """A server that does not end by itself, with a process of its own."""
 
@@ -99,7 +99,7 @@ def test_a_request_that_waits_is_given_up():
         assert not any(future.done() for future in futures)
         requests.give_up()
         for future in futures:
-            assert isinstance(future.exception(10), LOST)
+            assert isinstance(future.exception(60), LOST)
         assert read_progress(where, 0.1) == ""
         for one in accepted:
             one.close()
@@ -107,13 +107,13 @@ def test_a_request_that_waits_is_given_up():
 
 def test_a_request_in_the_background_has_the_answer_or_the_error(url):
     requests = Requests()
-    assert requests.send(url, "/generate", {"status": 200}).result(10) == {"path": "/v1/generate"}
+    assert requests.send(url, "/generate", {"status": 200}).result(60) == {"path": "/v1/generate"}
     with pytest.raises(ServerError, match="failed with 500"):
-        requests.send(url, "/generate", {"status": 500}).result(10)
+        requests.send(url, "/generate", {"status": 500}).result(60)
 
 
 def test_a_server_is_waited_for_as_long_as_it_may_take(url):
-    assert wait_until_ready(url, 5)
+    assert wait_until_ready(url, 60)
     assert not wait_until_ready(unused(), 0.3)
 
 
@@ -174,10 +174,10 @@ def test_a_server_that_hangs_is_ended(tmp_path: Path, monkeypatch):
 
 
 def test_what_a_dead_server_leaves_behind_ends_with_it(tmp_path: Path):
-    lost = SERVER.replace("time.sleep(60)\n", "")
+    lost = SERVER.replace("time.sleep(600)\n", "")
     guard = [sys.executable, "-S", server_guard.__file__, "", sys.executable, "-S", "-c", lost]
     with subprocess.Popen(guard, stdin=subprocess.PIPE, start_new_session=True) as process:
-        assert process.wait(20) == -signal.SIGKILL
+        assert process.wait(60) == -signal.SIGKILL
         assert wait(lambda: not members(process.pid))
 
 
@@ -195,7 +195,7 @@ def test_a_failed_start_is_told_by_its_cause(tmp_path: Path):
     assert server.describe_failure() == "ValueError: No memory for the cache."
 
 
-def wait(until, seconds: float = 20.0) -> bool:
+def wait(until, seconds: float = 60.0) -> bool:
     end = time.monotonic() + seconds
     while not (done := until()) and time.monotonic() < end:
         time.sleep(0.05)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from palaestra import evaluate
 from palaestra.agents import AgentError
 from palaestra.agents.evaluation import EvaluationStopped
 from palaestra.errors import InputError
+
+from ...patience import wait_until  # isort: skip
 
 ARITHMETIC = "palaestra/Arithmetic-v0"
 
@@ -183,11 +186,14 @@ def test_an_evaluation_that_only_fails_leaves_the_old_file_and_no_other(tmp_path
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
+# One that is to be killed waits for that, should it come so late.
 SLOW = """
-import time
+import os, re, time
+answers = 0
 def add_up(observation):
-    import re
-    time.sleep(0.004)
+    global answers
+    answers += 1
+    time.sleep(600 if "TO_BE_KILLED" in os.environ and answers > 450 else 0.004)
     return str(sum(int(number) for number in re.findall(r"\\d+", observation)))
 """
 
@@ -197,13 +203,12 @@ def test_kill_9_and_going_on_give_the_same_bytes(tmp_path, wait):
     (tmp_path / "slow_agent.py").write_text(SLOW)
     command = [sys.executable, "-m", "palaestra.scripts.eval", ARITHMETIC, "--agent", "slow_agent:add_up"]
     command += ["--episodes", "500"]
-    run = {"cwd": tmp_path, "capture_output": True, "check": True, "timeout": 120}
+    run = {"cwd": tmp_path, "capture_output": True, "check": True, "timeout": 300}
     whole = subprocess.run([*command, "--out", "whole.jsonl", "--json", "whole.json"], **run)
-    process = subprocess.Popen([*command, "--out", "t.jsonl"], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    environment = {**os.environ, "TO_BE_KILLED": "1"}
+    process = subprocess.Popen([*command, "--out", "t.jsonl"], cwd=tmp_path, stdout=subprocess.DEVNULL, env=environment)
     partial = tmp_path / "t.jsonl.partial"
-    deadline = time.monotonic() + 60
-    while not partial.exists() and time.monotonic() < deadline:
-        time.sleep(0.005)
+    wait_until(lambda: partial.exists() and b"\n" in partial.read_bytes())
     time.sleep(wait)
     process.send_signal(signal.SIGKILL)
     process.wait()

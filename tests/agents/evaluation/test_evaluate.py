@@ -9,6 +9,7 @@ import json
 import math
 import re
 import threading
+import time
 from collections.abc import Iterator
 
 import gymnasium as gym
@@ -409,7 +410,7 @@ class Sandboxed(Climb):
     """Waits, at the first step, until four take theirs."""
 
     needs_sandbox = True
-    gate = threading.Barrier(4, timeout=20)
+    gate = threading.Barrier(4, timeout=60)
 
     def reset(self, *, seed=None, options=None):
         self.waits = True
@@ -476,7 +477,10 @@ def test_calls_of_an_async_function_wait_side_by_side():
     async def slow(observation: str) -> str:
         nonlocal waiting, most
         waiting, most = waiting + 1, max(most, waiting + 1)
-        await asyncio.sleep(0.01)
+        end = time.monotonic() + 60
+        while most < 6 and time.monotonic() < end:  # for five others
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.01)  # a seventh would come meanwhile
         waiting -= 1
         return add_up(observation)
 

@@ -32,6 +32,7 @@ from palaestra.agents.language.model import LanguageModel
 from palaestra.envs import register
 from palaestra.errors import InputError
 
+from ...patience import wait_until  # isort: skip
 from ...step_record import RecordedLearner  # isort: skip
 from .arms import TwoArmed, trained_on  # isort: skip
 
@@ -110,16 +111,19 @@ class Watched(Learner):
         trained: groups of each step.
         lead: for each batch, by how many it lay ahead of the updates when it began.
         slow: seconds that an update takes longer.
+        ahead: an update waits until so many batches beyond its own have been played, where there are so many.
     """
 
-    slow = 0.0
+    slow, ahead = 0.0, 0
 
     def _prepare(self, fresh: bool = True) -> None:
         super()._prepare(fresh)
         self.weights, self.trained, self.lead, self.updates = [copy.deepcopy(self.language.model)], [], [], 0
+        self.played = 0
         run, collect = self.update.run, self.collector.collect
 
         def train(groups: Any, streams: Any, rate: float) -> Any:
+            wait_until(lambda: self.played >= min(STEPS, self.updates + 1 + self.ahead))
             time.sleep(self.slow)
             self.trained.append(groups)
             result = run(groups, streams, rate)
@@ -129,7 +133,9 @@ class Watched(Learner):
 
         def play(step: int) -> Any:
             self.lead.append(step - self.updates - 1)
-            return collect(step)
+            collected = collect(step)
+            self.played += 1
+            return collected
 
         self.update.run, self.collector.collect = train, play  # type: ignore[method-assign]
 
@@ -158,7 +164,8 @@ def test_every_token_is_sampled_by_the_policy_of_so_many_updates_before(config, 
 @pytest.mark.parametrize("staleness", [1, 2])
 def test_no_more_batches_lie_ahead_than_the_staleness_allows(config, tmp_path, staleness):
     learner = Watched.start(tmp_path / "run", replace(config, staleness=staleness, eval_every=0))
-    learner.slow = 0.05
+    # The side that plays is ahead as far as it may be, and waits for each update.
+    learner.slow, learner.ahead = 0.05, staleness
     assert learner.run()
     assert len(learner.lead) == STEPS
     assert max(learner.lead) == staleness

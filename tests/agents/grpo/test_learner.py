@@ -126,16 +126,32 @@ def command(config: TrainConfig, run: Path) -> list[str]:
         "--out": run,
     }
     flat = [str(part) for pair in options.items() for part in pair]
-    return [sys.executable, "-m", "palaestra.scripts.train", "--axis", "digits=1", "terms=2:3", *flat]
+    return ["--axis", "digits=1", "terms=2:3", *flat]
 
 
-def start(arguments: list[str], cwd: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(arguments, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+# Waits after a step until there is a file "end", so that it goes no further before somebody comes to end it.
+PATIENT = """
+import pathlib, sys, time
+from palaestra.agents.grpo.run.folder import RunFolder
+from palaestra.scripts.train import main
+append = RunFolder.append
+def append_and_wait(run, log, rows):
+    append(run, log, rows)
+    while log == "metrics" and run.read(log, last, last) and not pathlib.Path("end").exists():
+        time.sleep(0.01)
+last, RunFolder.append = int(sys.argv[1]), append_and_wait
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def start(arguments: list[str], cwd: Path, last: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", PATIENT, str(last), *arguments]
+    return subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
 def wait_for_steps(process: subprocess.Popen[bytes], run: Path, steps: int) -> None:
     metrics = run / "metrics.jsonl"
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not (metrics.exists() and metrics.read_text().count("\n") >= steps):
         assert process.poll() is None, process.stderr.read().decode()
         assert time.monotonic() < deadline, "the run made no progress"
@@ -146,15 +162,16 @@ def test_a_run_that_was_killed_and_then_interrupted_gives_the_same_bits_and_ctrl
     whole, config, tmp_path
 ):
     run = tmp_path / "run"
-    killed = start(command(config, run), tmp_path)
+    killed = start(command(config, run), tmp_path, last=7)
     wait_for_steps(killed, run, 4)  # one row further than the checkpoint
     os.kill(killed.pid, signal.SIGKILL)
     assert killed.wait() == -signal.SIGKILL
     killed.stderr.close()
-    interrupted = start([sys.executable, "-m", "palaestra.scripts.train", "--resume", str(run)], tmp_path)
+    interrupted = start(["--resume", str(run)], tmp_path, last=STEPS - 1)
     wait_for_steps(interrupted, run, 8)
     interrupted.send_signal(signal.SIGINT)
-    _, errors = interrupted.communicate(timeout=120)
+    (tmp_path / "end").touch()
+    _, errors = interrupted.communicate(timeout=300)
     assert interrupted.returncode == 130
     assert f"palaestra train --resume {run}" in " ".join(errors.decode().split())
     assert Learner.resume(run).run()

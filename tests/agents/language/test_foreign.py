@@ -43,12 +43,12 @@ def test_passes_of_two_threads_through_one_model_do_not_mix(model):
     def hold_first(layer: int) -> None:
         if layer == 1:
             first_inside.set()
-            assert second_inside.wait(20)
+            assert second_inside.wait(60)
 
     def hold_second(layer: int) -> None:
         if layer == 1:
             second_inside.set()
-            assert first_left.wait(20)
+            assert first_left.wait(60)
 
     def first() -> None:
         found[0] = run(model, texts[0], hold_first)
@@ -56,7 +56,7 @@ def test_passes_of_two_threads_through_one_model_do_not_mix(model):
 
     thread = threading.Thread(target=first)
     thread.start()
-    assert first_inside.wait(20)
+    assert first_inside.wait(60)
     found[1] = run(model, texts[1], hold_second)
     thread.join()
     assert all(torch.equal(found[number], expected) for number, expected in enumerate(alone))

@@ -41,8 +41,8 @@ def test_program_without_end_costs_one_limit_and_not_one_a_test(name: str) -> No
     env = gym.make(name, disable_env_checker=True, difficulty=0.5, seconds=SECONDS)
     sandbox.run("")
     took = []
-    # A busy machine may take long once.
-    while not took or (took[-1] > STEP and len(took) < 3):
+    # A busy machine may take long a few times.
+    while not took or (took[-1] > STEP and len(took) < 8):
         env.reset(seed=0)
         action = endless(env.unwrapped.oracle())  # type: ignore[attr-defined]
         begun = time.monotonic()

@@ -15,6 +15,7 @@ from palaestra.envs.code.programs.grammar import Parameter, write_source
 from palaestra.envs.sandbox import CallTest
 from palaestra.rewards.answers import fenced
 
+from ...patience import with_more_time  # isort: skip
 from .debugged import BUGGY, PROGRAM, STATE, at, made, passing, play
 from .sandboxed import needs_sandbox
 
@@ -132,16 +133,19 @@ def test_calls_have_as_many_arguments_as_the_function():
         ("def tens(n):\n    while True:\n        pass", "TimeoutError"),
         ("def tens(n:", "SyntaxError"),
         ("x = y\ndef tens(n):\n    pass", "NameError: name 'y' is not defined"),
-        ("while True:\n    pass\ndef tens(n):\n    pass", "(stopped: it took more than 1 s)"),
+        ("while True:\n    pass\ndef tens(n):\n    pass", "(stopped: it took more than {} s)"),
         ("def tens(n):\n    return tens", "no plain data"),
         ("import os\ndef tens(n):\n    print('here', flush=True)\n    os._exit(3)", "here"),
     ],
 )
 def test_calls_that_fail_say_why(code: str, told: str):
-    observation, *_, info = at(replace(STATE, code=code), seconds=1).step("tens(1)")
-    assert observation.startswith("tens(1) failed: ")
-    assert told in observation
-    assert info["reward_valid"]
+    def check(seconds: float) -> None:
+        observation, *_, info = at(replace(STATE, code=code), seconds=seconds).step("tens(1)")
+        assert observation.startswith("tens(1) failed: ")
+        assert told.replace("{}", f"{seconds:g}") in observation
+        assert info["reward_valid"]
+
+    with_more_time(check)
 
 
 LOUD = [
@@ -206,12 +210,15 @@ def test_the_prompt_has_the_buggy_function_the_specification_and_the_examples_on
 
 @needs_sandbox
 def test_the_program_with_the_bugs_passes_the_counted_tests_in_python():
-    family = ProgramDebugging(graded=True, seconds=1)
     for _, state in drawn(40, 1):
-        done = family.act(state, fenced(state.code))
-        assert (done.success, done.progress, done.terms) == (False, 0.0, {"tests": 0.0})
-        assert "A test that is not shown" not in done.state.feedback
-        assert done.state.feedback.startswith(f"{state.given} of 8 tests passed.")
+
+        def check(seconds: float, state: Debugging = state) -> None:
+            done = ProgramDebugging(graded=True, seconds=seconds).act(state, fenced(state.code))
+            assert (done.success, done.progress, done.terms) == (False, 0.0, {"tests": 0.0})
+            assert "A test that is not shown" not in done.state.feedback
+            assert done.state.feedback.startswith(f"{state.given} of 8 tests passed.")
+
+        with_more_time(check)
 
 
 def mended(buggy: BuggyProgram, bugs: int) -> str:
@@ -227,13 +234,17 @@ def test_bugs_can_be_mended_one_a_turn_and_only_the_last_one_succeeds(domain: st
         buggy = draw_buggy(Dice(np.random.default_rng(seed)), domain, 4, 8, 3)
         state = ProgramDebugging().start(np.random.default_rng(seed), params)
         assert state.code == write_source(buggy.program, buggy.body)
-        env = at(state, graded=True, seconds=1)
-        rewards, progress, info = play(env, mended(buggy, 2), mended(buggy, 1))
-        assert not info["is_success"]
-        assert progress[1] >= progress[0]
-        _, reward, terminated, truncated, info = env.step(mended(buggy, 0))
-        assert (terminated, truncated, info["is_success"], info["progress"]) == (True, False, True, 1.0)
-        assert sum(rewards) + reward == 1.0
+
+        def check(seconds: float, state: Debugging = state, buggy: BuggyProgram = buggy) -> None:
+            env = at(state, graded=True, seconds=seconds)
+            rewards, progress, info = play(env, mended(buggy, 2), mended(buggy, 1))
+            assert not info["is_success"]
+            assert progress[1] >= progress[0]
+            _, reward, terminated, truncated, info = env.step(mended(buggy, 0))
+            assert (terminated, truncated, info["is_success"], info["progress"]) == (True, False, True, 1.0)
+            assert sum(rewards) + reward == 1.0
+
+        with_more_time(check)
 
 
 def test_prompts_are_short_though_programs_may_be_long():

@@ -10,6 +10,8 @@ from palaestra.envs.question import Task
 from palaestra.envs.sandbox import StdioTest
 from palaestra.rewards.answers import fenced
 
+from ...patience import with_more_time  # isort: skip
+
 FAMILY = StdioProblem()
 PROGRAM = Program(
     *("rise", "list", "list", (Parameter("numbers", "a list"),), ("Sort the list.",)),
@@ -59,10 +61,13 @@ def test_right_programs_of_any_style_are_right(program: str):
     ],
 )
 def test_feedback_on_a_wrong_program_names_the_first_example_that_fails(program: str, score: float, why: str):
-    verdict = StdioProblem(seconds=0.5).verify(TASK, fenced(program))
-    assert (verdict.success, verdict.reward, verdict.score, verdict.valid) == (False, 0.0, score, True)
-    assert why in verdict.feedback
-    assert "-4" not in verdict.feedback
+    def check(seconds: float) -> None:
+        verdict = StdioProblem(seconds=seconds).verify(TASK, fenced(program))
+        assert (verdict.success, verdict.reward, verdict.score, verdict.valid) == (False, 0.0, score, True)
+        assert why in verdict.feedback
+        assert "-4" not in verdict.feedback
+
+    with_more_time(check, (0.5, 4.0, 20.0))
 
 
 def test_graded_reward_is_the_share_of_the_tests():

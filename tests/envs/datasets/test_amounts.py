@@ -9,6 +9,8 @@ import pytest
 from palaestra.envs.datasets.amounts import find_units, read_amount
 from palaestra.envs.datasets.sentences import last_sentence
 
+from ...patience import least_processor_seconds  # isort: skip
+
 UNITS = find_units("Natalia had 3 dogs. How many clips per day did she sell in a month?")
 
 
@@ -68,10 +70,11 @@ def test_units_are_those_that_are_asked_for():
 
 @pytest.mark.parametrize("text", ["*" * 4096, "the " * 1024, "1," * 2048, "a " * 2048, "(" * 4096, "9" * 4096])
 def test_hostile_text_takes_no_time(text: str):
-    start = time.perf_counter()
-    for cut in (4096, 200, 199):
-        assert read_amount(text[:cut], UNITS) is None or cut < 4096
-    assert time.perf_counter() - start < 0.5
+    def read() -> None:
+        for cut in (4096, 200, 199):
+            assert read_amount(text[:cut], UNITS) is None or cut < 4096
+
+    assert least_processor_seconds(read, 0.5) < 0.5
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ def test_sentences_end_where_they_do(text: str, last: str):
 
 
 def test_the_last_sentence_is_found_in_linear_time():
-    began = time.perf_counter()
+    began = time.thread_time()
     for text in ("Mr. " * 10_000, "." * 100_000, "a. B " * 10_000, ". " * 20_000):
         last_sentence(text)
-    assert time.perf_counter() - began < 5.0
+    assert time.thread_time() - began < 5.0

@@ -125,7 +125,7 @@ def test_hostile_answers_are_judged_in_time(tmp_path: Path):
         env.reset(seed=0)
         start = time.perf_counter()
         assert env.step(answer[:4096])[1] == 0.0
-        assert time.perf_counter() - start < 10
+        assert time.perf_counter() - start < 50
 
 
 def test_without_sympy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):

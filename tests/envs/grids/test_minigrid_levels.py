@@ -201,7 +201,7 @@ env.reset(seed=2)
 env.step(1)
 print(json.dumps([len(kinds), sorted(set(kinds)), other, ends, env.step(2)[1:3], env.unwrapped.split]))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     # Seed 2 of this id has lava south of the agent, in MiniGrid and here.
     wanted = [len(MINIGRID_IDS), ["palaestra"], "minigrid.envs.fetch", [0, True], [-1, False], "all"]

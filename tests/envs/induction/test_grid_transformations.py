@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import time
 from collections import Counter
 
 import numpy as np
@@ -13,6 +12,8 @@ from palaestra.envs.induction.grid_operations import KINDS, OPERATIONS, Grid
 from palaestra.envs.induction.grid_transformations import LARGEST, GridTransformations
 from palaestra.envs.induction.operation_chains import ChainProblem
 from palaestra.envs.question import Task
+
+from ...patience import least_processor_seconds  # isort: skip
 
 FAMILY = GridTransformations()
 EXAMPLES = ((("120", "000"), ("021", "000")), (("003", "100"), ("300", "001")))
@@ -216,9 +217,10 @@ def test_what_is_no_grid_of_digits_is_malformed(answer: str):
     ["[" * 4096, "/" * 4096, "1/" * 2048, "9" * 4096, "[[" + "0," * 2040 + "0]]", "1 " * 2048, "output" + "=" * 4090],
 )
 def test_hostile_answers_take_no_time(answer: str):
-    start = time.perf_counter()
-    assert not FAMILY.verify(TASK, answer).success
-    assert time.perf_counter() - start < 0.5
+    def judge() -> None:
+        assert not FAMILY.verify(TASK, answer).success
+
+    assert least_processor_seconds(judge, 0.5) < 0.5
 
 
 def test_the_steps_lead_from_the_inputs_to_the_outputs():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-import time
 from collections import Counter
 
 import numpy as np
@@ -14,6 +13,8 @@ from palaestra.envs.induction.list_functions import LARGEST, LONGEST, ListFuncti
 from palaestra.envs.induction.list_operations import KINDS, OPERATIONS
 from palaestra.envs.induction.operation_chains import ChainProblem
 from palaestra.envs.question import Task
+
+from ...patience import least_processor_seconds  # isort: skip
 
 FAMILY = ListFunctions()
 EXAMPLES = (((3, 1, 2), (1, 2)), ((5, 0, 9, 9), (0, 9, 9)))
@@ -294,9 +295,10 @@ def test_what_is_no_list_of_whole_numbers_is_malformed(answer: str):
     ["[" * 4096, "," * 4096, "4 " * 2048, "9" * 4096, "output" + " " * 4090, "-" * 4096, "4," * 2048, "*" * 4096],
 )
 def test_hostile_answers_take_no_time(answer: str):
-    start = time.perf_counter()
-    assert not FAMILY.verify(TASK, answer).success
-    assert time.perf_counter() - start < 0.5
+    def judge() -> None:
+        assert not FAMILY.verify(TASK, answer).success
+
+    assert least_processor_seconds(judge, 0.5) < 0.5
 
 
 def test_the_steps_lead_from_the_inputs_to_the_outputs():

@@ -54,8 +54,10 @@ PROCESSES = [
         "fork bomb",
         "import os, time\nwhile True:\n    try:\n        if os.fork() == 0: os.write(1, b'.')\n"
         "    except OSError: time.sleep(0.01)\n",
-        lambda result: result.reason == "time" and 2 <= result.stdout.count(".") <= 16,
+        lambda result: result.reason == "time" and result.stdout.count(".") <= 16,
         BRIEF,
+        # A machine that stands still may leave no time for any.
+        within=lambda result: result.stdout.count(".") >= 2,
     ),
     Attack(
         "fork bomb of generations",
@@ -181,7 +183,7 @@ MEMORY = [
         "    try:\n        while True: os.write(pipe[1], b'x' * 4096)\n"
         "    except BlockingIOError: os.close(pipe[1]); os.write(1, b'.' * 16)\n",
         ended("memory"),
-        replace(BRIEF, memory_mb=32),
+        replace(PATIENT, memory_mb=32),
         # A mark for each page of a pipe that is full.
         within=lambda result: result.stdout.count(".") <= 2 * 32 * 256,
     ),

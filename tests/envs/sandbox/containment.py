@@ -13,8 +13,8 @@ from .attacks_on_walls import SECRET
 
 # How often a busy machine may look too late, in a row, before that is a failure; and what it may add to the time of
 # what is no attack, seconds.
-TRIES = 3
-BUSY = 10.0
+TRIES = 6
+BUSY = 30.0
 # What the next program finds: its folders, its answer, other processes, its environment, mask and memory.
 PROBE = """
 import gc, os, socket

@@ -67,12 +67,20 @@ def start() -> None:
 
 def stop(process: subprocess.Popen[bytes], folder: Path) -> None:
     process.terminate()
-    process.wait(START_SECONDS)
-    # The engine mounts its own folder, and does not always take that away.
-    mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-    for place in reversed([place for place in mounts if place.startswith(f"{folder}/")]):
-        subprocess.run(["umount", place], check=True)
-    shutil.rmtree(folder)
+    process.wait(2 * START_SECONDS)
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        # The engine mounts its own folder, and does not always take that away.
+        mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+        for place in reversed([place for place in mounts if place.startswith(f"{folder}/")]):
+            subprocess.run(["umount", place], check=False, stderr=subprocess.DEVNULL)
+        try:
+            return shutil.rmtree(folder)
+        except OSError:
+            # What the engine had started may outlive it for a moment, and still use the folder.
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
 
 
 def answers(place: str) -> bool:

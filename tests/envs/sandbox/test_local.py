@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from palaestra.envs.sandbox import Job, Limits, control_group, local, seccomp
@@ -19,13 +21,16 @@ from palaestra.envs.sandbox.inside import watch
 from palaestra.envs.sandbox.local import LocalSandbox
 from palaestra.errors import InputError
 
+from ...patience import wait_until  # isort: skip
 from .attacks_on_walls import KERNEL
 from .backends import missing
 from .test_nothing_left import descendants, settled
 
 pytestmark = pytest.mark.skipif(bool(missing("local")), reason=missing("local"))
 
-LIMITS = Limits(seconds=20)
+LIMITS = Limits(seconds=60)
+# Goes on until the test has seen what it looks for.
+UNTIL_SEEN = "\nimport os, time\nwhile not os.path.exists('/dev/shm/seen'): time.sleep(0.01)\n"
 
 
 @pytest.fixture
@@ -36,7 +41,13 @@ def sandbox() -> Iterator[LocalSandbox]:
 
 
 def supervisor(sandbox: LocalSandbox) -> int:
-    return descendants(sandbox.pid)[-1]
+    # bubblewrap twice, and the interpreter.
+    return descendants(sandbox.pid)[2]
+
+
+def see(sandbox: LocalSandbox) -> None:
+    """Let a program go on that waits until it is seen."""
+    Path(f"/proc/{supervisor(sandbox)}/root/dev/shm/seen").touch()
 
 
 @pytest.mark.parametrize("name", ["namespaces", "mounts", "capabilities"])
@@ -82,7 +93,7 @@ def test_files_of_a_run_are_removed_when_it_ends(sandbox: LocalSandbox) -> None:
 
 
 def test_end_of_a_run_is_not_waited_for_where_its_output_stays_open(sandbox: LocalSandbox) -> None:
-    job = Job("import time\nprint('said', flush=True)\ntime.sleep(0.5)")
+    job = Job("print('said', flush=True)" + UNTIL_SEEN)
     with ThreadPoolExecutor(1) as pool:
         run = pool.submit(sandbox.run, job, LIMITS)
         # bubblewrap twice, the interpreter, the first process of the run's namespace, and the program.
@@ -91,6 +102,8 @@ def test_end_of_a_run_is_not_waited_for_where_its_output_stays_open(sandbox: Loc
             kept = os.open(f"/proc/{descendants(sandbox.pid)[-1]}/fd/1", os.O_WRONLY)
         except PermissionError:
             pytest.skip("programs have a user whose files this one cannot open")
+        finally:
+            see(sandbox)
         result = run.result()
         os.close(kept)
     assert (result.stdout, result.reason, result.valid) == ("said\n", "exit", True)
@@ -99,10 +112,11 @@ def test_end_of_a_run_is_not_waited_for_where_its_output_stays_open(sandbox: Loc
 def test_memory_that_runs_out_takes_programs_first_and_then_the_supervisor(sandbox: LocalSandbox) -> None:
     assert Path(f"/proc/{supervisor(sandbox)}/oom_score_adj").read_text() == "900\n"
     with ThreadPoolExecutor(1) as pool:
-        run = pool.submit(sandbox.run, Job("import time; time.sleep(0.3)"), LIMITS)
+        run = pool.submit(sandbox.run, Job(UNTIL_SEEN), LIMITS)
         assert settled(lambda: len(descendants(sandbox.pid)), 5) == 5
         place = Path(f"/proc/{descendants(sandbox.pid)[-1]}/oom_score_adj")
         assert settled(place.read_text, "1000\n") == "1000\n"
+        see(sandbox)
         assert run.result().ok
 
 
@@ -169,9 +183,10 @@ def turn(pid: int) -> int:
 def test_supervisor_asks_for_short_turns_and_programs_for_usual_ones(sandbox: LocalSandbox) -> None:
     at = supervisor(sandbox)
     with ThreadPoolExecutor(1) as pool:
-        run = pool.submit(sandbox.run, Job("import time; time.sleep(2)"), LIMITS)
+        run = pool.submit(sandbox.run, Job(UNTIL_SEEN), LIMITS)
         assert settled(lambda: [turn(pid) for pid in descendants(at)[2:]], [turn(os.getpid())]) == [turn(os.getpid())]
         assert turn(at) == 100_000
+        see(sandbox)
         assert run.result().ok
 
 
@@ -213,17 +228,26 @@ time.sleep(60)
 """
 
 
+def opened(place: Path) -> BinaryIO:
+    """A file, once there is one."""
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            return place.open("rb")
+        time.sleep(0.01)
+
+
 def test_memory_of_many_processes_that_grow_at_once_is_bounded(sandbox: LocalSandbox) -> None:
     place, taken = Path(f"/proc/{supervisor(sandbox)}/root/dev/shm/taken"), []
     # A busy machine may look too late once.
     for _ in range(3):
         with ThreadPoolExecutor(1) as pool:
             run = pool.submit(sandbox.run, Job(_BURST), Limits(seconds=20, processes=40, memory_mb=256))
-            while not place.exists():
-                time.sleep(0.01)
-            with place.open("rb") as file:
+            file = opened(place)
+            with file:
                 assert run.result().reason == "memory"
                 taken.append(sum(file.read()))
+            # It is answered before its files are removed.
+            wait_until(lambda: not place.exists())
     assert 0 < min(taken) <= 2 * 256, taken
 
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from palaestra.envs.sandbox import Job, Limits, Pool, Result, running
 from palaestra.envs.sandbox.local import LocalSandbox
 from palaestra.errors import InputError
 
+from ...patience import wait_until, with_more_time  # isort: skip
 from .backends import missing
 
 LIMITS = Limits(seconds=20)
@@ -24,11 +27,12 @@ needs_local = pytest.mark.skipif(bool(missing("local")), reason=missing("local")
 
 
 class Recorder:
-    """Makes sandboxes that note what they run, and lose what they are told to lose."""
+    """Makes sandboxes that note what they run, wait as they are told, and lose what they are told to lose."""
 
-    def __init__(self, seconds: float = 0.0, losses: int = 0):
-        self.seconds, self.losses = seconds, losses
+    def __init__(self, losses: int = 0, wait: Callable[[str], object] = lambda program: None):
+        self.losses, self.wait = losses, wait
         self.ran: list[str] = []
+        self.by_thread: dict[int, list[str]] = {}
         self.made = self.closed = self.running = self.most = 0
         self.lock = threading.Lock()
 
@@ -39,11 +43,12 @@ class Recorder:
     def run(self, job: Job, limits: Limits) -> Result:
         with self.lock:
             self.ran.append(job.program)
+            self.by_thread.setdefault(threading.get_ident(), []).append(job.program)
             self.running += 1
             self.most = max(self.most, self.running)
             self.losses -= 1
             valid = self.losses < 0
-        time.sleep(self.seconds)
+        self.wait(job.program)
         with self.lock:
             self.running -= 1
         return Result(stdout=job.program, valid=valid)
@@ -53,12 +58,15 @@ class Recorder:
 
 
 def test_two_workers_serve_sixty_four_waiters_in_the_order_in_which_they_came() -> None:
-    made = Recorder(0.002)
+    # The first two wait for each other.
+    together = threading.Barrier(2, timeout=60)
+    made = Recorder(wait=lambda program: together.wait() if int(program) < 2 else time.sleep(0.002))
     pool = Pool(made, 2)
     answers = [pool.submit(Job(str(n)), LIMITS) for n in range(64)]
     assert [answer.result().stdout for answer in answers] == [str(n) for n in range(64)]
-    # Two that begin at the same time may be noted in either order.
-    assert all(abs(int(program) - place) <= 1 for place, program in enumerate(made.ran))
+    # One worker may be held up while the other goes on, but each takes them in their order.
+    assert all(ran == sorted(ran, key=int) for ran in made.by_thread.values())
+    assert sorted(made.ran, key=int) == [str(n) for n in range(64)]
     assert (made.made, made.most) == (2, 2)
     pool.close()
 
@@ -105,12 +113,17 @@ def test_errors_are_raised_where_the_result_is_awaited_and_the_pool_goes_on() ->
 
 
 def test_close_waits_for_the_job_under_way_and_cancels_the_others() -> None:
-    made = Recorder(0.2)
+    gate = threading.Event()
+    made = Recorder(wait=lambda program: gate.wait(60))
     pool = Pool(made, 1)
     answers = [pool.submit(Job(str(n)), LIMITS) for n in range(3)]
-    while not made.running:
-        time.sleep(0.001)
-    pool.close()
+    wait_until(lambda: made.running)
+    closing = threading.Thread(target=pool.close)
+    closing.start()
+    wait_until(lambda: all(answer.cancelled() for answer in answers[1:]))
+    assert closing.is_alive()
+    gate.set()
+    closing.join()
     assert answers[0].result().stdout == "0"
     for answer in answers[1:]:
         with pytest.raises(CancelledError):
@@ -122,10 +135,12 @@ def test_close_waits_for_the_job_under_way_and_cancels_the_others() -> None:
 
 
 def test_cancelled_job_is_left_out() -> None:
-    made = Recorder(0.1)
+    gate = threading.Event()
+    made = Recorder(wait=lambda program: gate.wait(60))
     pool = Pool(made, 1)
     first, second, third = [pool.submit(Job(str(n)), LIMITS) for n in range(3)]
     assert second.cancel()
+    gate.set()
     assert third.result().stdout == "2"
     assert first.done()
     assert made.ran == ["0", "2"]
@@ -163,18 +178,21 @@ def kill(made: list[LocalSandbox], count: int) -> None:
 
 @needs_local
 def test_killed_sandbox_is_replaced_and_its_job_tried_again() -> None:
-    pool, made = started()
-    answer = pool.submit(Job("import time; time.sleep(1); print(6 * 7)"), LIMITS)
-    kill(made, 1)
-    assert answer.result().stdout == "42\n"
-    assert len(made) == 2
-    pool.close()
+    def check(seconds: float) -> None:
+        pool, made = started()
+        with contextlib.closing(pool):
+            answer = pool.submit(Job(f"import time; time.sleep({seconds}); print(6 * 7)"), Limits(seconds=60))
+            kill(made, 1)
+            assert answer.result().stdout == "42\n"
+            assert len(made) == 2
+
+    with_more_time(check, (1.0, 6.0, 20.0))
 
 
 @needs_local
 def test_job_whose_sandbox_is_killed_twice_says_nothing_of_the_program() -> None:
     pool, made = started()
-    answer = pool.submit(Job("import time; time.sleep(5)"), LIMITS)
+    answer = pool.submit(Job("import time; time.sleep(100)"), Limits(seconds=100))
     kill(made, 1)
     kill(made, 2)
     result = answer.result()
@@ -214,7 +232,7 @@ if pid == 0: os._exit(answer != "42\\n")
 assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 print(answer)
 """
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=300)
     assert (done.stdout, done.stderr) == ("42\n\n", "")
 
 
@@ -241,7 +259,7 @@ def test_threads_that_ask_at_a_time_share_one_pool(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(running, "_POOLS", {})
     monkeypatch.setattr(running, "Pool", slow)
-    gate = threading.Barrier(8, timeout=20)
+    gate = threading.Barrier(8, timeout=60)
     with ThreadPoolExecutor(8) as threads:
         pools = [*threads.map(lambda _: gate.wait() >= 0 and running.pool("local"), range(8))]
     assert len({*map(id, pools)}) == 1

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from palaestra.envs.sandbox import reward_programs
 from palaestra.envs.sandbox.reward_programs import judge_in_sandbox
+
+from ...patience import with_more_time  # isort: skip
 
 EPISODES = [{"success": False}] * 2
 
@@ -25,20 +28,26 @@ EPISODES = [{"success": False}] * 2
         ("raise SystemExit(3)", "SystemExit (line 1): 3"),
     ],
 )
-def test_a_hostile_program_gets_an_error_and_no_value(program, error):
+def test_a_hostile_program_gets_an_error_and_no_value(program, error, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reward_programs, "SECONDS", 20.0)
     for sparse, dense, text in judge_in_sandbox(program, EPISODES) or [(9, {}, "")]:
         assert (sparse, dense) == (0, {})
         assert error in text
 
 
-def test_a_program_that_never_ends_is_ended_and_the_other_episodes_have_their_values():
+def test_a_program_that_never_ends_is_ended_and_the_other_episodes_have_their_values(monkeypatch: pytest.MonkeyPatch):
     program = "def reward(e):\n    while e['loop']: pass\n    return 0, e['number']"
-    answers = judge_in_sandbox(program, [{"loop": number == 1, "number": number} for number in range(3)])
-    assert answers == [
-        [0, {"dense": 0.0}, ""],
-        [0, {}, "TimeoutError: no answer within 1 s"],
-        [0, {"dense": 2.0}, ""],
-    ]
+
+    def check(seconds: float) -> None:
+        monkeypatch.setattr(reward_programs, "SECONDS", seconds)
+        answers = judge_in_sandbox(program, [{"loop": number == 1, "number": number} for number in range(3)])
+        assert answers == [
+            [0, {"dense": 0.0}, ""],
+            [0, {}, f"TimeoutError: no answer within {seconds:g} s"],
+            [0, {"dense": 2.0}, ""],
+        ]
+
+    with_more_time(check)
 
 
 def test_nothing_that_a_program_writes_or_remembers_reaches_another_episode(tmp_path: Path):

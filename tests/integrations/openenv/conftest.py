@@ -30,7 +30,7 @@ def serving(*offered: str, **options: Any) -> Iterator[OpenEnvServer]:
         yield server
     finally:
         loop.call_soon_threadsafe(ended.set)
-        thread.join(30)
+        thread.join(60)
         loop.close()
         assert not thread.is_alive()
 

@@ -23,6 +23,8 @@ from palaestra.integrations.openenv.server import ServerLimits
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve as serve_socket
 
+from ...patience import with_more_time  # isort: skip
+
 GAME = "palaestra/GuessNumber-v0"
 
 
@@ -162,7 +164,7 @@ def error(code: str) -> dict[str, Any]:
 def test_a_refusal_costs_nothing_and_a_failure_is_no_reward(answer, valid):
     answers = [observation(text="go"), answer, observation(text="again"), observation(1.0, True, text="")]
     with scripted(answers, CODE) as url:
-        env = connect(url, seconds=5)
+        env = connect(url, seconds=60)
         env.reset()
         _, reward, terminated, truncated, info = env.step("x")
         assert (reward, terminated, truncated) == (0.0, False, not valid)
@@ -175,12 +177,15 @@ def test_a_refusal_costs_nothing_and_a_failure_is_no_reward(answer, valid):
 
 def test_an_answer_that_comes_too_late_is_not_taken_for_another(serve):
     late = observation(1.0, True, text="late")
-    with scripted([observation(text="go"), 4.0, late, observation(text="again")], CODE) as url:
-        env = connect(url, seconds=2.0)  # long enough for the other answers on a busy machine
-        env.reset()
-        assert env.step("x")[4]["reward_valid"] is False
-        assert env.reset()[0] == "again"
-        env.close()
+
+    def check(seconds: float) -> None:
+        answers = [observation(text="go"), 2 * seconds, late, observation(text="again")]
+        with scripted(answers, CODE) as url, contextlib.closing(connect(url, seconds=seconds)) as env:
+            env.reset()
+            assert env.step("x")[4]["reward_valid"] is False
+            assert env.reset()[0] == "again"
+
+    with_more_time(check, (2.0, 10.0, 25.0))
 
 
 def test_a_turn_in_which_the_machinery_fails_is_not_valid_though_the_episode_goes_on(serve):
@@ -201,12 +206,15 @@ def test_an_action_of_any_length_is_the_players_and_not_a_failure(serve):
 
 
 def test_a_reset_connects_again_where_the_connection_idled(serve):
-    with serve(GAME, limits=ServerLimits(idle_seconds=0.2)) as server:
-        env = connect(server.address)
-        first = env.reset(seed=1)
-        time.sleep(0.4)
-        assert env.reset(seed=1) == first
-        assert server.served == 2
+    def check(idle_seconds: float) -> None:
+        limits = ServerLimits(idle_seconds=idle_seconds)
+        with serve(GAME, limits=limits) as server, contextlib.closing(connect(server.address)) as env:
+            first = env.reset(seed=1)
+            time.sleep(2 * idle_seconds)
+            assert env.reset(seed=1) == first
+            assert server.served == 2
+
+    with_more_time(check, (0.2, 2.0, 10.0))
 
 
 def test_a_server_that_is_full_or_gone_fails_the_reset_and_is_no_input_error(serve):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ from palaestra.errors import InputError
 from palaestra.rewards import verify
 from palaestra.rewards.verifiers.sql import Database, executes, is_ordered, run_query
 from palaestra.rewards.verifiers.sql_similarity import ngram_jaccard, schema_jaccard, sql_tokens
+
+from ...patience import least_processor_seconds  # isort: skip
 
 SCHEMA = """
 CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, price REAL);
@@ -256,7 +257,8 @@ def test_a_query_must_be_right_on_every_database():
 
 def test_the_time_is_shared_by_the_databases():
     reference = {"schema": [SCHEMA, f"{SCHEMA}--", f"{SCHEMA}---"], "gold": "SELECT 1"}
-    start = time.thread_time()
-    verdict = verify("sql", f"SELECT 1 FROM ({ENDLESS})", reference, seconds=0.1)
-    assert verdict.malformed
-    assert time.thread_time() - start < 0.3
+
+    def judge_it() -> None:
+        assert verify("sql", f"SELECT 1 FROM ({ENDLESS})", reference, seconds=0.1).malformed
+
+    assert least_processor_seconds(judge_it, 0.3) < 0.3

@@ -13,14 +13,14 @@ from .test_leader import follow  # isort: skip
 
 def test_a_process_that_hangs_is_lost_after_the_time_limit():
     with follow() as other:
-        channel = RankChannel(minutes=2.0 / 60)
+        channel = RankChannel(minutes=5.0 / 60)
         try:
             channel.order(("weights_changed", []))
             other.send_signal(signal.SIGSTOP)
             begun = time.monotonic()
             with pytest.raises(LostRank, match="did not answer in time"):
                 channel.order(("weights_changed", []))
-            assert 1 < time.monotonic() - begun < 30
+            assert 4 < time.monotonic() - begun < 60
         finally:
             other.kill()
             other.wait()

@@ -59,7 +59,7 @@ def ranks():
     yield leader
     leader.stop()
     channel.leave()
-    assert other.wait(timeout=60) == 0
+    assert other.wait(timeout=300) == 0
 
 
 def update_of(models: Any, name: str, ranks: Ranks | None, temperature: float = 1.0) -> Update:  # noqa: F811

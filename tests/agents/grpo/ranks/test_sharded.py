@@ -61,7 +61,7 @@ def ranks():
     yield leader
     leader.stop()
     channel.leave()
-    assert other.wait(timeout=60) == 0
+    assert other.wait(timeout=300) == 0
     for name in ("gradients", "moments", "reference", "all_bytes"):
         delattr(Shards, name)
 

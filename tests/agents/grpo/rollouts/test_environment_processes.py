@@ -120,14 +120,16 @@ def test_an_episode_that_is_another_one_when_it_is_played_again_fails(processes,
 
 
 def test_a_call_beyond_the_limit_ends_its_process_and_the_neighbour_goes_on(frail):
-    processes = EnvironmentProcesses(1, seconds=1.0)
+    processes = EnvironmentProcesses(1)
     environments, near = Environments(frail, None, processes), Environments(frail)
     one, neighbour, other = environments.take(), environments.take(), near.take()
     for env in (one, neighbour, other):
         begin(env, 4, near.param_space.at(0.5))
     (host,) = processes.hosts
+    processes.seconds = 1.0
     with pytest.raises(StepTimeout, match="more than 1 s, the limit of --env-seconds"):
         one.step("hang")
+    processes.seconds = 0.0
     with pytest.raises(ProcessLookupError):
         os.kill(host.process, 0)
     assert neighbour.step("9") == other.step("9")

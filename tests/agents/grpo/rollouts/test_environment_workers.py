@@ -10,9 +10,11 @@ import pytest
 from palaestra.agents.grpo.rollouts.environment_workers import EnvironmentWorkers, StepTimeout
 from palaestra.errors import InputError
 
+from ....patience import wait_until, with_more_time  # isort: skip
+
 
 def test_as_many_calls_run_at_a_time_as_there_are_workers():
-    line, gate = EnvironmentWorkers(3).line(), threading.Barrier(3, timeout=20)
+    line, gate = EnvironmentWorkers(3).line(), threading.Barrier(3, timeout=60)
     for key in range(6):
         line.submit(key, gate.wait)
     ended = {}
@@ -44,33 +46,38 @@ def test_a_call_that_raises_ends_and_its_worker_goes_on(leave):
 
 
 def test_a_call_beyond_the_limit_fails_and_another_worker_takes_the_place_of_its_own():
-    line, gate = EnvironmentWorkers(1, seconds=0.1).line(), threading.Event()
-    late = []
-    line.submit(0, lambda: late.append(gate.wait(20)))
-    line.submit(1, lambda: "alive")
-    assert isinstance(line.take_one(0)[1].exception(), StepTimeout)
-    assert line.take_one(1)[1].result() == "alive"
-    gate.set()  # what comes back too late is not taken for anything, and its worker ends
-    while not late:
-        time.sleep(0.001)
-    line.submit(0, lambda: "another call")
-    assert line.take_one(0)[1].result() == "another call"
+    def check(seconds: float) -> None:
+        line, gate = EnvironmentWorkers(1, seconds=seconds).line(), threading.Event()
+        late = []
+        line.submit(0, lambda: late.append(gate.wait(120)))
+        line.submit(1, lambda: "alive")
+        assert isinstance(line.take_one(0)[1].exception(), StepTimeout)
+        assert line.take_one(1)[1].result() == "alive"
+        gate.set()  # what comes back too late is not taken for anything, and its worker ends
+        wait_until(lambda: late)
+        line.submit(0, lambda: "another call")
+        assert line.take_one(0)[1].result() == "another call"
+
+    with_more_time(check, (0.1, 2.0, 20.0))
 
 
 def test_the_time_that_a_call_waits_for_a_worker_does_not_count():
-    line = EnvironmentWorkers(1, seconds=0.3).line()
-    for key in range(4):
-        line.submit(key, lambda: time.sleep(0.12))
-    assert all(line.take_one(key)[1].exception() is None for key in range(4))
+    def check(seconds: float) -> None:
+        line = EnvironmentWorkers(1, seconds=seconds).line()
+        for key in range(4):
+            line.submit(key, lambda: time.sleep(0.4 * seconds))
+        assert all(line.take_one(key)[1].exception() is None for key in range(4))
+
+    with_more_time(check, (0.3, 3.0, 20.0))
 
 
 def test_calls_that_are_given_up_are_not_made_and_those_under_way_are_waited_for():
-    line, begun, gate = EnvironmentWorkers(2).line(), threading.Barrier(3, timeout=20), threading.Event()
+    line, begun, gate = EnvironmentWorkers(2).line(), threading.Barrier(3, timeout=60), threading.Event()
     made = []
 
     def call(error: bool) -> None:
         begun.wait()
-        gate.wait(20)
+        gate.wait(60)
         made.append(error)
         if error:
             raise OSError("the world is gone")

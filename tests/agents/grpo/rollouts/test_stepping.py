@@ -63,7 +63,7 @@ def up(session: int, text: str) -> str:
 
 def test_steps_are_made_at_a_time(world, steps_wait):
     # None goes on until eight are under way.
-    gate = threading.Barrier(8, timeout=20)
+    gate = threading.Barrier(8, timeout=60)
     steps_wait(gate.wait)
     w = world(WAITING, "1")
     starts = [Start(task) for task in w.tasks(*[1] * 8)]

@@ -14,7 +14,7 @@ from palaestra.rewards import RewardWrapper, make
 
 from ..sandboxed import HOSTILE
 
-LIMITS = Limits(seconds=2)
+LIMITS = Limits(seconds=20)
 SEEDS = range(12)
 
 

@@ -169,7 +169,7 @@ def test_a_function_that_is_not_there_is_an_error_of_names():
 
 # In the sandbox.
 
-LIMITS = Limits(seconds=2)
+LIMITS = Limits(seconds=20)
 
 
 def in_sandbox(program: str, *cases: tuple[list[Any], int]) -> list[CountedCall]:

@@ -147,7 +147,7 @@ def test_programs_that_cheat_or_fail_get_no_reward_and_are_valid(program: str, t
     reward, info = judged(read("MBPP", tmp_path, MBPP, seconds=0.3), program)
     assert (reward, info["is_success"], info["reward_valid"]) == (0.0, False, True)
     assert info["progress"] < 1.0
-    assert time.monotonic() - began < 8.0
+    assert time.monotonic() - began < 50.0
 
 
 def test_a_lost_sandbox_is_no_judgement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -95,7 +95,7 @@ def test_a_private_server_ends_when_its_process_is_killed(server: str):
     process.kill()
     process.wait()
     process.stdout.close()
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while folder.exists() and time.monotonic() < until:
         time.sleep(0.1)
     assert not folder.exists()

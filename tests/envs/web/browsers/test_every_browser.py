@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import shutil
 import signal
 import sqlite3
 import tempfile
@@ -22,6 +23,7 @@ from palaestra.envs.web.browsers.browser import BROWSERS
 from palaestra.envs.web.browsers.chromium_engine import engine
 from palaestra.envs.web.sites.site import MOST_IDLE
 
+from ....patience import wait_until  # isort: skip
 from .pages import missing_chromium
 
 IDS = [f"palaestra/{site}-v0" for site in ("Shop", "Forum", "Booking", "Admin", "Tracker")]
@@ -62,7 +64,7 @@ def held(backend: str) -> Counter[str]:
     return found
 
 
-def assert_given_back(backend: str, before: Counter[str], seconds: float = 10.0) -> None:
+def assert_given_back(backend: str, before: Counter[str], seconds: float = 60.0) -> None:
     """Nothing is held that was not held before; Chromium takes a moment to end processes and connections."""
     end = time.monotonic() + seconds
     while (more := held(backend) - before) and time.monotonic() < end:
@@ -149,10 +151,17 @@ def own_folder(monkeypatch: pytest.MonkeyPatch):
     if missing_chromium():
         pytest.skip(missing_chromium())
     engine().stop()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        monkeypatch.setenv("TMPDIR", folder)
-        yield
-        engine().stop()
+    folder = tempfile.mkdtemp()
+    monkeypatch.setenv("TMPDIR", folder)
+    yield
+    engine().stop()
+
+    def remove() -> bool:
+        shutil.rmtree(folder, ignore_errors=True)
+        return not Path(folder).exists()
+
+    # A process that is about to end may write there yet.
+    wait_until(remove)
 
 
 @pytest.mark.usefixtures("own_folder")
@@ -160,7 +169,10 @@ def test_a_killed_chromium_is_replaced_and_nothing_of_it_is_left():
     env = make(0, "chromium")
     env.reset(seed=0)
     before, lost = held("chromium"), engine()
-    commands = {one: Path(f"/proc/{one}/cmdline").read_bytes() for one in processes()}
+    commands: dict[str, bytes] = {}
+    for one in processes():
+        with contextlib.suppress(OSError):  # one that has just ended
+            commands[one] = Path(f"/proc/{one}/cmdline").read_bytes()
     (browser,) = (one for one, line in commands.items() if b"--remote-debugging" in line and b"--type=" not in line)
     os.kill(int(browser), signal.SIGKILL)
     assert env.step("click [1]")[4]["reward_valid"] is False

@@ -123,5 +123,5 @@ def test_hostile_answers_are_judged_within_the_deadline(hostile: str):
     start = time.perf_counter()
     verdict = verify("math", hostile, "12345", policy="dataset", deadline=1.0)
     # Generous: a busy machine is slow, a pattern that backtracks takes minutes.
-    assert time.perf_counter() - start < 8.0
+    assert time.perf_counter() - start < 30.0
     assert not verdict.success

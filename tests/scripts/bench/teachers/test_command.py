@@ -42,7 +42,9 @@ SMALL = [
     "12",
 ]
 MODULE = """
+    import contextlib
     import os
+    import pathlib
     import time
     from palaestra.teachers.arms.arm_teacher import ArmTeacher
     import numpy as np
@@ -58,9 +60,15 @@ MODULE = """
             pass
 
     class Slow(Last):
-        '''Takes its time.'''
+        '''Takes its time, and for ever once there are as many results as a file "hold" says.'''
         def _learn(self, evidence):
             time.sleep(0.02)
+            here = pathlib.Path(__file__).parent
+            with contextlib.suppress(FileNotFoundError):
+                while len((here / "out" / "results.jsonl").read_bytes().splitlines()) >= int(
+                    (here / "hold").read_bytes()
+                ):
+                    time.sleep(0.01)
 
     class Broken(Last):
         '''Cannot learn.'''
@@ -152,14 +160,18 @@ def test_what_was_done_before_ctrl_c_or_a_kill_is_kept_and_nothing_goes_on_runni
     command = [sys.executable, "-c", f"{heed}; import palaestra.scripts.cli as cli; raise SystemExit(cli.main())"]
     command += ["bench", "teachers"]
     results = tmp_path / "out" / "results.jsonl"
-    for stop, exit_code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
+    hold = tmp_path / "hold"
+    for stop, exit_code, most in ((signal.SIGINT, 130, 3), (signal.SIGKILL, -signal.SIGKILL, 6)):
+        # It is not done before it is stopped.
+        hold.write_text(str(most))
         kept = results.read_bytes() if results.exists() else b""
         with subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, text=True) as process:
             while len(results.read_bytes() if results.exists() else b"") <= len(kept) and process.poll() is None:
                 time.sleep(0.01)
             process.send_signal(stop)
+            hold.unlink()
             # The pipe has no end before the last worker has ended.
-            said = process.communicate(timeout=30)[1]
+            said = process.communicate(timeout=120)[1]
         assert process.returncode == exit_code
         assert ("the same command goes on where it was" in said) == (stop == signal.SIGINT)
         assert results.read_bytes().startswith(kept)

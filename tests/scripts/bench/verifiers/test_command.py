@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import textwrap
@@ -15,6 +16,8 @@ from palaestra.scripts.bench.verifiers import command as bench_verifiers
 from palaestra.scripts.bench.verifiers import peers as bench_peers
 from palaestra.scripts.bench.verifiers.command import Peer
 from palaestra.scripts.cli import main
+
+from ....patience import with_more_time  # isort: skip
 
 # Answers as a peer's process does; what it does depends on the answer it is asked about.
 UNRULY = """
@@ -42,17 +45,21 @@ def unruly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     script = tmp_path / "unruly.py"
     script.write_text(textwrap.dedent(UNRULY))
     monkeypatch.setattr(bench_peers, "__file__", str(script))
-    peer = Peer("unruly", Path(sys.executable), 0.5)
+    peer = Peer("unruly", Path(sys.executable), 60.0)
     yield peer
     peer.close()
 
 
 def test_a_peer_that_hangs_or_dies_is_started_again(unruly: Peer):
-    assert unruly(row("yes")) is True
-    assert unruly(row("hang")) is None
-    assert unruly(row("yes")) is True
-    assert unruly(row("die")) is None
-    assert unruly(row("no")) is False
+    def check(deadline: float) -> None:
+        with contextlib.closing(Peer("unruly", Path(sys.executable), deadline)) as peer:
+            assert peer(row("yes")) is True
+            assert peer(row("hang")) is None
+            assert peer(row("yes")) is True
+            assert peer(row("die")) is None
+            assert peer(row("no")) is False
+
+    with_more_time(check, (0.5, 4.0, 20.0))
 
 
 def test_what_a_peer_raises_is_an_error_of_the_row(unruly: Peer):
