@@ -17,9 +17,9 @@ ROOT = Path(palaestra.__file__).parent
 GROUND = ("errors.py", "registry.py", "checks.py", "schedules.py")
 PACKAGES = ("rewards", "envs", "teachers", "agents", "integrations", "scripts")
 LEARNER = (
-    {"recipes", "config", "settings"},
+    {"recipes", "config", "settings", "optimizers"},
     {"batch"},
-    {"components", "optimizers"},
+    {"components"},
     {"objective"},
     {"rollouts", "ranks"},
     {"run", "measures", "proposals"},
