@@ -21,6 +21,9 @@ from .restrict import restrict
 # Bytes that a pipe holds.
 CHUNK = 1 << 16
 _VALUES = 2
+# This process stands still where it wakes later than it asked for by so many seconds; at most so many are given back to
+# a program in a run, which is less than callers wait beyond its time.
+_LATE, _SPARE = 0.25, 4.0
 _FILE = f"{FOLDERS[0]}/{PROGRAM}"
 
 
@@ -47,6 +50,7 @@ class SupervisedRun:
         self.left = [int(self.limits[name]) for name in CHANNELS]
         # The time at which the run must end, and that of its present part: the program itself, a call, or its end.
         self.deadline = self.until = math.inf
+        self.spare = _SPARE
 
     def carry_out(self) -> dict[str, object]:
         """Run the program, and return a report.
@@ -120,7 +124,9 @@ class SupervisedRun:
                     if (reason := self.look()) is not None:
                         return reason
                     look = time.monotonic() + self.tick
-                events = dict(poll.poll(1000 * max(0, min(look, self.until, self.deadline) - now)))
+                wake = min(look, self.until, self.deadline)
+                events = dict(poll.poll(1000 * max(0, wake - now)))
+                self.give_back(time.monotonic() - wake)
                 if self.caller in events:
                     os._exit(0)  # the caller is gone, or speaks out of turn
                 for descriptor in events.keys() & places.keys():
@@ -136,6 +142,14 @@ class SupervisedRun:
                     return ""
         finally:
             os.close(end)
+
+    def give_back(self, late: float) -> None:
+        """Lengthen the time of the program by that in which this process stood still, ``late`` seconds: the machine may
+        have stopped the program as well, whose time that was not."""
+        if late > _LATE:
+            given = min(late, self.spare)
+            self.spare -= given
+            self.until, self.deadline = self.until + given, self.deadline + given
 
     def advance(self, calls: Calls, poll: select.poll, ready: bool) -> None:
         """Send the program its next call where it is ready for one, or the rest of the present one."""

@@ -109,6 +109,39 @@ def test_end_of_a_run_is_not_waited_for_where_its_output_stays_open(sandbox: Loc
     assert (result.stdout, result.reason, result.valid) == ("said\n", "exit", True)
 
 
+def test_time_in_which_the_machine_stands_still_is_not_the_programs(sandbox: LocalSandbox) -> None:
+    # It works for a second, a little at a time, after it was seen.
+    job = Job(UNTIL_SEEN + "for _ in range(100): time.sleep(0.01)\nprint('done')")
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(sandbox.run, job, Limits(seconds=3, program_seconds=3))
+        wait_until(lambda: len(descendants(sandbox.pid)) == 5)
+        everyone = descendants(sandbox.pid)
+        see(sandbox)
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for process in everyone:
+                os.kill(process, number)
+            time.sleep(3.5 if number == signal.SIGSTOP else 0)
+        result = run.result()
+    assert (result.stdout, result.reason) == ("done\n", "exit")
+    assert result.seconds > 3.5
+
+
+def test_a_program_has_no_more_than_a_few_seconds_of_its_supervisor_back(sandbox: LocalSandbox) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(sandbox.run, Job("import time; time.sleep(100)"), Limits(seconds=1, program_seconds=1))
+        wait_until(lambda: len(descendants(sandbox.pid)) == 5)
+        stops = 0
+        while not run.done() and stops < 60:
+            os.kill(supervisor(sandbox), signal.SIGSTOP)
+            time.sleep(0.5)
+            os.kill(supervisor(sandbox), signal.SIGCONT)
+            time.sleep(0.05)
+            stops += 1
+        result = run.result()
+    assert result.reason == "time"
+    assert 2 <= stops <= 11  # of half a second each: a second of its own, and four
+
+
 def test_memory_that_runs_out_takes_programs_first_and_then_the_supervisor(sandbox: LocalSandbox) -> None:
     assert Path(f"/proc/{supervisor(sandbox)}/oom_score_adj").read_text() == "900\n"
     with ThreadPoolExecutor(1) as pool:
