@@ -58,7 +58,8 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     "learner": (
         str,
         DEFAULT_LEARNER,
-        "What is trained: grpo, a language model; ppo or q, a student that sees arrays, with options of its own.",
+        "What is trained: grpo, a language model; ppo, q, go-explore or novelty-search, a student that sees arrays, "
+        "with options of its own.",
     ),
     "axis": (
         tyro.conf.UseAppendAction[Texts],
@@ -128,8 +129,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     name = _find_learner(arguments)
+    learner = LEARNERS[name]  # an unknown name is told before its options are
     _refuse_options_of_others(arguments, name)
-    options = _parse(arguments, LEARNERS[name].config())
+    options = _parse(arguments, learner.config())
     language = name == DEFAULT_LEARNER
     processes = train_ranks.RunProcesses(**{name: getattr(options, name) for name in train_ranks.OPTIONS})
     processes.check(language)

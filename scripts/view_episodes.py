@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..agents.grpo.run.folder import DEFAULT_LEARNER
 from ..errors import InputError
 from .report import Row, is_finite_number, iterate_rows, read_config
 
@@ -100,6 +101,11 @@ def _open(path: Path) -> EpisodeFile:
     config = read_config(path) if (path / "config.json").is_file() else {}
     file = path / "trajectories.jsonl"
     if not file.is_file():
+        if config.get("learner", DEFAULT_LEARNER) != DEFAULT_LEARNER:
+            raise InputError(
+                f"the run {str(path)!r} is of a student, which keeps no episodes of its training; play some with "
+                f"palaestra eval {path} --out played.jsonl, and view that file."
+            )
         raise InputError(f"the run {str(path)!r} has kept no episode yet (no trajectories.jsonl); train it further.")
     env = config.get("env", "")
     report = path / "report.html"

@@ -296,3 +296,8 @@ def test_several_environments_are_trained_with_weights_and_axes_of_each(tmp_path
 def test_bad_input_for_several_environments_is_one_sentence(capsys, tmp_path, arguments, words):
     line = refused(capsys, "palaestra/Arithmetic-v0", "palaestra/Maze-v0", *arguments, "--out", str(tmp_path / "run"))
     assert all(word in line for word in words)
+
+
+def test_an_unknown_learner_is_named_before_its_options(capsys):
+    assert main(["train", "palaestra/DoorKey-v0", "--learner", "qq", "--steps", "3"]) == 2
+    assert "unknown learner 'qq'" in capsys.readouterr().err

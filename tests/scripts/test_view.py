@@ -379,3 +379,9 @@ def test_the_same_task_stands_side_by_side_and_the_next_key_goes_on(seen):
 
 def test_the_page_is_dark_where_the_system_is(seen):
     assert seen["ground"] == "rgb(18, 24, 29)"
+
+
+def test_the_run_of_a_student_says_how_to_get_episodes_to_view(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"learner": "q", "env": "palaestra/DoorKey-v0"}))
+    with pytest.raises(InputError, match=r"palaestra eval .* --out played\.jsonl"):
+        find_files([tmp_path])
