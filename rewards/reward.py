@@ -91,8 +91,10 @@ class Reward:
         says why there is none, and is the feedback; without it, what the source of a score said that failed is.
         """
         if value is None or isinstance(value, str) or not episode.valid:
-            reason = value if isinstance(value, str) or not episode.valid else self._failure_of_scores(episode)
-            return Verdict(0.0, False, valid=False, terms={self.name: 0.0}, feedback=reason or "")
+            reason = value if isinstance(value, str) else ""
+            if value is None and episode.valid:
+                reason = self._failure_of_scores(episode)
+            return Verdict(0.0, False, valid=False, terms={self.name: 0.0}, feedback=reason)
         low, high = self.bounds
         score = (value - low) / (high - low) if math.isfinite(high - low) and high > low else value
         return Verdict(

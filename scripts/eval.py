@@ -212,6 +212,12 @@ def _evaluate_several(config: EvalOptions) -> int:
     if single:
         whose = "the suite" if config.suite is not None else "a single environment"
         raise InputError(f"--{single[0].replace('_', '-')} belongs to {whose}; leave it out.")
+    for env in config.env:
+        if Path(env).is_dir():
+            raise InputError(
+                f"{env!r} is a folder, which stands alone for its run's environment; give one folder, or environments "
+                f"and --agent {env}."
+            )
     settings = _shared(config)
     if config.suite is None:
         settings |= {"episodes": config.episodes, "seed": config.seed, "split": config.split}

@@ -76,7 +76,7 @@ def state_bytes(parameters: Iterable[Tensor]) -> int:
     total = 0
     for weight in parameters:
         if weight.requires_grad:
-            part = weight.to_local() if hasattr(weight, "to_local") else weight  # of a DTensor, this process's
+            part = getattr(weight, "_local_tensor", weight)  # of a DTensor, this process's
             total += part.numel() * (12 if part.dtype in _HALF else 2 * part.element_size())
     return total
 

@@ -57,3 +57,8 @@ def test_a_folder_without_a_run_is_refused(tmp_path, capsys):
 def test_one_task_is_too_few(run, capsys):
     assert main(["audit", str(run), "--tasks", "1"]) == 2
     assert "--tasks must be at least 2" in capsys.readouterr().err
+
+
+def test_options_for_students_are_refused(run, capsys):
+    assert main(["audit", str(run), "--prefer", "idle"]) == 2
+    assert "is a run of a language model; --prefer is for students, leave it out" in capsys.readouterr().err

@@ -51,6 +51,8 @@ def test_what_an_attack_costs_is_said_only_of_a_student_that_succeeds_without():
 def test_bad_numbers_and_other_students_are_refused(run, tmp_path, capsys):
     assert main(["audit", str(run), "--cells", "0"]) == 2
     assert "--cells must be at least 1, not 0" in capsys.readouterr().err
+    assert main(["audit", str(run), "--samples", "3"]) == 2
+    assert "is a run of a student; --samples is for language models, leave it out" in capsys.readouterr().err
     config = QConfig(env="palaestra/BlockMaze-v0", axes={"size": 5}, steps=64, eval_every=0, final_episodes=1)
     StudentRun.start(tmp_path / "q", config).run(notify=lambda sentence: None)
     assert main(["audit", str(tmp_path / "q")]) == 2

@@ -147,6 +147,11 @@ def test_settings_of_a_model_in_this_process_are_refused_for_an_endpoint(capsys,
     assert f"an endpoint takes no {option[0]}; leave it out" in capsys.readouterr().err
 
 
+def test_a_folder_of_a_run_stands_alone(tmp_path, capsys):
+    assert main(["eval", ARITHMETIC, str(tmp_path)]) == 2
+    assert f"environments and --agent {tmp_path}" in " ".join(capsys.readouterr().err.split())
+
+
 def test_options_of_the_environment_reach_it(tmp_path, capsys):
     out = tmp_path / "played.jsonl"
     options = ["--env-option", "answer_format=boxed", "--episodes", "2", "--out", str(out)]

@@ -31,6 +31,9 @@ class Component:
         inside = ", ".join(f"{key}={text}" for key, text in texts.items())
         return f"{self.name}({inside})" if inside else self.name
 
+    def __repr__(self) -> str:
+        return repr(str(self))
+
     def data(self) -> dict[str, Any]:
         """``{"name": ..., parameter: ...}``, with components among the parameters written likewise."""
         params = {key: value.data() if isinstance(value, Component) else value for key, value in self.params.items()}
@@ -58,8 +61,8 @@ class Component:
             return tuple(_sum_of(ast.parse(plain, mode="eval").body))
         except (SyntaxError, ValueError, RecursionError):
             raise InputError(
-                f"{text!r} is not a component; write a name with parameters, such as clip(low=0.2, high=0.28), and "
-                "join several by +."
+                f"{text!r} is not a component; write a name with named parameters, such as clip(low=0.2, high=0.28), "
+                "and join several by +."
             ) from None
 
 

@@ -77,8 +77,13 @@ def test_names_with_their_modules_are_components_and_text_with_a_colon_stays_tex
     "text", ["a:", "a:b:c", "clip(", "clip(0.2)", "clip(low=__import__('os'))", "a.b", "clip(**{})", "1", ""]
 )
 def test_what_is_no_component_is_refused(text):
-    with pytest.raises(InputError, match="is not a component; write a name with parameters"):
+    with pytest.raises(InputError, match="is not a component; write a name with named parameters"):
         Component.parse(text)
+
+
+def test_in_messages_a_component_is_its_text():
+    assert f"not {Component.parse('a')!r}" == "not 'a'"
+    assert repr(Component.parse("clip(low=0.2)")) == "'clip(low=0.2)'"
 
 
 def test_a_stage_that_does_not_exist_is_refused_with_close_names():
