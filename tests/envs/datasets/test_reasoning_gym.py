@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 
 import gymnasium as gym
@@ -9,6 +11,7 @@ import palaestra.envs  # noqa: F401
 import pytest
 from palaestra.envs.datasets import reasoning_gym
 from palaestra.errors import InputError, MissingExtra
+from palaestra.rewards.verifiers.worker_process import WorkerProcess
 
 pytest.importorskip("reasoning_gym")
 
@@ -143,7 +146,14 @@ def test_formulas_must_be_worked_out(name: str):
 
 def test_a_scorer_out_of_time_does_not_count_against_the_agent(monkeypatch: pytest.MonkeyPatch):
     env, task = task_of("n_queens", level=0)
-    monkeypatch.setattr(reasoning_gym, "SCORING", 0.0)
+    call = WorkerProcess.call
+
+    def call_stopped(self: WorkerProcess, request: bytes, seconds: float) -> Any:
+        os.kill(self.process.pid, signal.SIGSTOP)
+        return call(self, request, seconds)
+
+    monkeypatch.setattr(WorkerProcess, "call", call_stopped)
+    monkeypatch.setattr(reasoning_gym, "SCORING", 0.1)
     verdict = env.verify(task, "Q _\n_ Q")
     assert not verdict.valid
     assert verdict.score == 0.0
