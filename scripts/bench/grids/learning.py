@@ -84,7 +84,7 @@ LEARNING_TABLES: dict[str, LearningTable] = {
         LearningTable(
             "deceptive-maze",
             "palaestra/DeceptiveMaze-v0",
-            {"pockets": 3, "depth": 10},
+            {"pockets": 5, "depth": 10},
             500_000,
             {
                 "count": _with_bonus("count", levels=1),
