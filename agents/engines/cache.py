@@ -222,14 +222,14 @@ class KeyValueCache:
             source, column = torch.tensor(prefix.places, device=device), torch.arange(before, device=device)
             positions, span = place + base, span + before
             key_at = torch.cat((torch.where(column < base, column, _FAR), key_at + base), -1)[:, None]
-        masks: dict[tuple[int | None, int], Tensor] = {}
+        masks: dict[tuple[int | None, int, int], Tensor] = {}
         at_once = max(1, _SCORE_BYTES // (4 * heads * width * span))
         parts = [slice(low, low + at_once) for low in range(0, len(rows), at_once)]
         flash = has_flash_attention(device, self._shape.head_dim)
         fused = fused_prefill(device.type, self.dtype, width, new=prefix is None and not any(filled), flash=flash)
 
         def visible(window: int | None, part: slice) -> Tensor:
-            known = window, part.start
+            known = window, part.start, part.stop
             if known not in masks:
                 keys = key_at if prefix is None else key_at[part]
                 masks[known] = visible_keys(positions[part, :, None] - keys, window)
@@ -253,9 +253,7 @@ class KeyValueCache:
                     q.view(len(rows), width, heads, -1).transpose(1, 2),
                     keys.contiguous(),
                     values.contiguous(),
-                    attn_mask=None
-                    if fused == "causal"
-                    else torch.cat([visible(None, part) for part in parts])[:, None],
+                    attn_mask=None if fused == "causal" else visible(None, slice(0, len(rows)))[:, None],
                     is_causal=fused == "causal",
                     enable_gqa=heads > kv_heads,
                 )

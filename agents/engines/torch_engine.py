@@ -56,6 +56,7 @@ class TorchEngine(Engine):
         share_above: prompts of several conversations are held once, and read once for all of them at each token, where
             this saves so many bytes of keys and values of a layer; see `prompts`. Otherwise they are copied. None is
             `prompts.WORTH`.
+        spare: bytes of a GPU that the cache leaves free where ``cache_gb`` is None, for what comes later.
 
     What a GPU alone runs, CUDA graphs, fused attention in half precision and the choice of memory there, has not been
     run on one yet.
@@ -93,9 +94,7 @@ class TorchEngine(Engine):
             spare: see `Engine.serve`.
         """
         vocabulary, stop_ids = len(language.tokenizer), language.renderer.stop_ids
-        if cache_gb is None:
-            cache_gb = default_cache_gb(language.model.device, spare)
-        return cls(language.model, stop_ids, vocabulary, slots, max_length, fp32_head, cache_gb)
+        return cls(language.model, stop_ids, vocabulary, slots, max_length, fp32_head, cache_gb, spare=spare)
 
     def __init__(
         self,
@@ -108,6 +107,7 @@ class TorchEngine(Engine):
         cache_gb: float | None = None,
         capture: Callable[[], Capture] | Literal["auto"] | None = "auto",
         share_above: float | None = None,
+        spare: int = 0,
     ):
         if slots < 1:
             raise InputError(f"slots must be at least 1, got {slots}.")
@@ -121,7 +121,7 @@ class TorchEngine(Engine):
             if capture is not None and has_own_forward(model):
                 capture = partial(CudaCapture, weight.device)
         if cache_gb is None:
-            cache_gb = default_cache_gb(weight.device)
+            cache_gb = default_cache_gb(weight.device, spare)
         shape = attention_shape(model)
         fixed, like = capture is not None, weight.detach()
         worth = WORTH.get(weight.device.type, math.inf) if share_above is None else share_above

@@ -30,9 +30,7 @@ class BackwardStarts:
         starts: level -> actions of the solution that are taken before an episode begins.
     """
 
-    def __init__(
-        self, move: int = 5, success: float = 0.2, episodes: int = 20, later: float = 0.2, lag: int | None = 50
-    ):
+    def __init__(self, move: int = 5, success: float = 0.2, episodes: int = 20, later: float = 0.2, lag: int = 50):
         self.move, self.success, self.episodes = move, success, episodes
         self.later, self.lag = later, lag
         self.solutions: dict[int, list[Any]] = {}
@@ -62,7 +60,7 @@ class BackwardStarts:
     def is_late(self, level: int, begun: int, actions: int) -> bool:
         """Whether an episode that began after ``begun`` actions of a solution has lost its way, after more of its own
         than the solution and `lag` have."""
-        if self.lag is None or not self.starts.get(level):
+        if not self.starts.get(level):
             return False
         return begun + actions >= len(self.solutions[level]) + self.lag
 

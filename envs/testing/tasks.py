@@ -24,7 +24,7 @@ def test_oracle_succeeds_at_every_difficulty(env_id: str, split: str):
         if stated < 1.0:
             continue
         played = set()
-        for seed in range(4 if split == "test" else 4 if simulates(env_id) else 15 if slow else 50):
+        for seed in range(4 if split == "test" or simulates(env_id) else 15 if slow else 50):
             _, info = env.reset(seed=seed, options={"difficulty": difficulty})
             # Data sets have few tasks; one of them takes as long as fifty of those that run no program.
             if slow and info["task_id"] in played:

@@ -176,12 +176,12 @@ def run_guarded_row(name: str, setup: Setup, limit: float) -> tuple[list[Figure]
         return [Figure(**line) for line in data["lines"]], data["well"]
 
 
-def _end(row: subprocess.Popen[bytes], patience: float = 10.0) -> None:
+def _end(row: subprocess.Popen[bytes]) -> None:
     """Kill a row's process and those that it started, and wait until they are gone: the next row needs their memory."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(row.pid, signal.SIGKILL)
         row.wait()
-        end = time.monotonic() + patience  # one that nobody waits for stays in the group for ever
+        end = time.monotonic() + 10.0  # one that nobody waits for stays in the group for ever
         while time.monotonic() < end:
             os.killpg(row.pid, signal.SIGKILL)
             time.sleep(0.01)

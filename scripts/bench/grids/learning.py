@@ -261,7 +261,7 @@ def _measure(table: LearningTable, player: GridPlayer, seed: int, folder: Path) 
             run.run(lambda progress: run.stop() if _find_step_learned(_read_metrics(folder)) else None)
         success = run.evaluate(config.final_episodes).success.mean
         rows = _read_metrics(folder)
-        last = [share for row in rows if (share := _played(row)) is not None][-HELD:]
+        last = [share for row in rows if (share := _success_of(row)) is not None][-HELD:]
         trained = statistics.fmean(last) if last else None
         found = GridRunFigures(_find_step_learned(rows), run.step, success, _find_first_success(rows), trained)
     finally:
@@ -275,7 +275,7 @@ def _read_metrics(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()] if metrics.is_file() else []
 
 
-def _played(row: Mapping[str, Any]) -> float | None:
+def _success_of(row: Mapping[str, Any]) -> float | None:
     """Success over whole episodes in an iteration, None without any. Those of Go-Explore begin near the ends of its
     solutions at first: it has as much as it plays from the starts of all its levels."""
     if "cells" not in row:
@@ -287,7 +287,7 @@ def _find_step_learned(rows: Sequence[Mapping[str, Any]]) -> int | None:
     """The step at which the player of a run had learned, by its metrics so far; None where it has not."""
     held, since = 0, None
     for row in rows:
-        if (_played(row) or 0.0) < SHARE:
+        if (_success_of(row) or 0.0) < SHARE:
             held, since = 0, None
             continue
         held, since = held + 1, row["step"] if since is None else since

@@ -6,7 +6,7 @@ import random
 
 import pytest
 import torch
-from palaestra.agents.engines import cache
+from palaestra.agents.engines import cache, torch_engine
 from palaestra.agents.engines.graphs import NoCapture
 from palaestra.agents.engines.sampler import Completion, Request
 from palaestra.agents.engines.torch_engine import TorchEngine, default_cache_gb
@@ -287,3 +287,10 @@ def test_on_a_gpu_the_cache_takes_half_of_what_is_free_beside_what_the_run_will_
     gpu = torch.device("cuda")
     assert [default_cache_gb(gpu, spare) for spare in (0, 4 * 10**9, 11 * 10**9)] == [5.0, 3.0, 0.0]
     assert default_cache_gb(torch.device("cpu"), 10**9) is None
+
+
+def test_an_engine_that_is_served_leaves_what_it_is_told_to(small, monkeypatch):
+    told = []
+    monkeypatch.setattr(torch_engine, "default_cache_gb", lambda device, spare=0: told.append(spare))
+    TorchEngine.serve(small, 2, 64, spare=7)
+    assert told == [7]

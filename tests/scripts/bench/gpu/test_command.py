@@ -6,8 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,8 @@ from palaestra.scripts.bench.gpu import command
 from palaestra.scripts.bench.gpu.command import GpuBenchOptions, format_table, main, run_guarded_row
 from palaestra.scripts.bench.gpu.setup import SHAPES, Figure, Setup
 from palaestra.scripts.bench.gpu.steps import compare_steps
+
+from ....patience import wait_until  # isort: skip
 
 TINY = Setup("cpu", "tiny")
 
@@ -123,13 +123,6 @@ def test_a_row_ends_soon_after_a_command_that_is_killed(tmp_path):
         parent.kill()
         parent.wait()
     wait_until(lambda: running(mark) == [])
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def running(mark: str) -> list[str]:
