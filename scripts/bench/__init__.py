@@ -10,6 +10,7 @@ examples:
   palaestra bench ladders SecretCode
   palaestra bench learner --setup
   palaestra bench learner --markdown table.md
+  palaestra bench models --models smollm2-135m --cases sums
   palaestra bench processes --rounds 20
   palaestra bench processes --shard --hidden 512 --layers 8 --prompts 4
   palaestra bench rewards --designers none exprd barfi --seeds 3
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "grids": ("grids.command", "speed of gridworlds against MiniGrid, and what bonuses and learners do for students"),
     "ladders": ("ladders", "success one, two and three rungs above what a tiny model was shown, family by family"),
     "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),
+    "models": ("models.command", "small pretrained models before and after GRPO on a dozen ids, with curves"),
     "processes": ("processes", "time of an update that several processes share, beside one process"),
     "rewards": ("rewards", "how soon Q-learning solves a gridworld with designed rewards, designer by designer"),
     "rollouts": ("rollouts", "wall time of rollouts whose environments wait, and of training in turns or ahead"),

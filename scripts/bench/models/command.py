@@ -1,0 +1,202 @@
+"""``palaestra bench models``: small pretrained models before and after GRPO, id by id.
+
+Each case is a run of `palaestra train` in a folder under --out, whose command is printed first. A run that was
+interrupted is gone on with when the command is given again, and a finished one is only read, so that a table can be made
+over several evenings. The table has success on held-out tasks before and after, sampled and greedy, with 95 %
+intervals, and the processor time that the run took; the figure has the curves. With --suite the core suite is played
+before and after one of the cases: what it did to tasks that were not trained on.
+
+examples:
+  palaestra bench models
+  palaestra bench models --models smollm2-135m --cases sums countdown --out runs/models --markdown table.md
+  palaestra bench models --cases sums --seeds 1 --steps 20      # a short trial
+  palaestra bench models --cases sums --suite core --suite-episodes 10
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from ....agents.atomic import check_output, write_atomically
+from ....agents.grpo.run.folder import is_run, newest_checkpoint
+from ....checks import check_count
+from ....errors import InputError, unknown_name
+from .answers import keep_answers
+from .cases import CASES, Case
+from .tables import draw_curves, format_answers, format_cases, format_suite
+
+MODELS = ("smollm2-135m", "gemma3-270m")
+SUITE_LIMITS = {"temperature": 0.0, "max_new_tokens": 64, "max_episode_tokens": 256, "context": 1024}
+"""Limits of a suite's episodes: a model that answers at once needs no more, and a CPU has no time for it."""
+
+
+@dataclass(frozen=True)
+class ModelBenchOptions:
+    models: tuple[str, ...] = MODELS
+    """Models: registered names, folders, hub ids or .gguf files."""
+    cases: tuple[str, ...] = ()
+    """Which cases; all by default."""
+    seeds: int | None = None
+    """Seeds 0 to N-1 of every case, in place of the case's own number."""
+    steps: int | None = None
+    """Steps of every run, in place of the case's own."""
+    threads: int = 0
+    """Threads of a run; 0 takes torch's choice."""
+    out: Path = Path("runs/models")
+    """Where the folders of the runs are."""
+    read: bool = False
+    """Train nothing; make the tables of the runs that are there."""
+    answers: int = 5
+    """Held-out tasks of each case whose answers before and after are shown; 0 shows none."""
+    suite: str | None = None
+    """A suite that is played by each model before and after the cases, such as core; by default none."""
+    markdown: Path | None = None
+    """Write the tables here as Markdown."""
+    figure: Path | None = None
+    """Write the curves here as SVG."""
+
+    def __post_init__(self) -> None:
+        for name in self.cases:
+            if name not in CASES:
+                raise unknown_name("case", name, CASES)
+        if not self.models:
+            raise InputError("--models needs at least one model, such as smollm2-135m.")
+        for name in ("seeds", "steps"):
+            if (value := getattr(self, name)) is not None:
+                check_count(name, value, 1)
+        check_count("threads", self.threads, 0)
+        check_count("answers", self.answers, 0)
+
+
+@dataclass(frozen=True)
+class CaseRun:
+    """A finished run of a case.
+
+    Attributes:
+        model, case, seed: of the run.
+        folder: of the run.
+        evaluations: rows of its evaluations.jsonl.
+        metrics: rows of its metrics.jsonl.
+        processor_s: processor seconds of its processes.
+        answers: rows of "question", "reference", "before" and "after", each answer with whether it was right.
+    """
+
+    model: str
+    case: Case
+    seed: int
+    folder: Path
+    evaluations: list[dict[str, Any]]
+    metrics: list[dict[str, Any]]
+    processor_s: float
+    answers: list[dict[str, Any]]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    options = tyro.cli(ModelBenchOptions, args=argv, prog="palaestra bench models", description=__doc__)
+    for name, folder in {"markdown": False, "figure": False, "out": True}.items():
+        check_output(getattr(options, name), f"--{name}", folder=folder)
+    runs: list[CaseRun] = []
+    for model in options.models:
+        for name in options.cases or CASES:
+            case = CASES[name]
+            for seed in range(options.seeds or case.seeds):
+                folder = options.out / Path(model).name / f"{name}-{seed}"
+                if not options.read:
+                    train_case(case, model, seed, folder, options)
+                if (run := read_case(case, model, seed, folder, options)) is not None:
+                    runs.append(run)
+                    print(format_cases([run]), flush=True)
+    texts = [format_cases(runs), *(format_answers(run) for run in runs if run.seed == 0 and run.answers)]
+    if options.suite is not None:
+        texts.append(format_suite(options.suite, play_suite(options, runs)))
+    print("\n\n".join(texts))
+    if options.markdown is not None:
+        write_atomically(options.markdown, "\n\n".join(texts) + "\n")
+    if options.figure is not None:
+        write_atomically(options.figure, draw_curves(runs))
+    return 0
+
+
+def train_case(case: Case, model: str, seed: int, folder: Path, options: ModelBenchOptions) -> None:
+    """Train in a process of its own, or go on with a run that was interrupted; a finished run is left alone."""
+    if (folder / "cost.json").is_file() and json.loads((folder / "cost.json").read_text())["finished"]:
+        return
+    if is_run(folder) and newest_checkpoint(folder) is not None:
+        words = ["--resume", str(folder)]
+    else:
+        words = [*case.arguments(model, seed), "--threads", str(options.threads), "--out", str(folder)]
+        if options.steps is not None:
+            words[words.index("--steps") + 1] = str(options.steps)
+    print("palaestra train", shlex.join(words), flush=True)
+    before, begun = _children_s(), time.monotonic()
+    code = subprocess.run([sys.executable, "-m", "palaestra.scripts.train", *words], check=False).returncode
+    spent = {"processor_s": _children_s() - before, "wall_s": time.monotonic() - begun}
+    if (folder / "cost.json").is_file():
+        earlier = json.loads((folder / "cost.json").read_text())
+        spent = {name: value + earlier[name] for name, value in spent.items()}
+    if folder.is_dir():
+        write_atomically(folder / "cost.json", json.dumps({**spent, "finished": code in (0, 1)}) + "\n")
+    if code not in (0, 1):  # 1: a run that could not learn, which is a result
+        raise InputError(f"the run in {folder} ended with exit code {code}; give the command again to go on.")
+
+
+def _children_s() -> float:
+    """Processor seconds of the processes that this one has waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def read_case(case: Case, model: str, seed: int, folder: Path, options: ModelBenchOptions) -> CaseRun | None:
+    """Read a run's figures; None where it has not been evaluated twice."""
+    evaluations, metrics = (_rows(folder / f"{name}.jsonl") for name in ("evaluations", "metrics"))
+    if len(evaluations) < 2:
+        return None
+    cost = json.loads((folder / "cost.json").read_text())
+    answers: list[dict[str, Any]] = []
+    if options.answers and seed == 0:
+        answers = keep_answers(folder, options.answers)
+    return CaseRun(model, case, seed, folder, evaluations, metrics, cost["processor_s"], answers)
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+
+
+def play_suite(options: ModelBenchOptions, runs: Sequence[CaseRun]) -> dict[str, dict[str, float]]:
+    """Play the suite by each model and by what its cases made of it; kept beside the runs, player by player.
+
+    Returns:
+        Player -> environment -> mean success.
+    """
+    from ....agents.evaluation import evaluate_all
+    from ....agents.language.language_agent import LanguageAgent
+
+    assert options.suite is not None
+    players: dict[str, tuple[str, Path]] = {}
+    for run in runs:
+        if run.seed == 0:
+            players.setdefault(run.model, (run.model, run.folder.parent / "untrained"))
+            players[f"{run.model} after {run.case.name}"] = (str(run.folder), run.folder)
+    scores = {}
+    for player, (source, folder) in players.items():
+        place = folder / f"suite-{options.suite.rpartition('/')[2]}.json"
+        if not place.is_file():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            agent = LanguageAgent(source, **SUITE_LIMITS)
+            report = evaluate_all(agent, options.suite, progress=True)
+            found = {one.env: one.success.mean for one in report.reports}
+            write_atomically(place, json.dumps(found, indent=1) + "\n")
+        scores[player] = json.loads(place.read_text(encoding="utf-8"))
+    return scores
