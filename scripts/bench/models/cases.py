@@ -1,4 +1,4 @@
-"""Cases of ``palaestra bench models``: tasks that a small pretrained model is trained on, as words of `palaestra train`."""
+"""Cases of ``palaestra bench models``: what a small pretrained model is trained on, as words of `palaestra train`."""
 
 from __future__ import annotations
 

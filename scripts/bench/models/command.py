@@ -1,8 +1,8 @@
 """``palaestra bench models``: small pretrained models before and after GRPO, id by id.
 
-Each case is a run of `palaestra train` in a folder under --out, whose command is printed first. A run that was
-interrupted is gone on with when the command is given again, and a finished one is only read, so that a table can be made
-over several evenings. The table has success on held-out tasks before and after, sampled and greedy, with 95 %
+Each case is a run of `palaestra train` in a folder under --out; its command is printed first. When the benchmark is
+started again, interrupted runs are resumed and finished ones only read, so that a table can be made over several
+evenings. The table has success on held-out tasks before and after, sampled and greedy, with 95 %
 intervals, and the processor time that the run took; the figure has the curves. With --suite the core suite is played
 before and after one of the cases: what it did to tasks that were not trained on.
 
