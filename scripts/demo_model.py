@@ -32,9 +32,7 @@ def show_model(model: str, seed: int, out: Path, steps: int | None, console: Con
         The exit code of the training.
     """
     begun = time.monotonic()
-    arguments = CASES["sums"].arguments(model, seed)
-    if steps is not None:
-        arguments[arguments.index("--steps") + 1] = str(steps)
+    arguments = CASES["sums"].arguments(model, seed, steps=steps)
     config = read_config(arguments)  # a model that is not there is told before torch loads
     from ..agents.grpo.learner import Learner
 

@@ -34,18 +34,31 @@ class Case:
         """Id of the environment."""
         return shlex.split(self.words)[0]
 
-    def arguments(self, model: str, seed: int) -> list[str]:
-        """All words of `palaestra train` but --out."""
-        env, *rest = shlex.split(self.words)
-        usual = shlex.split(USUAL)
-        given = {word for word in rest if word.startswith("--")}
-        kept: list[str] = []
-        for word in usual:
-            if word.startswith("--"):
-                keep = word not in given
-            if keep:
-                kept.append(word)
-        return [env, "--model", model, "--seed", str(seed), *kept, *rest]
+    def arguments(self, model: str, seed: int, teacher: str | None = None, steps: int | None = None) -> list[str]:
+        """All words of `palaestra train` but --out.
+
+        Args:
+            teacher: in place of uniform choice.
+            steps: in place of the case's own.
+        """
+        env, *own = shlex.split(self.words)
+        options = _read_options(shlex.split(USUAL)) | _read_options(own) | {"--seed": [str(seed)]}
+        if teacher is not None:
+            options["--teacher"] = [teacher]
+        if steps is not None:
+            options["--steps"] = [str(steps)]
+        return [env, "--model", model, *(word for name, values in options.items() for word in (name, *values))]
+
+
+def _read_options(words: list[str]) -> dict[str, list[str]]:
+    """Split words into options and their values."""
+    options: dict[str, list[str]] = {}
+    for word in words:
+        if word.startswith("--"):
+            values = options[word] = []
+        else:
+            values.append(word)
+    return options
 
 
 CASES = {
@@ -54,8 +67,8 @@ CASES = {
         Case(
             "sums",
             "sums and differences of two digits",
-            "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+-",
-            3,
+            "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+- --max-new-tokens 12 --context 256",
+            seeds=3,
         ),
     )
 }

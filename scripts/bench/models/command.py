@@ -4,17 +4,20 @@ Each case is a run of `palaestra train` in a folder under --out; its command is 
 started again, interrupted runs are resumed and finished ones only read, so that a table can be made over several
 evenings. The table has success on held-out tasks before and after, sampled and greedy, with 95 %
 intervals, and the processor time that the run took; the figure has the curves. With --suite the core suite is played
-before and after one of the cases: what it did to tasks that were not trained on.
+before and after the cases: what they did to tasks that were not trained on. With --teachers every case is trained under
+each of them, and the table compares held-out success at equal numbers of sampled tokens, paired by seed.
 
 examples:
   palaestra bench models
   palaestra bench models --models smollm2-135m --cases sums countdown --out runs/models --markdown table.md
   palaestra bench models --cases sums --seeds 1 --steps 20      # a short trial
-  palaestra bench models --cases sums --suite core --suite-episodes 10
+  palaestra bench models --models smollm2-135m --cases sums --suite core
+  palaestra bench models --models smollm2-135m --cases digits --teachers random palaestra alp-gmm sec rlve --seeds 3
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import resource
 import shlex
@@ -29,12 +32,13 @@ from typing import Any
 import tyro
 
 from ....agents.atomic import check_output, write_atomically
-from ....agents.grpo.run.folder import is_run, newest_checkpoint
+from ....agents.grpo.run.folder import newest_checkpoint
 from ....checks import check_count
 from ....errors import InputError, unknown_name
+from ....teachers.benchmarks.table import UNIFORM
 from .answers import keep_answers
 from .cases import CASES, Case
-from .tables import draw_curves, format_answers, format_cases, format_suite
+from .tables import draw_curves, format_answers, format_cases, format_suite, format_teachers
 
 MODELS = ("smollm2-135m", "gemma3-270m")
 SUITE_LIMITS = {"temperature": 0.0, "max_new_tokens": 64, "max_episode_tokens": 256, "context": 1024}
@@ -55,6 +59,8 @@ class ModelBenchOptions:
     """Threads of a run; 0 takes torch's choice."""
     out: Path = Path("runs/models")
     """Where the folders of the runs are."""
+    teachers: tuple[str, ...] = ()
+    """Teachers that every case is trained under; by default uniform choice alone."""
     read: bool = False
     """Train nothing; make the tables of the runs that are there."""
     answers: int = 5
@@ -84,7 +90,7 @@ class CaseRun:
     """A finished run of a case.
 
     Attributes:
-        model, case, seed: of the run.
+        model, case, teacher, seed: of the run.
         folder: of the run.
         evaluations: rows of its evaluations.jsonl.
         metrics: rows of its metrics.jsonl.
@@ -94,6 +100,7 @@ class CaseRun:
 
     model: str
     case: Case
+    teacher: str
     seed: int
     folder: Path
     evaluations: list[dict[str, Any]]
@@ -108,19 +115,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, folder in {"markdown": False, "figure": False, "out": True}.items():
         check_output(getattr(options, name), f"--{name}", folder=folder)
     runs: list[CaseRun] = []
-    for model in options.models:
-        for name in options.cases or CASES:
-            case = CASES[name]
-            for seed in range(options.seeds or case.seeds):
-                folder = options.out / Path(model).name / f"{name}-{seed}"
-                if not options.read:
-                    train_case(case, model, seed, folder, options)
-                if (run := read_case(case, model, seed, folder, options)) is not None:
-                    runs.append(run)
-                    print(format_cases([run]), flush=True)
-    texts = [format_cases(runs), *(format_answers(run) for run in runs if run.seed == 0 and run.answers)]
+    for model, name in itertools.product(options.models, options.cases or CASES):
+        case = CASES[name]
+        for seed, teacher in itertools.product(range(options.seeds or case.seeds), options.teachers or (UNIFORM,)):
+            folder = options.out / Path(model).name / f"{name}-{teacher}-{seed}"
+            if not options.read:
+                train_case(case.arguments(model, seed, teacher, options.steps), folder, options.threads)
+            if (run := read_case(case, model, teacher, seed, folder, options.answers)) is not None:
+                runs.append(run)
+                print(format_cases([run]), flush=True)
+    texts = [format_cases(runs), *(format_answers(run) for run in runs if run.answers)]
+    if options.teachers:
+        texts.append(format_teachers(runs))
     if options.suite is not None:
-        texts.append(format_suite(options.suite, play_suite(options, runs)))
+        texts.append(format_suite(options.suite, play_suite(options.suite, runs)))
     print("\n\n".join(texts))
     if options.markdown is not None:
         write_atomically(options.markdown, "\n\n".join(texts) + "\n")
@@ -129,26 +137,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def train_case(case: Case, model: str, seed: int, folder: Path, options: ModelBenchOptions) -> None:
-    """Train in a process of its own, or go on with a run that was interrupted; a finished run is left alone."""
-    if (folder / "cost.json").is_file() and json.loads((folder / "cost.json").read_text())["finished"]:
+def train_case(words: Sequence[str], folder: Path, threads: int) -> None:
+    """Train in a process of its own, or go on with a run that was interrupted; a finished run is left alone.
+
+    Raises:
+        InputError: the run was interrupted or failed.
+    """
+    cost = folder / "cost.json"
+    spent = json.loads(cost.read_text()) if cost.is_file() else {"processor_s": 0.0, "wall_s": 0.0, "finished": False}
+    if spent["finished"]:
         return
-    if is_run(folder) and newest_checkpoint(folder) is not None:
+    if newest_checkpoint(folder) is not None:
         words = ["--resume", str(folder)]
     else:
-        words = [*case.arguments(model, seed), "--threads", str(options.threads), "--out", str(folder)]
-        if options.steps is not None:
-            words[words.index("--steps") + 1] = str(options.steps)
+        words = [*words, "--threads", str(threads), "--out", str(folder)]
     print("palaestra train", shlex.join(words), flush=True)
     before, begun = _children_s(), time.monotonic()
     code = subprocess.run([sys.executable, "-m", "palaestra.scripts.train", *words], check=False).returncode
-    spent = {"processor_s": _children_s() - before, "wall_s": time.monotonic() - begun}
-    if (folder / "cost.json").is_file():
-        earlier = json.loads((folder / "cost.json").read_text())
-        spent = {name: value + earlier[name] for name, value in spent.items()}
+    spent["processor_s"] += _children_s() - before
+    spent["wall_s"] += time.monotonic() - begun
+    spent["finished"] = code in (0, 1)  # 1: a run that could not learn, which is a result
     if folder.is_dir():
-        write_atomically(folder / "cost.json", json.dumps({**spent, "finished": code in (0, 1)}) + "\n")
-    if code not in (0, 1):  # 1: a run that could not learn, which is a result
+        write_atomically(cost, json.dumps(spent) + "\n")
+    if not spent["finished"]:
         raise InputError(f"the run in {folder} ended with exit code {code}; give the command again to go on.")
 
 
@@ -158,23 +169,21 @@ def _children_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def read_case(case: Case, model: str, seed: int, folder: Path, options: ModelBenchOptions) -> CaseRun | None:
-    """Read a run's figures; None where it has not been evaluated twice."""
+def read_case(case: Case, model: str, teacher: str, seed: int, folder: Path, answers: int) -> CaseRun | None:
+    """Read a run's figures, and its answers with the first seed; None where it has not been evaluated twice."""
     evaluations, metrics = (_rows(folder / f"{name}.jsonl") for name in ("evaluations", "metrics"))
     if len(evaluations) < 2:
         return None
-    cost = json.loads((folder / "cost.json").read_text())
-    answers: list[dict[str, Any]] = []
-    if options.answers and seed == 0:
-        answers = keep_answers(folder, options.answers)
-    return CaseRun(model, case, seed, folder, evaluations, metrics, cost["processor_s"], answers)
+    processor_s = json.loads((folder / "cost.json").read_text())["processor_s"]
+    shown = keep_answers(folder, answers) if answers and seed == 0 and teacher == UNIFORM else []
+    return CaseRun(model, case, teacher, seed, folder, evaluations, metrics, processor_s, shown)
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
 
 
-def play_suite(options: ModelBenchOptions, runs: Sequence[CaseRun]) -> dict[str, dict[str, float]]:
+def play_suite(suite: str, runs: Sequence[CaseRun]) -> dict[str, dict[str, float]]:
     """Play the suite by each model and by what its cases made of it; kept beside the runs, player by player.
 
     Returns:
@@ -183,19 +192,18 @@ def play_suite(options: ModelBenchOptions, runs: Sequence[CaseRun]) -> dict[str,
     from ....agents.evaluation import evaluate_all
     from ....agents.language.language_agent import LanguageAgent
 
-    assert options.suite is not None
     players: dict[str, tuple[str, Path]] = {}
     for run in runs:
-        if run.seed == 0:
+        if run.seed == 0 and run.teacher == UNIFORM:
             players.setdefault(run.model, (run.model, run.folder.parent / "untrained"))
             players[f"{run.model} after {run.case.name}"] = (str(run.folder), run.folder)
     scores = {}
     for player, (source, folder) in players.items():
-        place = folder / f"suite-{options.suite.rpartition('/')[2]}.json"
+        place = folder / f"suite-{suite.rpartition('/')[2]}.json"
         if not place.is_file():
             place.parent.mkdir(parents=True, exist_ok=True)
             agent = LanguageAgent(source, **SUITE_LIMITS)
-            report = evaluate_all(agent, options.suite, progress=True)
+            report = evaluate_all(agent, suite, progress=True)
             found = {one.env: one.success.mean for one in report.reports}
             write_atomically(place, json.dumps(found, indent=1) + "\n")
         scores[player] = json.loads(place.read_text(encoding="utf-8"))

@@ -7,7 +7,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ....errors import shorten
+from ....teachers.benchmarks.statistics import MeanEstimate, estimate_mean
+from ....teachers.benchmarks.table import UNIFORM
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,6 +71,58 @@ def _played(answer: Mapping[str, Any]) -> str:
 
 def _cell(text: str) -> str:
     return "`" + shorten(" ".join(text.split()), SHOWN).replace("`", "'").replace("|", "\\|") + "`"
+
+
+def format_teachers(runs: Sequence[CaseRun]) -> str:
+    """Mean held-out success of each teacher at equal numbers of sampled tokens, and over the run up to there, with the
+    differences to uniform choice, paired by seed, in points with 95 % intervals.
+
+    All runs of a model and case are compared at the least total that one of them sampled.
+    """
+    lines = [
+        "| model, case | teacher | success | beside uniform | over the run | beside uniform | mixed groups |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    cases: dict[tuple[str, str], list[CaseRun]] = defaultdict(list)
+    for run in runs:
+        cases[run.model, run.case.name].append(run)
+    for (model, case), members in cases.items():
+        budget = min(_tokens(run)[-1] for run in members)
+        curves = {(run.teacher, run.seed): _success_up_to(run, budget) for run in members}
+        for teacher in dict.fromkeys(run.teacher for run in members):
+            mine = {seed: curve for (name, seed), curve in curves.items() if name == teacher}
+            cells = []
+            for place in (0, 1):
+                cells.append(f"{100 * np.mean([curve[place] for curve in mine.values()]):.0f}")
+                pairs = [(curve, curves[UNIFORM, seed]) for seed, curve in mine.items() if (UNIFORM, seed) in curves]
+                gain = estimate_mean([one[place] - other[place] for one, other in pairs]) if pairs else None
+                cells.append("–" if gain is None or teacher == UNIFORM else _points(gain))
+            groups = np.mean(
+                [1 - row["zero_variance_share"] for run in members if run.teacher == teacher for row in run.metrics]
+            )
+            lines.append(f"| {model}, {case} | {teacher} | {' | '.join(cells)} | {groups:.0%} |")
+    return "\n".join(lines)
+
+
+def _points(gain: MeanEstimate) -> str:
+    if gain.n == 1:
+        return f"{100 * gain.mean:+.0f}"
+    return f"{100 * gain.mean:+.0f} [{100 * gain.low:.0f}, {100 * gain.high:.0f}]"
+
+
+def _tokens(run: CaseRun) -> list[float]:
+    """Tokens sampled up to each evaluation."""
+    steps = {row["step"]: row["tokens"] for row in run.metrics}
+    return [float(sum(count for step, count in steps.items() if step <= row["step"])) for row in run.evaluations]
+
+
+def _success_up_to(run: CaseRun, budget: float) -> tuple[float, float]:
+    """Held-out success at ``budget`` sampled tokens, between evaluations linearly, and its mean up to there."""
+    tokens, success = np.array(_tokens(run)), np.array([row["success"] for row in run.evaluations])
+    at_end = float(np.interp(budget, tokens, success))
+    inside = tokens < budget
+    x, y = np.append(tokens[inside], budget), np.append(success[inside], at_end)
+    return at_end, float(np.trapezoid(y, x) / budget)
 
 
 def format_suite(name: str, scores: Mapping[str, Mapping[str, Any]]) -> str:
