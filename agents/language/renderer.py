@@ -73,6 +73,14 @@ class _TokenizerRenderer:
         a, end = self._raw("a"), tokenizer.convert_ids_to_tokens(self.stop_ids[-1])
         self._anchor = self._raw("\n") if tokenizer.decode([*a, *self._raw("b")]) != "ab" else ()
         self._space_after_special = self._raw(f"{end}a", True)[-len(a) :] == a
+        self._start = self._find_start()
+
+    def _find_start(self) -> tuple[int, ...]:
+        """Ids that the tokenizer itself puts before a text, such as a BOS token; () if it puts none."""
+        text = "a1\n"
+        bare, whole = self._raw(text), tuple(self.tokenizer(text, split_special_tokens=True).input_ids)
+        places = range(len(whole) - len(bare) + 1)
+        return next((whole[:place] for place in places if whole[place : place + len(bare)] == bare), ())
 
     def _raw(self, text: str, special: bool = False) -> tuple[int, ...]:
         return tuple(self.tokenizer(text, add_special_tokens=False, split_special_tokens=not special).input_ids)
@@ -118,7 +126,8 @@ class MarkerRenderer(_TokenizerRenderer):
         self._open, self._close = tokenizer.convert_tokens_to_ids([OBSERVATION, ACTION])
 
     def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
-        return (self._open, *self._encode(self._with_system(text, first)), self._close)
+        start = self._start if first else ()
+        return (*start, self._open, *self._encode(self._with_system(text, first)), self._close)
 
 
 class ChatRenderer(_TokenizerRenderer):
@@ -184,13 +193,18 @@ class ChatRenderer(_TokenizerRenderer):
 
 
 class PlainRenderer(_TokenizerRenderer):
-    """Text and newlines only, for a base model without a template: ``text\\n`` before each action."""
+    """Text and newlines only, for a base model without a template: ``text\\n`` before each action.
+
+    An episode begins with the ids that the tokenizer puts before a text, such as a BOS token.
+    """
 
     def __init__(self, tokenizer: Any, stop_ids: Sequence[int] = (), system: str | None = None):
         super().__init__(tokenizer, (tokenizer.eos_token_id, *stop_ids), system)
 
     def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
-        return self._after((), self._with_system(text, first) + "\n") if first else self._encode("\n" + text + "\n")
+        if not first:
+            return self._encode("\n" + text + "\n")
+        return (*self._start, *self._after((), self._with_system(text, first) + "\n"))
 
 
 def renderer_for(
