@@ -103,6 +103,9 @@ class EvalOptions:
     """A model's sampling temperature; by default as a run was trained, or 1; for an endpoint, its own."""
     system: str | None = None
     """A model's system prompt; by default as a run was trained, or none."""
+    chat_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
+    """Arguments of a model's chat template: name=value, such as enable_thinking=false; date=2026-01-05 is the day that
+    a template is told which asks for it. By default as a run was trained; for another model none, and today."""
     max_new_tokens: Annotated[int | None, tyro.conf.arg(aliases=["--max-tokens"])] = None
     """A model's longest action in tokens; by default as a run was trained, or 64, and 1024 for a model of more than 50
     million weights; 4096 for an endpoint."""
@@ -262,6 +265,8 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
     settings = {name: value for name in names if (value := getattr(config, name)) is not None}
     if given := [each for group in config.engine_option for each in group]:
         settings["engine_options"] = parse_options(given, "an engine")
+    if given := [each for group in config.chat_option for each in group]:
+        settings["chat_options"] = parse_options(given, "a chat")
     options = parse_options((each for group in config.agent_option for each in group), "an agent")
     if config.greedy:
         if config.temperature:
@@ -297,11 +302,11 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
 
 def _flag_of(setting: str) -> str:
     """The option of the command line that gives a setting of an agent."""
-    return "--engine-option" if setting == "engine_options" else f"--{setting.replace('_', '-')}"
+    return f"--{setting.removesuffix('s') if setting.endswith('_options') else setting}".replace("_", "-")
 
 
 def _find_endpoint(text: str, config: EvalOptions, settings: dict[str, Any], options: dict[str, Any]) -> Agent:
-    for name in ("checkpoint", "max_episode_tokens", "context", "engine", "engine_options"):
+    for name in ("checkpoint", "max_episode_tokens", "context", "engine", "engine_options", "chat_options"):
         if name in settings:
             raise InputError(f"an endpoint takes no {_flag_of(name)}; leave it out.")
     if "max_new_tokens" in settings:

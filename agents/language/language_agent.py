@@ -64,6 +64,8 @@ class LanguageAgent(SlotAgent):
         engine: what samples from the model, such as "vllm"; see `palaestra list engines`.
         engine_options: further arguments of the engine.
         system: the system prompt, in place of the one that a run was trained with; not for a `LanguageModel`.
+        chat_options: further arguments of the chat template, such as ``{"enable_thinking": False}``, beside or in place
+            of those that a run was trained with; not for a `LanguageModel`.
     """
 
     def __init__(
@@ -80,15 +82,17 @@ class LanguageAgent(SlotAgent):
         system: str | None = None,
         engine: str = "torch",
         engine_options: Mapping[str, Any] | None = None,
+        chat_options: Mapping[str, Any] | None = None,
     ):
         own: dict[str, Any] = read_run_settings(model) if isinstance(model, str | Path) else {}
         fp32_head = own.get("fp32_head", False) if fp32_head is None else fp32_head
         if engine != "torch" or engine_options:
             check_engine(engine, engine_options or {}, {"fp32_head": {"fp32_head"}} if fp32_head else {})
         if isinstance(model, str | Path):
-            model = load_run_model(model, checkpoint, system).to("auto")
-        elif system is not None:
-            raise InputError("a LanguageModel has its system prompt; give the system prompt where it is loaded.")
+            model = load_run_model(model, checkpoint, system, chat_options).to("auto")
+        elif system is not None or chat_options:
+            given = "chat options" if system is None else "system prompt"
+            raise InputError(f"a LanguageModel has its {given}; give the {given} where it is loaded.")
         self.language = model
         self.name = "language"
         from .decoder import context_limit  # loads torch
@@ -202,14 +206,23 @@ def read_run_settings(source: str | Path) -> dict[str, Any]:
     return json.loads((Path(source) / "config.json").read_text(encoding="utf-8"))
 
 
-def load_run_model(source: str | Path, checkpoint: str = "newest", system: str | None = None) -> LanguageModel:
-    """Load the policy of a run with the run's own precision and system prompt; any other source with the defaults.
+def load_run_model(
+    source: str | Path,
+    checkpoint: str = "newest",
+    system: str | None = None,
+    chat_options: Mapping[str, Any] | None = None,
+) -> LanguageModel:
+    """Load the policy of a run with the run's own precision, system prompt and options of the chat template; any other
+    source with the defaults.
 
     Args:
         system: a system prompt in place of the run's.
+        chat_options: options beside or in place of the run's.
     """
     own = read_run_settings(source)
-    return load_model(source, own.get("dtype", "float32"), own.get("system") if system is None else system, checkpoint)
+    system = own.get("system") if system is None else system
+    options = {**own.get("chat_options", {}), **(chat_options or {})}
+    return load_model(source, own.get("dtype", "float32"), system, checkpoint, options)
 
 
 def find_weights(source: str | Path, checkpoint: str = "newest") -> str | Path:
@@ -235,6 +248,7 @@ def load_model(
     dtype: Literal["float32", "bfloat16"] = "float32",
     system: str | None = None,
     checkpoint: str = "newest",
+    chat_options: Mapping[str, Any] | None = None,
 ) -> LanguageModel:
     """Load a model folder, a checkpoint of a run folder, or a hub id; see `find_weights` and `LanguageModel.load`."""
     source = find_weights(source, checkpoint)
@@ -244,4 +258,4 @@ def load_model(
         if error.name != "torch":
             raise
         raise MissingExtra("a language model", "train") from None
-    return LanguageModel.load(source, dtype, system)
+    return LanguageModel.load(source, dtype, system, chat_options)

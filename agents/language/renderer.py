@@ -12,9 +12,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from ...errors import InputError
+from .chat_options import complete_options
 from .chat_template import ChatTemplate
 from .tokenizer import ACTION, OBSERVATION
 
@@ -23,6 +25,7 @@ class Renderer(Protocol):
     """Text to ids, for one tokenizer."""
 
     stop_ids: tuple[int, ...]
+    options: Mapping[str, Any]
 
     def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
         """Ids to append before an action.
@@ -55,9 +58,14 @@ class _TokenizerRenderer:
         stop_ids: ids that end an answer besides the renderer's own, which comes first in ``self.stop_ids``.
         system: text at the start of every conversation, or None.
 
+    Attributes:
+        options: those of a chat template, where it has one.
+
     Raises:
         InputError: there is no id that ends an answer.
     """
+
+    options: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, tokenizer: Any, stop_ids: Sequence[int | None], system: str | None):
         self.tokenizer = tokenizer
@@ -139,10 +147,15 @@ class ChatRenderer(_TokenizerRenderer):
     prompt), the conversation keeps what was sampled; ``departures`` names these cases.
 
     Args:
-        options: further arguments of the template, such as ``{"enable_thinking": False}``.
+        options: further arguments of the template, such as ``{"enable_thinking": False}``; ``date`` is the day that a
+            template is told which asks for it, today unless given.
+
+    Attributes:
+        options: the same, with the date.
 
     Raises:
-        InputError: the template cannot be rendered turn by turn, or has no place for the system prompt.
+        InputError: the template cannot be rendered turn by turn, has no place for the system prompt, or does not read
+            an option.
     """
 
     def __init__(
@@ -152,7 +165,8 @@ class ChatRenderer(_TokenizerRenderer):
         system: str | None = None,
         options: Mapping[str, Any] | None = None,
     ):
-        template = ChatTemplate.of(tokenizer, system is not None, options or {})
+        self.options = complete_options(tokenizer, options or {})
+        template = ChatTemplate.of(tokenizer, system is not None, self.options)
         super().__init__(tokenizer, (tokenizer.eos_token_id, *stop_ids), system)
         self.departures = template.departures
         self._strip = template.strip
@@ -218,14 +232,18 @@ def renderer_for(
     Args:
         stop_ids: ids that end an answer besides the tokenizer's end token, such as those of a generation config.
         system: text at the start of every conversation, or None.
-        options: further arguments of a chat template.
+        options: further arguments of a chat template; see `ChatRenderer`.
 
     Raises:
-        InputError: the chat template cannot be rendered turn by turn, or has no place for the system prompt.
+        InputError: the chat template cannot be rendered turn by turn, has no place for the system prompt, or does not
+            read an option; or there is none, and there are options.
     """
     known = tokenizer.get_vocab()
-    if OBSERVATION in known and ACTION in known:
-        return MarkerRenderer(tokenizer, stop_ids, system)
-    if getattr(tokenizer, "chat_template", None):
+    marked = OBSERVATION in known and ACTION in known
+    if getattr(tokenizer, "chat_template", None) and not marked:
         return ChatRenderer(tokenizer, stop_ids, system, options)
-    return PlainRenderer(tokenizer, stop_ids, system)
+    if options:
+        raise InputError(
+            f"the model has no chat template, which the option {next(iter(options))!r} would be for; leave it out."
+        )
+    return (MarkerRenderer if marked else PlainRenderer)(tokenizer, stop_ids, system)
