@@ -51,6 +51,9 @@ class LanguageAgent(SlotAgent):
         model: a `LanguageModel`, a model folder, a run folder, or a hub id. A run brings the settings it was trained
             with, which take the place of the defaults below.
         temperature: 1 samples from the model as it is, 0 takes the most likely token.
+        top_p, top_k, min_p: leave unlikely tokens out, see `agents.engines.truncation.Truncation`; by default none.
+        sampling: "model" takes temperature, top_p, top_k and min_p, as far as they are not given, from the model's
+            generation config; it is greedy if that does not say ``do_sample``.
         max_new_tokens: longest action in tokens; by default 64, and for a model of more than 50 million weights half of
             the context, but at most 1,024.
         max_episode_tokens: most action tokens in an episode; None sets no limit.
@@ -83,23 +86,38 @@ class LanguageAgent(SlotAgent):
         engine: str = "torch",
         engine_options: Mapping[str, Any] | None = None,
         chat_options: Mapping[str, Any] | None = None,
+        top_p: float | None = None,
+        top_k: int | None = None,
+        min_p: float | None = None,
+        sampling: Literal["model"] | None = None,
     ):
         own: dict[str, Any] = read_run_settings(model) if isinstance(model, str | Path) else {}
         fp32_head = own.get("fp32_head", False) if fp32_head is None else fp32_head
+        if sampling not in (None, "model"):
+            raise InputError(f"sampling is 'model', for the model's generation config, or left out, not {sampling!r}.")
+        given = {"top_p": top_p, "top_k": top_k, "min_p": min_p}
+        given = {name: value for name, value in given.items() if value is not None}
         if engine != "torch" or engine_options:
-            check_engine(engine, engine_options or {}, {"fp32_head": {"fp32_head"}} if fp32_head else {})
+            needs = {"fp32_head": {"fp32_head"}} if fp32_head else {}
+            needs |= {next(iter(given), "sampling='model'"): {"truncation"}} if given or sampling else {}
+            check_engine(engine, engine_options or {}, needs)
         if isinstance(model, str | Path):
             model = load_run_model(model, checkpoint, system, chat_options).to("auto")
         elif system is not None or chat_options:
-            given = "chat options" if system is None else "system prompt"
-            raise InputError(f"a LanguageModel has its {given}; give the {given} where it is loaded.")
+            what = "chat options" if system is None else "system prompt"
+            raise InputError(f"a LanguageModel has its {what}; give the {what} where it is loaded.")
         self.language = model
         self.name = "language"
+        from ..engines.truncation import Truncation, read_generation_config
         from .decoder import context_limit  # loads torch
 
         def choose(name: str, value: Any, default: Any) -> Any:
             return own.get(name, default) if value is None else value
 
+        if sampling == "model":
+            own_temperature, named = read_generation_config(getattr(model.model, "generation_config", None))
+            temperature, given = own_temperature if temperature is None else temperature, {**named, **given}
+        truncation = Truncation(**given)
         self._temperature = choose("temperature", temperature, 1.0)
         large = model.parameters > LARGE
         self._context = min(choose("context", context, 4096 if large else 1024), context_limit(model.model))
@@ -109,6 +127,8 @@ class LanguageAgent(SlotAgent):
         slots = (32 if large else 128) if slots is None else slots
         self._engine = Serving(engine, engine_options).open(model, slots, self._context, bool(fp32_head))
         self._engine.load_weights(0)
+        if truncation:
+            self._engine.truncation = truncation
         self.seed(seed)
         self._conversations: dict[int, _Conversation] = {}
         self._asked: dict[int, tuple[_Conversation, Future[str]]] = {}  # by session

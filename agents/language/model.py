@@ -18,6 +18,7 @@ from ..engines.torch_engine import TorchEngine
 from .adapters import ADAPTER_CONFIG, BaseOnly, add_adapters, load_adapters
 from .decoder import check_architecture, check_model
 from .renderer import Renderer, renderer_for
+from .vocabulary import check_vocabulary
 
 DTYPES = ("float32", "bfloat16")
 _BASE = "base"
@@ -79,7 +80,9 @@ class LanguageModel:
         # A generation config may name several ids that end an answer.
         ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
         stop_ids = [] if ids is None else [ids] if isinstance(ids, int) else list(ids)
-        return cls(model, tokenizer, renderer_for(tokenizer, stop_ids, system, chat_options))
+        renderer = renderer_for(tokenizer, stop_ids, system, chat_options)
+        check_vocabulary(model, tokenizer, renderer)
+        return cls(model, tokenizer, renderer)
 
     @classmethod
     def tiny(cls, seed: int, tokenizer: Any = None) -> LanguageModel:
