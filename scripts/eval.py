@@ -121,6 +121,10 @@ class EvalOptions:
     history: str | None = None
     """What the agent sees of a long episode, such as "pages(keep=2)"; see palaestra list histories. By default as a run
     was trained, or all of it."""
+    shots: int | None = None
+    """Worked examples before each question, training tasks with its parameters, for a model that has not learned to
+    answer; a model without a chat template then ends its answer with the line. By default as a run was trained, or
+    none."""
     bins: int = 5
     """Difficulty bins in the table."""
     samples: int = 1
@@ -154,14 +158,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if several:
         return _evaluate_several(config)
     texts = [text for group in config.axis for text in group]
-    env_id, agent, axes, options, history = config.env[0], config.agent, None, {}, None
+    env_id, agent, axes, options, history, shots = config.env[0], config.agent, None, {}, None, 0
     if _names_no_folder(env_id):
         raise InputError(f"there is no run folder {env_id!r}, and no environment of that id; see palaestra list envs.")
     if Path(env_id).is_dir():
         own = read_run_settings(env_id)
         if "env" not in own:
             raise InputError(f"{env_id!r} is a folder without a run; give an environment id or the folder of a run.")
-        agent, history = agent or env_id, own.get("history")
+        agent, history, shots = agent or env_id, own.get("history"), own.get("shots", 0)
         trained = {name: own[name] for name in ("env", "axes", "env_options", "env_weights") if name in own}
         env_id, options = environment_of(TrainConfig(**trained))
         axes = options.pop("axes", None)
@@ -171,6 +175,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _check_tools(env_id, options)
     shared = _shared(config)
     shared["history"] = config.history or history
+    shared["shots"] = shots if config.shots is None else config.shots
     report = _stoppable(
         lambda: evaluate(
             _find_agent(agent or "random", config),
@@ -200,7 +205,7 @@ def _names_no_folder(env_id: str) -> bool:
 def _shared(config: EvalOptions) -> dict[str, Any]:
     """The settings that hold for one environment and for several."""
     names = ("num_envs", "samples", "history", "replay", "concurrency", "resume", "retries")
-    return {name: getattr(config, name) for name in names} | {"progress": True}
+    return {name: getattr(config, name) for name in names} | {"progress": True, "shots": config.shots or 0}
 
 
 def _evaluate_several(config: EvalOptions) -> int:

@@ -29,6 +29,9 @@ class TrainConfig:
         env_options: further arguments of the environment, e.g. ``{"source": "questions.jsonl"}``.
         history: what the policy sees of a long episode, such as "notes(keep=2)"; see `palaestra list histories`. None:
             the whole conversation, up to `context`.
+        shots: worked examples before each question, training tasks with its parameters; for models that have not
+            learned to answer, on environments of one question an episode. A model without a chat template then ends its
+            answer with the line.
         teacher: registered teacher that chooses the parameters of every task, or module:name of one of your own.
         teacher_options: further arguments of the teacher.
         pool: fixed tasks, drawn once, that the teacher chooses from, as from the prompts of a data set; 0: it chooses
@@ -115,6 +118,7 @@ class TrainConfig:
     env_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     env_weights: Annotated[tuple[Any, ...], tyro.conf.Suppress] = ()
     history: str | None = None
+    shots: int = 0
     teacher: str = "alp-gmm"
     teacher_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     pool: int = 0
@@ -305,6 +309,7 @@ _RECORDS: dict[str, type[Any]] = {
 _LEAST = {
     "seed": 0,
     "pool": 0,
+    "shots": 0,
     "steps": 0,
     "prompts": 1,
     "samples": 1,

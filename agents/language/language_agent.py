@@ -125,16 +125,31 @@ class LanguageAgent(SlotAgent):
         self._max_new_tokens = choose("max_new_tokens", max_new_tokens, longest)
         self._max_episode_tokens = choose("max_episode_tokens", max_episode_tokens, math.inf)
         slots = (32 if large else 128) if slots is None else slots
-        self._engine = Serving(engine, engine_options).open(model, slots, self._context, bool(fp32_head))
-        self._engine.load_weights(0)
-        if truncation:
-            self._engine.truncation = truncation
+        self._truncation, self._slots, self._fp32_head = truncation, slots, bool(fp32_head)
+        self._serving = Serving(engine, engine_options)
+        self._open_engine()
         self.seed(seed)
         self._conversations: dict[int, _Conversation] = {}
         self._asked: dict[int, tuple[_Conversation, Future[str]]] = {}  # by session
         self._sessions = 0
         self.threads = None
         self.max_slots = slots
+
+    def _open_engine(self) -> None:
+        self._engine = self._serving.open(self.language, self._slots, self._context, self._fp32_head)
+        self._engine.load_weights(0)
+        if self._truncation:
+            self._engine.truncation = self._truncation
+
+    def bind(self, envs: Sequence[Any]) -> None:
+        """Let answers end as worked examples do, where environments show some."""
+        if not any(env.has_wrapper_attr("shows_examples") for env in envs):
+            return
+        stops, self.language = self.language.renderer.stop_ids, self.language.for_examples()
+        if stops != self.language.renderer.stop_ids:
+            self._serving.shut_down()
+            self._open_engine()
+            self.seed(self._seed)
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> LanguageAgent:
@@ -160,7 +175,7 @@ class LanguageAgent(SlotAgent):
 
     def start(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Future[str] | EndEpisode:
         """Request an action; `advance` samples it. An episode without room for one ends at once."""
-        session = self._submit(slot, str(observation), bool(info.get("fresh")), info.get("episode_seed"))
+        session = self._submit(slot, _as_text(observation), bool(info.get("fresh")), info.get("episode_seed"))
         if isinstance(session, EndEpisode):
             return session
         action: Future[str] = Future()
@@ -217,6 +232,11 @@ class LanguageAgent(SlotAgent):
             self._engine.close(conversation.session)
 
 
+def _as_text(observation: Any) -> str:
+    # Text of a class of its own, such as a `FewShotPrompt`, stays what it is.
+    return observation if isinstance(observation, str) else str(observation)
+
+
 def read_run_settings(source: str | Path) -> dict[str, Any]:
     """The configuration of the run in a folder, as it was stored; {} for anything else."""
     from ..grpo.run.folder import is_run
@@ -242,7 +262,8 @@ def load_run_model(
     own = read_run_settings(source)
     system = own.get("system") if system is None else system
     options = {**own.get("chat_options", {}), **(chat_options or {})}
-    return load_model(source, own.get("dtype", "float32"), system, checkpoint, options)
+    language = load_model(source, own.get("dtype", "float32"), system, checkpoint, options)
+    return language.for_examples() if own.get("shots") else language
 
 
 def find_weights(source: str | Path, checkpoint: str = "newest") -> str | Path:

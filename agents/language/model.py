@@ -134,6 +134,10 @@ class LanguageModel:
                 weight.data = weight.data.clone()
         return cls.of(model.eval(), tokenizer, system, chat_options)
 
+    def for_examples(self) -> LanguageModel:
+        """The same model, for prompts that begin with worked examples: see `renderer.PlainRenderer`."""
+        return replace(self, renderer=self.renderer.for_examples())
+
     def to(self, device: str) -> LanguageModel:
         """Move the weights, in place; "auto" is a GPU where there is one.
 

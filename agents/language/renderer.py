@@ -15,7 +15,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from ...errors import InputError
+from ...errors import InputError, shorten
+from ..shots import FewShotPrompt
 from .chat_options import complete_options
 from .chat_template import ChatTemplate
 from .tokenizer import ACTION, OBSERVATION
@@ -47,6 +48,10 @@ class Renderer(Protocol):
 
     def tokens_until(self, ids: Sequence[int], characters: int) -> int:
         """The least number of tokens whose text has so many characters; all of them if the text is shorter."""
+        ...
+
+    def for_examples(self) -> Renderer:
+        """The renderer for conversations that begin with worked examples (`FewShotPrompt`)."""
         ...
 
 
@@ -121,6 +126,21 @@ class _TokenizerRenderer:
         # The text of a prefix never gets shorter, as it counts complete and replacement characters alike.
         return min(len(ids), bisect_left(range(len(ids) + 1), characters, key=lambda n: len(self.action(ids[:n]))))
 
+    def for_examples(self) -> Renderer:
+        return self
+
+    def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
+        if not isinstance(text, FewShotPrompt):
+            return self._observe(text, first, stopped)
+        ids: tuple[int, ...] = ()
+        for question, answer in text.examples:
+            ids += self._observe(question, first, stopped) + self.action_ids(answer)
+            first, stopped = False, True
+        return ids + self._observe(text.question, first, stopped)
+
+    def _observe(self, text: str, first: bool, stopped: bool) -> tuple[int, ...]:
+        raise NotImplementedError
+
     def _with_system(self, text: str, first: bool) -> str:
         """The observation, after the system prompt where an episode begins."""
         return f"{self._system}\n{text}" if first and self._system else text
@@ -133,7 +153,7 @@ class MarkerRenderer(_TokenizerRenderer):
         super().__init__(tokenizer, (tokenizer.eos_token_id, *stop_ids), system)
         self._open, self._close = tokenizer.convert_tokens_to_ids([OBSERVATION, ACTION])
 
-    def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
+    def _observe(self, text: str, first: bool, stopped: bool) -> tuple[int, ...]:
         start = self._start if first else ()
         return (*start, self._open, *self._encode(self._with_system(text, first)), self._close)
 
@@ -198,7 +218,7 @@ class ChatRenderer(_TokenizerRenderer):
                 return found
         return None
 
-    def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
+    def _observe(self, text: str, first: bool, stopped: bool) -> tuple[int, ...]:
         before, after = self._first if first else self._later_stopped if stopped else self._later_cut
         return (*before, *self._after(before, self._strip(text)), *after)
 
@@ -209,13 +229,43 @@ class ChatRenderer(_TokenizerRenderer):
 class PlainRenderer(_TokenizerRenderer):
     """Text and newlines only, for a base model without a template: ``text\\n`` before each action.
 
-    An episode begins with the ids that the tokenizer puts before a text, such as a BOS token.
+    An episode begins with the ids that the tokenizer puts before a text, such as a BOS token. Worked examples stand
+    before the question as text.
+
+    Args:
+        one_line: end an answer with any token that has a newline, as a base model seldom writes its end token; what is
+            asked then has worked examples with answers of one line.
     """
 
-    def __init__(self, tokenizer: Any, stop_ids: Sequence[int] = (), system: str | None = None):
-        super().__init__(tokenizer, (tokenizer.eos_token_id, *stop_ids), system)
+    def __init__(
+        self, tokenizer: Any, stop_ids: Sequence[int | None] = (), system: str | None = None, one_line: bool = False
+    ):
+        given = (tokenizer.eos_token_id, *stop_ids)
+        self._lines: frozenset[int] = frozenset()
+        super().__init__(tokenizer, given, system)
+        self._given, self._one_line = given, one_line
+        if one_line:
+            texts = tokenizer.batch_decode([[i] for i in range(len(tokenizer))], clean_up_tokenization_spaces=False)
+            newline = self._raw("\n")[-1]
+            self._lines = frozenset(i for i, text in enumerate(texts) if "\n" in text) | {newline}
+            self.stop_ids = tuple(dict.fromkeys((newline, *self.stop_ids, *sorted(self._lines))))
+
+    def for_examples(self) -> Renderer:
+        return self if self._one_line else PlainRenderer(self.tokenizer, self._given, self._system, one_line=True)
+
+    def action(self, ids: Sequence[int]) -> str:
+        text = super().action(ids)
+        return text.rstrip("\n") if ids and ids[-1] in self._lines else text
 
     def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
+        if isinstance(text, FewShotPrompt) and (long := [answer for _, answer in text.examples if "\n" in answer]):
+            raise InputError(
+                f"an answer of the worked examples has several lines ({shorten(long[0])!r}), so that a model without a "
+                "chat template would not end its own; take a model with one, or leave --shots out."
+            )
+        return self._observe(text, first, stopped)
+
+    def _observe(self, text: str, first: bool, stopped: bool) -> tuple[int, ...]:
         if not first:
             return self._encode("\n" + text + "\n")
         return (*self._start, *self._after((), self._with_system(text, first) + "\n"))
