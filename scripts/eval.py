@@ -103,6 +103,9 @@ class EvalOptions:
     """A model's sampling temperature; by default as a run was trained, or 1; for an endpoint, its own."""
     system: str | None = None
     """A model's system prompt; by default as a run was trained, or none."""
+    chat_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
+    """Arguments of a model's chat template: name=value, such as enable_thinking=false; date=2026-01-05 is the day that
+    a template is told which asks for it. By default as a run was trained; for another model none, and today."""
     max_new_tokens: Annotated[int | None, tyro.conf.arg(aliases=["--max-tokens"])] = None
     """A model's longest action in tokens; by default as a run was trained, or 64, and 1024 for a model of more than 50
     million weights; 4096 for an endpoint."""
@@ -118,6 +121,10 @@ class EvalOptions:
     history: str | None = None
     """What the agent sees of a long episode, such as "pages(keep=2)"; see palaestra list histories. By default as a run
     was trained, or all of it."""
+    shots: int | None = None
+    """Worked examples before each question, training tasks with its parameters, for a model that has not learned to
+    answer; a model without a chat template then ends its answer with the line. By default as a run was trained, or
+    none."""
     bins: int = 5
     """Difficulty bins in the table."""
     samples: int = 1
@@ -151,14 +158,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if several:
         return _evaluate_several(config)
     texts = [text for group in config.axis for text in group]
-    env_id, agent, axes, options, history = config.env[0], config.agent, None, {}, None
+    env_id, agent, axes, options, history, shots = config.env[0], config.agent, None, {}, None, 0
     if _names_no_folder(env_id):
         raise InputError(f"there is no run folder {env_id!r}, and no environment of that id; see palaestra list envs.")
     if Path(env_id).is_dir():
         own = read_run_settings(env_id)
         if "env" not in own:
             raise InputError(f"{env_id!r} is a folder without a run; give an environment id or the folder of a run.")
-        agent, history = agent or env_id, own.get("history")
+        agent, history, shots = agent or env_id, own.get("history"), own.get("shots", 0)
         trained = {name: own[name] for name in ("env", "axes", "env_options", "env_weights") if name in own}
         env_id, options = environment_of(TrainConfig(**trained))
         axes = options.pop("axes", None)
@@ -168,6 +175,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _check_tools(env_id, options)
     shared = _shared(config)
     shared["history"] = config.history or history
+    shared["shots"] = shots if config.shots is None else config.shots
     report = _stoppable(
         lambda: evaluate(
             _find_agent(agent or "random", config),
@@ -197,7 +205,7 @@ def _names_no_folder(env_id: str) -> bool:
 def _shared(config: EvalOptions) -> dict[str, Any]:
     """The settings that hold for one environment and for several."""
     names = ("num_envs", "samples", "history", "replay", "concurrency", "resume", "retries")
-    return {name: getattr(config, name) for name in names} | {"progress": True}
+    return {name: getattr(config, name) for name in names} | {"progress": True, "shots": config.shots or 0}
 
 
 def _evaluate_several(config: EvalOptions) -> int:
@@ -262,6 +270,8 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
     settings = {name: value for name in names if (value := getattr(config, name)) is not None}
     if given := [each for group in config.engine_option for each in group]:
         settings["engine_options"] = parse_options(given, "an engine")
+    if given := [each for group in config.chat_option for each in group]:
+        settings["chat_options"] = parse_options(given, "a chat")
     options = parse_options((each for group in config.agent_option for each in group), "an agent")
     if config.greedy:
         if config.temperature:
@@ -297,11 +307,11 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
 
 def _flag_of(setting: str) -> str:
     """The option of the command line that gives a setting of an agent."""
-    return "--engine-option" if setting == "engine_options" else f"--{setting.replace('_', '-')}"
+    return f"--{setting.removesuffix('s') if setting.endswith('_options') else setting}".replace("_", "-")
 
 
 def _find_endpoint(text: str, config: EvalOptions, settings: dict[str, Any], options: dict[str, Any]) -> Agent:
-    for name in ("checkpoint", "max_episode_tokens", "context", "engine", "engine_options"):
+    for name in ("checkpoint", "max_episode_tokens", "context", "engine", "engine_options", "chat_options"):
         if name in settings:
             raise InputError(f"an endpoint takes no {_flag_of(name)}; leave it out.")
     if "max_new_tokens" in settings:

@@ -8,14 +8,16 @@ examples:
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import tyro
 
 from ..agents.atomic import check_output
 from ..errors import InputError, MissingExtra
+from .options import parse_options
 
 
 @dataclass(frozen=True)
@@ -28,21 +30,34 @@ class ExportOptions:
     """Where to write, new or empty; by default RUN/export."""
     checkpoint: str = "newest"
     """Which policy: newest, best (of the run's evaluations), or a step."""
+    chat_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
+    """Arguments of the chat template that are built into the template that is written: name=value; those that the run
+    was trained with are so by default."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     options = tyro.cli(ExportOptions, args=argv, prog="palaestra export", description=__doc__)
-    print(export(options.run, options.out or options.run / "export", options.merge, options.checkpoint))
+    chat_options = parse_options((each for group in options.chat_option for each in group), "a chat")
+    out = options.out or options.run / "export"
+    print(export(options.run, out, options.merge, options.checkpoint, chat_options))
     return 0
 
 
-def export(run: Path, out: Path, merge: bool = False, checkpoint: str = "newest") -> Path:
+def export(
+    run: Path,
+    out: Path,
+    merge: bool = False,
+    checkpoint: str = "newest",
+    chat_options: Mapping[str, Any] | None = None,
+) -> Path:
     """Write the policy of a run to ``out`` and return that path; nothing is left there if writing fails.
 
     Args:
         merge: add adapters to the weights.
         checkpoint: "newest", "best" or a step.
+        chat_options: arguments of the chat template, beside or in place of those that the run was trained with. The
+            template that is written has them built in, all but the date.
 
     Raises:
         InputError: there is no such run or checkpoint, or ``out`` is in use.
@@ -56,6 +71,7 @@ def export(run: Path, out: Path, merge: bool = False, checkpoint: str = "newest"
     try:
         from ..agents.grpo.run.folder import RunFolder, find_checkpoint, write_folder
         from ..agents.grpo.run.models import load_policy
+        from ..agents.language.chat_options import with_defaults
         from ..agents.language.language_agent import load_model
     except ImportError as error:
         if error.name in ("torch", "transformers", "safetensors"):
@@ -63,9 +79,13 @@ def export(run: Path, out: Path, merge: bool = False, checkpoint: str = "newest"
         raise
     if (run / "checkpoints").is_dir():
         config = replace(RunFolder.reopen(run)[1], device="cpu")
+        config = replace(config, chat_options={**config.chat_options, **(chat_options or {})})
         language = load_policy(config, find_checkpoint(run, checkpoint))
     else:
-        language = load_model(run, checkpoint=checkpoint)
+        language = load_model(run, checkpoint=checkpoint, chat_options=chat_options)
+    tokenizer, options = language.tokenizer, language.renderer.options
+    if options:
+        tokenizer.chat_template = with_defaults(tokenizer.get_chat_template(), options)
     out.parent.mkdir(parents=True, exist_ok=True)
     with write_folder(out) as place:
         language.save(place, merge=merge)

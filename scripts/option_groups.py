@@ -30,6 +30,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "max_episode_tokens",
         "context",
         "history",
+        "shots",
         "max_overlong",
         "engine",
     ),

@@ -79,6 +79,12 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "Further arguments of the environment: name=value, such as source=questions.jsonl; a value may be JSON. Of "
         "several environments, those of one bear its name: GSM8K.source=questions.jsonl.",
     ),
+    "chat_option": (
+        tyro.conf.UseAppendAction[Texts],
+        (),
+        "Arguments of the model's chat template: name=value, such as enable_thinking=false; date=2026-01-05 is the day "
+        "that a template is told which asks for it, by default that of the run's start.",
+    ),
     "engine_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the engine: name=value."),
     "teacher_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the teacher: name=value."),
     "warmup_axis": (
@@ -102,7 +108,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     ),
 }
 """Options beside those of the configuration: name -> (type, default, help)."""
-_LANGUAGE_ONLY = ("env_weight", "engine_option", "warmup_axis", *train_ranks.OPTIONS)
+_LANGUAGE_ONLY = ("env_weight", "chat_option", "engine_option", "warmup_axis", *train_ranks.OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,7 @@ class TrainOptions:
     resume: Path | None
     config: Any
     env_weight: tuple[str, ...] = ()
+    chat_option: Texts = ()
     engine_option: Texts = ()
     warmup_axis: Texts = ()
     nproc: int = 1
@@ -369,6 +376,8 @@ def _build_config(options: TrainOptions) -> Any:
         changes["warmup"] = dataclasses.replace(config.warmup, axes=_parse_axes(texts, config))
     if texts := [text for group in options.teacher_option for text in group]:
         changes["teacher_options"] = parse_options(texts, "a teacher")
+    if texts := [text for group in options.chat_option for text in group]:
+        changes["chat_options"] = parse_options(texts, "a chat")
     if texts := [text for group in options.engine_option for text in group]:
         changes["engine_options"] = parse_options(texts, "an engine")
     return dataclasses.replace(config, **changes)

@@ -31,6 +31,7 @@ from .noise import uniforms
 from .prompts import Reach
 from .runner import ModelRunner
 from .sequence import TokenSequence
+from .truncation import Truncation, truncate
 
 BLOCK = 8
 """Most tokens between two looks of the host."""
@@ -105,6 +106,7 @@ class DecodingRows:
         self._uniform = self._noise.new_zeros((slots, 0))  # noise of each answer, where the answer is
         self._recorded = Recorded(scaled=False, greedy=False, entropies=False, top=0)
         self._patience = 1
+        self.truncation: Truncation | None = None
         self._graphs = None if capture is None else StepGraphs(capture)
 
     def release(self) -> None:
@@ -270,6 +272,8 @@ class DecodingRows:
         if recorded.greedy:
             greedy = self._scale[rows] == 0
             scale = scale.masked_fill(greedy, 1.0)  # type: ignore[union-attr]
+        if self.truncation is not None:
+            logits = truncate(logits, self.truncation, scale)
         tokens, logps = draw_tokens(logits, noise, scale, greedy)
         drawn = [tokens, logps.gather(-1, tokens[:, None])[:, 0]]
         if recorded.lines > 2:

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ...errors import InputError, MissingExtra, unknown_name
 from ...registry import Registry
 from .sampler import Completion, Request
 
+if TYPE_CHECKING:
+    from .truncation import Truncation
+
 ABILITIES: dict[str, str] = {
     "entropies": "returns the entropy at each token",
     "forced": "scores tokens that it is given",
     "fp32_head": "computes the logits of half-precision weights in single precision",
+    "truncation": "leaves unlikely tokens out",
     "top": "returns the likeliest tokens with their log-probabilities",
 }
 """What an engine may be able to do beyond sampling with log-probabilities -> in words, after "the engine"."""
@@ -42,12 +46,15 @@ class Engine:
             own of those that `torch.distributed` knows.
         interruptible: True if `step` takes a function that is asked every few tokens, and returns what is finished as
             soon as it returns True.
+        truncation: of the distributions that it draws from, set before the first request; only where "truncation" is an
+            ability.
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset()
     copies: ClassVar[bool] = False
     alone: ClassVar[bool] = False
     interruptible: ClassVar[bool] = False
+    truncation: Truncation | None = None
 
     @classmethod
     def check(cls, **options: Any) -> None:

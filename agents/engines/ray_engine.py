@@ -84,7 +84,7 @@ class _Conversation:
 class RayEngine(Engine):
     """Workers in the processes of a Ray cluster, each with a copy of the policy; lost ones are replaced."""
 
-    abilities = frozenset(ABILITIES)
+    abilities = frozenset(ABILITIES) - {"truncation"}
     copies = True
     interruptible = True
 

@@ -65,7 +65,7 @@ class ResendingEngine(Engine):
         room: tokens that the engine itself has room for.
     """
 
-    abilities = frozenset({"forced", "top"})
+    abilities = frozenset({"forced", "top", "truncation"})
     copies = True
 
     def __init__(self, stop_ids: Sequence[int], vocabulary: int, max_length: int, room: int):

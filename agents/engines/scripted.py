@@ -27,7 +27,7 @@ class ScriptedSampler(Engine):
         beliefs: the likeliest ids that completions report, instead of the token itself with probability one.
     """
 
-    abilities = frozenset(ABILITIES)
+    abilities = frozenset(ABILITIES) - {"truncation"}
 
     @classmethod
     def serve(

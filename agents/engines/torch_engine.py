@@ -26,6 +26,7 @@ from .runner import ModelRunner
 from .sampler import Completion, Request
 from .scheduler import Scheduler
 from .sequence import TokenSequence
+from .truncation import Truncation
 
 _SHARE = 0.5
 """Share of a GPU's free memory that the cache may take."""
@@ -167,6 +168,14 @@ class TorchEngine(Engine):
             self._prompts.forget()  # the weights may have changed
         sequence.start(request, self._seed)
         self._scheduler.enqueue(sequence)
+
+    @property
+    def truncation(self) -> Truncation | None:  # type: ignore[override]
+        return self._decoding.truncation
+
+    @truncation.setter
+    def truncation(self, truncation: Truncation | None) -> None:
+        self._decoding.truncation = truncation
 
     def load_weights(self, version: int) -> None:
         """Sample with the model's present weights, which are read in place: prompts that are encoded are not shared

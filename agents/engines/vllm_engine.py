@@ -22,6 +22,7 @@ from .checkpoint import adapter_rank, checkpoint_weights, vocabulary_of, write_a
 from .engine import ENGINES
 from .gap import check_gap
 from .resending import Answer, GenerationTask, ResendingEngine
+from .truncation import Truncation
 
 SETTINGS = {
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
@@ -184,7 +185,9 @@ class VllmEngine(ResendingEngine):
         from vllm.sampling_params import RequestOutputKind  # pyright: ignore[reportMissingImports]
 
         params = SamplingParams(
-            **sampling_parameters(task, self._stop_ids), output_kind=RequestOutputKind.FINAL_ONLY, flat_logprobs=True
+            **sampling_parameters(task, self._stop_ids, self.truncation),
+            output_kind=RequestOutputKind.FINAL_ONLY,
+            flat_logprobs=True,
         )
         prompt = TokensPrompt(prompt_token_ids=list(task.ids))
         self._engine.add_request(str(task.number), prompt, params, lora_request=self._adapters)
@@ -201,9 +204,13 @@ class VllmEngine(ResendingEngine):
         self._engine.abort_request([str(task.number)])
 
 
-def sampling_parameters(task: GenerationTask, stop_ids: Sequence[int]) -> dict[str, Any]:
+def sampling_parameters(
+    task: GenerationTask, stop_ids: Sequence[int], truncation: Truncation | None = None
+) -> dict[str, Any]:
     """The arguments of vLLM's ``SamplingParams`` for a task."""
+    left_out = {name: value for name, value in vars(truncation).items() if value} if truncation else {}
     return {
+        **left_out,
         "max_tokens": task.samples,
         "temperature": task.temperature,
         "seed": task.seed,

@@ -210,7 +210,7 @@ class VllmServerEngine(ResendingEngine):
             self._delete_folder()
 
     def _start(self, task: GenerationTask) -> None:
-        params = sampling_parameters(task, self._stop_ids)
+        params = sampling_parameters(task, self._stop_ids, self.truncation)
         if task.top:  # the token itself is counted among them
             params["logprobs"] = min(task.top + 1, self._vocabulary)
         body = {"request_id": self._request(task.number), "token_ids": list(task.ids), "sampling_params": params}

@@ -12,6 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 from ...envs.registration import unknown_environment
 from ...errors import InputError
 from ..history import HistoryWrapper
+from ..shots import ShotsWrapper
 
 
 def environment_spec(env_id: str) -> EnvSpec:
@@ -58,6 +59,7 @@ def make_envs(
     kwargs: dict[str, Any],
     history: str | None = None,
     pictures: bool = False,
+    shots: int = 0,
 ) -> tuple[list[gym.Env], str | None]:
     """Make ``count`` environments; the split they draw from is None when the environment has no splits."""
     if not isinstance(env, str | gym.Env):
@@ -65,6 +67,10 @@ def make_envs(
             raise InputError(f"env must be an id, an environment or a function that makes one, not {env!r}.")
         if kwargs:
             raise InputError(f"env_kwargs are for an id or an environment; let the function take {sorted(kwargs)}.")
+        if shots:
+            raise InputError(
+                f"{shots} worked examples need an environment with splits; give its id, or leave shots out."
+            )
         made: list[gym.Env] = [HistoryWrapper(env(), history) if history else env() for _ in range(count)]
         return made, getattr(made[0].unwrapped, "split", None)
     spec = environment_spec(env) if isinstance(env, str) else _spec_of(env, kwargs)
@@ -72,6 +78,9 @@ def make_envs(
     def make(**more: Any) -> gym.Env:
         # The checker is for those who write environments; here it would cost time at every step.
         one = gym.make(spec, disable_env_checker=True, **{**kwargs, **more})
+        if shots:
+            source = {**kwargs, **more, "split": "train"}
+            one = ShotsWrapper(one, shots, lambda: gym.make(spec, disable_env_checker=True, **source))
         return HistoryWrapper(one, history) if history else one
 
     first = make()
@@ -80,6 +89,8 @@ def make_envs(
         first.close()
         first = make()
     if getattr(first.unwrapped, "param_space", None) is None:
+        if shots:
+            raise InputError(f"{shots} worked examples need an environment with splits; leave --shots out.")
         return [first, *(make() for _ in range(count - 1))], None
     first.close()
     split = kwargs.pop("split", split)

@@ -66,7 +66,7 @@ class EpisodeLog:
                 try:
                     row = json.loads(line)
                     record = EpisodeRecord.from_json(row)
-                    found = {name: row[name] for name in self._settings}
+                    found = {name: row.get("shots", 0) if name == "shots" else row[name] for name in self._settings}
                 except (ValueError, KeyError, TypeError) as error:
                     raise InputError(
                         f"line {number} of {self.source} is no episode of an evaluation: {error}."

@@ -72,6 +72,7 @@ def evaluate(
     concurrency: int | None = None,
     resume: bool = False,
     retries: int = 0,
+    shots: int = 0,
 ) -> Report:
     """Play ``episodes`` episodes and report success, reward, progress and length with 95 % confidence intervals.
 
@@ -100,6 +101,8 @@ def evaluate(
         samples: how often each of the tasks is played, at least 1. Above 1 the report has pass@k (Chen et al. 2021,
             arXiv 2107.03374). The first is what ``samples=1`` plays; for the others the agent has other episode seeds.
         history: what the agent sees of a long episode, such as "notes(keep=2)", see `HistoryWrapper`; None: all of it.
+        shots: worked examples before each question, training tasks with its parameters, see `ShotsWrapper`; only where
+            an episode is one question.
         replay: a folder for the episodes as pages, one each, with pictures where the environment makes any; see
             `ReplayRecorder`.
         concurrency: replies that are waited for at once, at most: environments played side by side, and the threads
@@ -123,7 +126,7 @@ def evaluate(
         num_envs = concurrency
     width = min(num_envs, episodes * samples, player.max_slots or num_envs)
     kwargs = dict(env_kwargs or {})
-    envs, used_split = make_envs(env, width, split, dict(kwargs), history, replay is not None)
+    envs, used_split = make_envs(env, width, split, dict(kwargs), history, replay is not None, shots)
     env_id = env if isinstance(env, str) else name_of(envs[0])
     fixed = getattr(envs[0].unwrapped, "difficulty", None)
     if difficulties is None and axes is None and fixed is not None:
@@ -141,7 +144,7 @@ def evaluate(
         plan = EpisodePlan(envs[0], env_id, episodes, seed, difficulties, axes)
         if out is not None:
             settings = {"env": env_id, "agent": player.name, "split": used_split, "axes": axes, "env_options": kwargs}
-            log = EpisodeLog(out, settings | {"history": history}, resume)
+            log = EpisodeLog(out, settings | {"history": history, "shots": shots}, resume)
             log.check_plan(plan)
             for key, record in list(log.records.items()):
                 if retries and (record.error is not None or not record.valid):

@@ -29,6 +29,9 @@ class TrainConfig:
         env_options: further arguments of the environment, e.g. ``{"source": "questions.jsonl"}``.
         history: what the policy sees of a long episode, such as "notes(keep=2)"; see `palaestra list histories`. None:
             the whole conversation, up to `context`.
+        shots: worked examples before each question, training tasks with its parameters; for models that have not
+            learned to answer, on environments of one question an episode. A model without a chat template then ends its
+            answer with the line.
         teacher: registered teacher that chooses the parameters of every task, or module:name of one of your own.
         teacher_options: further arguments of the teacher.
         pool: fixed tasks, drawn once, that the teacher chooses from, as from the prompts of a data set; 0: it chooses
@@ -41,6 +44,8 @@ class TrainConfig:
             for tasks with long texts; 0: it reads and writes single characters.
         teacher_model: a model to distil from, a folder or a hub id with the same vocabulary; for recipes that need one.
         system: system prompt of a chat model.
+        chat_options: further arguments of the chat template, e.g. ``{"enable_thinking": False}``. A template that asks
+            for the present date is told that of the run's start, or ``{"date": "2026-01-05"}``.
         lora: rank of low-rank adapters that are trained instead of the weights; 0 trains the weights, or the adapters
             of a model that has some.
         dtype: "float32", or "bfloat16" with single-precision master weights in the optimiser.
@@ -113,6 +118,7 @@ class TrainConfig:
     env_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     env_weights: Annotated[tuple[Any, ...], tyro.conf.Suppress] = ()
     history: str | None = None
+    shots: int = 0
     teacher: str = "alp-gmm"
     teacher_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     pool: int = 0
@@ -123,6 +129,7 @@ class TrainConfig:
     vocabulary: int = 0
     teacher_model: str | None = None
     system: str | None = None
+    chat_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     lora: int = 0
     dtype: Literal["float32", "bfloat16"] = "float32"
     fp32_head: bool = False
@@ -207,6 +214,11 @@ class TrainConfig:
             raise InputError(
                 f"vocabulary is for the model 'tiny' and at least {FEWEST_TOKENS}, or 0, not {self.vocabulary} for "
                 f"{self.model!r}; a model that is loaded brings its own."
+            )
+        if self.chat_options and self.model == "tiny":
+            raise InputError(
+                f"the model 'tiny' has no chat template, which the option {next(iter(self.chat_options))!r} would be "
+                "for; leave it out."
             )
         if not 0 <= self.env_seconds < float("inf"):
             raise InputError(f"env_seconds must be a number of seconds, or 0 for no limit, not {self.env_seconds}.")
@@ -297,6 +309,7 @@ _RECORDS: dict[str, type[Any]] = {
 _LEAST = {
     "seed": 0,
     "pool": 0,
+    "shots": 0,
     "steps": 0,
     "prompts": 1,
     "samples": 1,

@@ -55,7 +55,9 @@ class Evaluations:
         """The environments that draw from a split."""
         if split not in self._splits:
             env_id, options = environment_of(self.config)
-            self._splits[split] = Environments(env_id, self.config.history, self._processes, split=split, **options)
+            self._splits[split] = Environments(
+                env_id, self.config.history, self._processes, self.config.shots, split=split, **options
+            )
             self._splits[split].workers = self._workers
         return self._splits[split]
 

@@ -23,7 +23,7 @@ from ...schedules import read_schedule
 from ..engines.engine import check_engine, check_ranks
 from ..engines.serving import Serving
 from ..evaluation import Report
-from ..language.decoder import context_limit
+from ..language.chat_options import keep_date
 from ..language.model import LanguageModel, resolve_device
 from ..lookup import find_agent
 from .asynchronous import AsynchronousCollection, StepCollection, separate_models
@@ -128,7 +128,7 @@ class Learner:
         RunFolder.check_free(Path(out))
         learner = cls(config, ranks=ranks)
         learner._load(load_policy(config, texts=solution_texts(learner.environments, config.seed)))
-        learner.folder = RunFolder.create(Path(out), config)
+        learner.folder = RunFolder.create(Path(out), learner.config)
         return learner
 
     @classmethod
@@ -144,7 +144,9 @@ class Learner:
         folder, saved = RunFolder.reopen(Path(path))
         if config is not None:
             device = saved.device if config.device == "auto" else config.device
-            config = dataclasses.replace(config, threads=config.threads or saved.threads, device=device)
+            chat_options = keep_date(config.chat_options, saved.chat_options)
+            threads = config.threads or saved.threads
+            config = dataclasses.replace(config, threads=threads, device=device, chat_options=chat_options)
             refuse_changes(Path(path), config, saved, ("steps", *FREE))
             saved = config
         learner = cls(saved, ranks=ranks)
@@ -156,7 +158,7 @@ class Learner:
             learner._restore(newest)
         if saved.steps < learner.step:
             raise InputError(f"{str(path)!r} has taken {learner.step} steps already; ask for as many --steps or more.")
-        folder.write_config(saved)
+        folder.write_config(learner.config)
         folder.rewind(-1 if newest is None else learner.step)
         return learner
 
@@ -360,11 +362,8 @@ class Learner:
     def _load(self, language: LanguageModel) -> None:
         """Set the policy, load the model to distil from, and check that the context has room for an action."""
         self.language = language
+        self.config = dataclasses.replace(self.config, chat_options=dict(language.renderer.options))
         self._distilled = None if self.config.teacher_model is None else load_teacher(self.config, language)
-        if self.config.context > (most := context_limit(language.model)):
-            raise InputError(
-                f"a context of {self.config.context} tokens exceeds the {most} positions of the model; lower --context."
-            )
         check_room(self.environments, language, token_limits(self.config), self.config.max_overlong)
 
     def _prepare(self, fresh: bool = True) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InputError
+from .chat_options import DATE, asks_for_date, template_of, with_date
 
 _SYSTEM, _THOUGHT = "\u241asystem\u241a", "\u241athought\u241a"
 _USERS = ("\u241auser-a\u241a", "\u241auser-b\u241a", "\u241auser-c\u241a")
@@ -53,7 +54,7 @@ class ChatTemplate:
 
         Args:
             system: whether conversations begin with a system message.
-            options: further arguments of the template.
+            options: further arguments of the template; see `chat_options.complete_options`.
 
         Raises:
             InputError: the template cannot be rendered turn by turn, or has no place for a system message.
@@ -101,7 +102,9 @@ class _TemplateRenderer:
     """The template as a function of alternating user and assistant texts."""
 
     def __init__(self, tokenizer: Any, system: bool, options: Mapping[str, Any]):
-        self._tokenizer, self._options = tokenizer, options
+        self._tokenizer, self._template, self._options = tokenizer, template_of(tokenizer), dict(options)
+        if DATE in options and asks_for_date(self._template):
+            self._template = with_date(self._template, options[DATE])
         self._system = _SYSTEM if system else None
 
     def prompt(self, *texts: str) -> str:
@@ -124,7 +127,11 @@ class _TemplateRenderer:
             messages.append({"role": "assistant" if index % 2 else "user", "content": text})
         try:
             return self._tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=prompt, **self._options
+                messages,
+                chat_template=self._template,
+                tokenize=False,
+                add_generation_prompt=prompt,
+                **self._options,
             )
         except TemplateError as error:
             remedy = "leave the system prompt out" if system else "set another chat_template"

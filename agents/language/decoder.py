@@ -56,7 +56,7 @@ def check_model(model: Any) -> None:
     """Raise InputError unless `hidden_states` gives the same as the model's own forward pass."""
     check_architecture(model.config)
     if not has_own_forward(model):
-        check_foreign(model)
+        check_foreign(model, context_limit(model))
 
 
 def context_limit(model: Any) -> int:

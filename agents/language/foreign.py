@@ -22,6 +22,7 @@ from torch.utils.checkpoint import checkpoint as recompute
 from ...errors import InputError
 from .attention import Attend, AttentionShape, attend_causally
 from .head import head_of, text_config
+from .windows import short_windows, window_lengths
 
 _NAME = "palaestra_flat"
 """Name of `_flat_attention` in transformers' registry of attention functions."""
@@ -31,6 +32,9 @@ _HARMLESS = frozenset({"position_ids", "use_cache", "output_attentions", "output
 
 _TOLERANCE = {torch.float64: 1e-3, torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 5e-2}
 """Largest difference of logits, in their standard deviations, that rounding can explain."""
+
+_PROBED = 64
+"""Longest window, in tokens, that `check_foreign` exceeds with a sequence."""
 
 
 @dataclass(eq=False)
@@ -192,10 +196,15 @@ def foreign_shape(model: Any) -> AttentionShape:
     return AttentionShape(len(seen), *seen[0])
 
 
-def check_foreign(model: Any) -> None:
+def check_foreign(model: Any, limit: int = 1 << 30) -> None:
     """Raise InputError unless flat tokens give the same logits as the model's own forward pass.
 
-    Two short sequences go through packed together, and one by one through the model's plain forward pass.
+    Two short sequences go through packed together, and one by one through the model's plain forward pass. The first is
+    longer than the shortest window of the attention; windows that are too long for that are made short in a second
+    comparison, unless no conversation can outgrow them.
+
+    Args:
+        limit: longest conversation in tokens.
     """
     name = type(model).__name__
     # Only files with this function use transformers' attention interface.
@@ -204,9 +213,36 @@ def check_foreign(model: Any) -> None:
             f"the attention of {name} (model type {model.config.model_type!r}) cannot be replaced, as it does not go "
             "through transformers' attention interface; use another model, for instance of type llama or qwen3."
         )
+    allowed = _TOLERANCE.get(head_of(model).weight.dtype, 1e-3)
+    windows = {name: length for name, length in window_lengths(model.config).items() if length < limit}
+    within = [length for length in windows.values() if length <= _PROBED]
+    gaps = [_gap(model, (max([6, *(length + 4 for length in within)]), 4))]
+    if len(within) < len(windows) and gaps[0] <= allowed:
+        with short_windows(model, 3):
+            gaps.append(_gap(model, (8, 4)))
+    if all(gap <= allowed for gap in gaps):
+        return
+    reason = f"{name} on flat tokens gives logits that are off by {max(gaps):.2g} standard deviations from its own"
+    if windows and (len(gaps) == 2 or _gap(model, (min(windows.values()), 4)) <= allowed):
+        key, length = min(windows.items(), key=lambda item: item[1])
+        off = (
+            "use_sliding_window to false"
+            if hasattr(text_config(model.config), "use_sliding_window")
+            else f"{key} to null"
+        )
+        if getattr(text_config(model.config), "layer_types", None):
+            off += ", its layer_types to full_attention"
+        raise InputError(
+            f"{reason} past its window of {length} tokens, which it keeps from its attention call; use another model, "
+            f"or set {off} and max_position_embeddings to {length} in config.json, which is the same model up to there."
+        )
+    raise InputError(f"{reason}; use another model.")
+
+
+def _gap(model: Any, lengths: tuple[int, ...]) -> float:
+    """Largest difference, in standard deviations of logits, between packed sequences and the model's own pass."""
     head = head_of(model)
     device, vocabulary = head.weight.device, len(head.weight)
-    lengths = (6, 4)
     ids = (torch.arange(sum(lengths), device=device) * 7 + 1) % vocabulary
     positions = torch.cat([torch.arange(length, device=device) for length in lengths])
     with torch.no_grad():
@@ -216,11 +252,8 @@ def check_foreign(model: Any) -> None:
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"{name} cannot run on flat tokens ({error}); use another model.") from error
+            raise InputError(
+                f"{type(model).__name__} cannot run on flat tokens ({error}); use another model."
+            ) from error
     gap = ((ours - theirs).abs().max() / theirs.std()).item()
-    limit = _TOLERANCE.get(head.weight.dtype, 1e-3)
-    if not gap <= limit:
-        raise InputError(
-            f"{name} on flat tokens gives logits that are off by {gap:.2g} standard deviations from its own; use "
-            "another model."
-        )
+    return gap if gap == gap else float("inf")

@@ -51,6 +51,9 @@ class LanguageAgent(SlotAgent):
         model: a `LanguageModel`, a model folder, a run folder, or a hub id. A run brings the settings it was trained
             with, which take the place of the defaults below.
         temperature: 1 samples from the model as it is, 0 takes the most likely token.
+        top_p, top_k, min_p: leave unlikely tokens out, see `agents.engines.truncation.Truncation`; by default none.
+        sampling: "model" takes temperature, top_p, top_k and min_p, as far as they are not given, from the model's
+            generation config; it is greedy if that does not say ``do_sample``.
         max_new_tokens: longest action in tokens; by default 64, and for a model of more than 50 million weights half of
             the context, but at most 1,024.
         max_episode_tokens: most action tokens in an episode; None sets no limit.
@@ -64,6 +67,8 @@ class LanguageAgent(SlotAgent):
         engine: what samples from the model, such as "vllm"; see `palaestra list engines`.
         engine_options: further arguments of the engine.
         system: the system prompt, in place of the one that a run was trained with; not for a `LanguageModel`.
+        chat_options: further arguments of the chat template, such as ``{"enable_thinking": False}``, beside or in place
+            of those that a run was trained with; not for a `LanguageModel`.
     """
 
     def __init__(
@@ -80,22 +85,39 @@ class LanguageAgent(SlotAgent):
         system: str | None = None,
         engine: str = "torch",
         engine_options: Mapping[str, Any] | None = None,
+        chat_options: Mapping[str, Any] | None = None,
+        top_p: float | None = None,
+        top_k: int | None = None,
+        min_p: float | None = None,
+        sampling: Literal["model"] | None = None,
     ):
         own: dict[str, Any] = read_run_settings(model) if isinstance(model, str | Path) else {}
         fp32_head = own.get("fp32_head", False) if fp32_head is None else fp32_head
+        if sampling not in (None, "model"):
+            raise InputError(f"sampling is 'model', for the model's generation config, or left out, not {sampling!r}.")
+        given = {"top_p": top_p, "top_k": top_k, "min_p": min_p}
+        given = {name: value for name, value in given.items() if value is not None}
         if engine != "torch" or engine_options:
-            check_engine(engine, engine_options or {}, {"fp32_head": {"fp32_head"}} if fp32_head else {})
+            needs = {"fp32_head": {"fp32_head"}} if fp32_head else {}
+            needs |= {next(iter(given), "sampling='model'"): {"truncation"}} if given or sampling else {}
+            check_engine(engine, engine_options or {}, needs)
         if isinstance(model, str | Path):
-            model = load_run_model(model, checkpoint, system).to("auto")
-        elif system is not None:
-            raise InputError("a LanguageModel has its system prompt; give the system prompt where it is loaded.")
+            model = load_run_model(model, checkpoint, system, chat_options).to("auto")
+        elif system is not None or chat_options:
+            what = "chat options" if system is None else "system prompt"
+            raise InputError(f"a LanguageModel has its {what}; give the {what} where it is loaded.")
         self.language = model
         self.name = "language"
+        from ..engines.truncation import Truncation, read_generation_config
         from .decoder import context_limit  # loads torch
 
         def choose(name: str, value: Any, default: Any) -> Any:
             return own.get(name, default) if value is None else value
 
+        if sampling == "model":
+            own_temperature, named = read_generation_config(getattr(model.model, "generation_config", None))
+            temperature, given = own_temperature if temperature is None else temperature, {**named, **given}
+        truncation = Truncation(**given)
         self._temperature = choose("temperature", temperature, 1.0)
         large = model.parameters > LARGE
         self._context = min(choose("context", context, 4096 if large else 1024), context_limit(model.model))
@@ -103,14 +125,31 @@ class LanguageAgent(SlotAgent):
         self._max_new_tokens = choose("max_new_tokens", max_new_tokens, longest)
         self._max_episode_tokens = choose("max_episode_tokens", max_episode_tokens, math.inf)
         slots = (32 if large else 128) if slots is None else slots
-        self._engine = Serving(engine, engine_options).open(model, slots, self._context, bool(fp32_head))
-        self._engine.load_weights(0)
+        self._truncation, self._slots, self._fp32_head = truncation, slots, bool(fp32_head)
+        self._serving = Serving(engine, engine_options)
+        self._open_engine()
         self.seed(seed)
         self._conversations: dict[int, _Conversation] = {}
         self._asked: dict[int, tuple[_Conversation, Future[str]]] = {}  # by session
         self._sessions = 0
         self.threads = None
         self.max_slots = slots
+
+    def _open_engine(self) -> None:
+        self._engine = self._serving.open(self.language, self._slots, self._context, self._fp32_head)
+        self._engine.load_weights(0)
+        if self._truncation:
+            self._engine.truncation = self._truncation
+
+    def bind(self, envs: Sequence[Any]) -> None:
+        """Let answers end as worked examples do, where environments show some."""
+        if not any(env.has_wrapper_attr("shows_examples") for env in envs):
+            return
+        stops, self.language = self.language.renderer.stop_ids, self.language.for_examples()
+        if stops != self.language.renderer.stop_ids:
+            self._serving.shut_down()
+            self._open_engine()
+            self.seed(self._seed)
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> LanguageAgent:
@@ -136,7 +175,7 @@ class LanguageAgent(SlotAgent):
 
     def start(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Future[str] | EndEpisode:
         """Request an action; `advance` samples it. An episode without room for one ends at once."""
-        session = self._submit(slot, str(observation), bool(info.get("fresh")), info.get("episode_seed"))
+        session = self._submit(slot, _as_text(observation), bool(info.get("fresh")), info.get("episode_seed"))
         if isinstance(session, EndEpisode):
             return session
         action: Future[str] = Future()
@@ -193,6 +232,11 @@ class LanguageAgent(SlotAgent):
             self._engine.close(conversation.session)
 
 
+def _as_text(observation: Any) -> str:
+    # Text of a class of its own, such as a `FewShotPrompt`, stays what it is.
+    return observation if isinstance(observation, str) else str(observation)
+
+
 def read_run_settings(source: str | Path) -> dict[str, Any]:
     """The configuration of the run in a folder, as it was stored; {} for anything else."""
     from ..grpo.run.folder import is_run
@@ -202,14 +246,24 @@ def read_run_settings(source: str | Path) -> dict[str, Any]:
     return json.loads((Path(source) / "config.json").read_text(encoding="utf-8"))
 
 
-def load_run_model(source: str | Path, checkpoint: str = "newest", system: str | None = None) -> LanguageModel:
-    """Load the policy of a run with the run's own precision and system prompt; any other source with the defaults.
+def load_run_model(
+    source: str | Path,
+    checkpoint: str = "newest",
+    system: str | None = None,
+    chat_options: Mapping[str, Any] | None = None,
+) -> LanguageModel:
+    """Load the policy of a run with the run's own precision, system prompt and options of the chat template; any other
+    source with the defaults.
 
     Args:
         system: a system prompt in place of the run's.
+        chat_options: options beside or in place of the run's.
     """
     own = read_run_settings(source)
-    return load_model(source, own.get("dtype", "float32"), own.get("system") if system is None else system, checkpoint)
+    system = own.get("system") if system is None else system
+    options = {**own.get("chat_options", {}), **(chat_options or {})}
+    language = load_model(source, own.get("dtype", "float32"), system, checkpoint, options)
+    return language.for_examples() if own.get("shots") else language
 
 
 def find_weights(source: str | Path, checkpoint: str = "newest") -> str | Path:
@@ -235,6 +289,7 @@ def load_model(
     dtype: Literal["float32", "bfloat16"] = "float32",
     system: str | None = None,
     checkpoint: str = "newest",
+    chat_options: Mapping[str, Any] | None = None,
 ) -> LanguageModel:
     """Load a model folder, a checkpoint of a run folder, or a hub id; see `find_weights` and `LanguageModel.load`."""
     source = find_weights(source, checkpoint)
@@ -244,4 +299,4 @@ def load_model(
         if error.name != "torch":
             raise
         raise MissingExtra("a language model", "train") from None
-    return LanguageModel.load(source, dtype, system)
+    return LanguageModel.load(source, dtype, system, chat_options)

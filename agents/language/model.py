@@ -18,6 +18,7 @@ from ..engines.torch_engine import TorchEngine
 from .adapters import ADAPTER_CONFIG, BaseOnly, add_adapters, load_adapters
 from .decoder import check_architecture, check_model
 from .renderer import Renderer, renderer_for
+from .vocabulary import check_vocabulary
 
 DTYPES = ("float32", "bfloat16")
 _BASE = "base"
@@ -62,20 +63,26 @@ class LanguageModel:
     adapters: Any = None
 
     @classmethod
-    def of(cls, model: Any, tokenizer: Any, system: str | None = None) -> LanguageModel:
+    def of(
+        cls, model: Any, tokenizer: Any, system: str | None = None, chat_options: Mapping[str, Any] | None = None
+    ) -> LanguageModel:
         """Wrap a model and tokenizer that are already in memory.
 
         Args:
             system: text at the start of every conversation, or None for the chat template's own default.
+            chat_options: further arguments of the chat template, such as ``{"enable_thinking": False}``; see
+                `agents.language.renderer.ChatRenderer`.
 
         Raises:
-            InputError: the model's forward pass or its chat template cannot be taken over.
+            InputError: the model's forward pass or its chat template cannot be taken over, or reads no such option.
         """
         check_model(model)
         # A generation config may name several ids that end an answer.
         ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
         stop_ids = [] if ids is None else [ids] if isinstance(ids, int) else list(ids)
-        return cls(model, tokenizer, renderer_for(tokenizer, stop_ids, system))
+        renderer = renderer_for(tokenizer, stop_ids, system, chat_options)
+        check_vocabulary(model, tokenizer, renderer)
+        return cls(model, tokenizer, renderer)
 
     @classmethod
     def tiny(cls, seed: int, tokenizer: Any = None) -> LanguageModel:
@@ -86,7 +93,11 @@ class LanguageModel:
 
     @classmethod
     def load(
-        cls, source: str | Path, dtype: Literal["float32", "bfloat16"] = "float32", system: str | None = None
+        cls,
+        source: str | Path,
+        dtype: Literal["float32", "bfloat16"] = "float32",
+        system: str | None = None,
+        chat_options: Mapping[str, Any] | None = None,
     ) -> LanguageModel:
         """Load from a local folder or a hub id; a folder of adapters is loaded with its base model.
 
@@ -94,6 +105,7 @@ class LanguageModel:
             system: text at the start of every conversation, or None for the chat template's own default.
             dtype: type of the weights. Adapters are always float32. Train bfloat16 weights with
                 `agents.grpo.optimizers.make_optimizer`, or small steps are lost to rounding.
+            chat_options: see `of`.
 
         Raises:
             InputError: there is no such model, or its architecture is not supported.
@@ -101,7 +113,7 @@ class LanguageModel:
         if dtype not in DTYPES:
             raise InputError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
         if (Path(source) / ADAPTER_CONFIG).is_file():
-            return cls.load(_find_base(Path(source)), dtype, system).with_adapters(source)
+            return cls.load(_find_base(Path(source)), dtype, system, chat_options).with_adapters(source)
         try:
             from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError:
@@ -120,7 +132,11 @@ class LanguageModel:
                 # Weights read from a file may begin anywhere in memory, and a matrix product rounds differently when it
                 # is not aligned: a resumed run would drift from one that went through.
                 weight.data = weight.data.clone()
-        return cls.of(model.eval(), tokenizer, system)
+        return cls.of(model.eval(), tokenizer, system, chat_options)
+
+    def for_examples(self) -> LanguageModel:
+        """The same model, for prompts that begin with worked examples: see `renderer.PlainRenderer`."""
+        return replace(self, renderer=self.renderer.for_examples())
 
     def to(self, device: str) -> LanguageModel:
         """Move the weights, in place; "auto" is a GPU where there is one.

@@ -12,9 +12,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Protocol
 
-from ...errors import InputError
+from ...errors import InputError, shorten
+from ..shots import FewShotPrompt
+from .chat_options import complete_options
 from .chat_template import ChatTemplate
 from .tokenizer import ACTION, OBSERVATION
 
@@ -23,6 +26,7 @@ class Renderer(Protocol):
     """Text to ids, for one tokenizer."""
 
     stop_ids: tuple[int, ...]
+    options: Mapping[str, Any]
 
     def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
         """Ids to append before an action.
@@ -46,6 +50,10 @@ class Renderer(Protocol):
         """The least number of tokens whose text has so many characters; all of them if the text is shorter."""
         ...
 
+    def for_examples(self) -> Renderer:
+        """The renderer for conversations that begin with worked examples (`FewShotPrompt`)."""
+        ...
+
 
 class _TokenizerRenderer:
     """The base of the three renderers.
@@ -55,9 +63,14 @@ class _TokenizerRenderer:
         stop_ids: ids that end an answer besides the renderer's own, which comes first in ``self.stop_ids``.
         system: text at the start of every conversation, or None.
 
+    Attributes:
+        options: those of a chat template, where it has one.
+
     Raises:
         InputError: there is no id that ends an answer.
     """
+
+    options: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, tokenizer: Any, stop_ids: Sequence[int | None], system: str | None):
         self.tokenizer = tokenizer
@@ -73,6 +86,14 @@ class _TokenizerRenderer:
         a, end = self._raw("a"), tokenizer.convert_ids_to_tokens(self.stop_ids[-1])
         self._anchor = self._raw("\n") if tokenizer.decode([*a, *self._raw("b")]) != "ab" else ()
         self._space_after_special = self._raw(f"{end}a", True)[-len(a) :] == a
+        self._start = self._find_start()
+
+    def _find_start(self) -> tuple[int, ...]:
+        """Ids that the tokenizer itself puts before a text, such as a BOS token; () if it puts none."""
+        text = "a1\n"
+        bare, whole = self._raw(text), tuple(self.tokenizer(text, split_special_tokens=True).input_ids)
+        places = range(len(whole) - len(bare) + 1)
+        return next((whole[:place] for place in places if whole[place : place + len(bare)] == bare), ())
 
     def _raw(self, text: str, special: bool = False) -> tuple[int, ...]:
         return tuple(self.tokenizer(text, add_special_tokens=False, split_special_tokens=not special).input_ids)
@@ -105,6 +126,21 @@ class _TokenizerRenderer:
         # The text of a prefix never gets shorter, as it counts complete and replacement characters alike.
         return min(len(ids), bisect_left(range(len(ids) + 1), characters, key=lambda n: len(self.action(ids[:n]))))
 
+    def for_examples(self) -> Renderer:
+        return self
+
+    def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
+        if not isinstance(text, FewShotPrompt):
+            return self._observe(text, first, stopped)
+        ids: tuple[int, ...] = ()
+        for question, answer in text.examples:
+            ids += self._observe(question, first, stopped) + self.action_ids(answer)
+            first, stopped = False, True
+        return ids + self._observe(text.question, first, stopped)
+
+    def _observe(self, text: str, first: bool, stopped: bool) -> tuple[int, ...]:
+        raise NotImplementedError
+
     def _with_system(self, text: str, first: bool) -> str:
         """The observation, after the system prompt where an episode begins."""
         return f"{self._system}\n{text}" if first and self._system else text
@@ -117,8 +153,9 @@ class MarkerRenderer(_TokenizerRenderer):
         super().__init__(tokenizer, (tokenizer.eos_token_id, *stop_ids), system)
         self._open, self._close = tokenizer.convert_tokens_to_ids([OBSERVATION, ACTION])
 
-    def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
-        return (self._open, *self._encode(self._with_system(text, first)), self._close)
+    def _observe(self, text: str, first: bool, stopped: bool) -> tuple[int, ...]:
+        start = self._start if first else ()
+        return (*start, self._open, *self._encode(self._with_system(text, first)), self._close)
 
 
 class ChatRenderer(_TokenizerRenderer):
@@ -130,10 +167,15 @@ class ChatRenderer(_TokenizerRenderer):
     prompt), the conversation keeps what was sampled; ``departures`` names these cases.
 
     Args:
-        options: further arguments of the template, such as ``{"enable_thinking": False}``.
+        options: further arguments of the template, such as ``{"enable_thinking": False}``; ``date`` is the day that a
+            template is told which asks for it, today unless given.
+
+    Attributes:
+        options: the same, with the date.
 
     Raises:
-        InputError: the template cannot be rendered turn by turn, or has no place for the system prompt.
+        InputError: the template cannot be rendered turn by turn, has no place for the system prompt, or does not read
+            an option.
     """
 
     def __init__(
@@ -143,7 +185,8 @@ class ChatRenderer(_TokenizerRenderer):
         system: str | None = None,
         options: Mapping[str, Any] | None = None,
     ):
-        template = ChatTemplate.of(tokenizer, system is not None, options or {})
+        self.options = complete_options(tokenizer, options or {})
+        template = ChatTemplate.of(tokenizer, system is not None, self.options)
         super().__init__(tokenizer, (tokenizer.eos_token_id, *stop_ids), system)
         self.departures = template.departures
         self._strip = template.strip
@@ -175,7 +218,7 @@ class ChatRenderer(_TokenizerRenderer):
                 return found
         return None
 
-    def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
+    def _observe(self, text: str, first: bool, stopped: bool) -> tuple[int, ...]:
         before, after = self._first if first else self._later_stopped if stopped else self._later_cut
         return (*before, *self._after(before, self._strip(text)), *after)
 
@@ -184,13 +227,48 @@ class ChatRenderer(_TokenizerRenderer):
 
 
 class PlainRenderer(_TokenizerRenderer):
-    """Text and newlines only, for a base model without a template: ``text\\n`` before each action."""
+    """Text and newlines only, for a base model without a template: ``text\\n`` before each action.
 
-    def __init__(self, tokenizer: Any, stop_ids: Sequence[int] = (), system: str | None = None):
-        super().__init__(tokenizer, (tokenizer.eos_token_id, *stop_ids), system)
+    An episode begins with the ids that the tokenizer puts before a text, such as a BOS token. Worked examples stand
+    before the question as text.
+
+    Args:
+        one_line: end an answer with any token that has a newline, as a base model seldom writes its end token; what is
+            asked then has worked examples with answers of one line.
+    """
+
+    def __init__(
+        self, tokenizer: Any, stop_ids: Sequence[int | None] = (), system: str | None = None, one_line: bool = False
+    ):
+        given = (tokenizer.eos_token_id, *stop_ids)
+        self._lines: frozenset[int] = frozenset()
+        super().__init__(tokenizer, given, system)
+        self._given, self._one_line = given, one_line
+        if one_line:
+            texts = tokenizer.batch_decode([[i] for i in range(len(tokenizer))], clean_up_tokenization_spaces=False)
+            newline = self._raw("\n")[-1]
+            self._lines = frozenset(i for i, text in enumerate(texts) if "\n" in text) | {newline}
+            self.stop_ids = tuple(dict.fromkeys((newline, *self.stop_ids, *sorted(self._lines))))
+
+    def for_examples(self) -> Renderer:
+        return self if self._one_line else PlainRenderer(self.tokenizer, self._given, self._system, one_line=True)
+
+    def action(self, ids: Sequence[int]) -> str:
+        text = super().action(ids)
+        return text.rstrip("\n") if ids and ids[-1] in self._lines else text
 
     def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
-        return self._after((), self._with_system(text, first) + "\n") if first else self._encode("\n" + text + "\n")
+        if isinstance(text, FewShotPrompt) and (long := [answer for _, answer in text.examples if "\n" in answer]):
+            raise InputError(
+                f"an answer of the worked examples has several lines ({shorten(long[0])!r}), so that a model without a "
+                "chat template would not end its own; take a model with one, or leave --shots out."
+            )
+        return self._observe(text, first, stopped)
+
+    def _observe(self, text: str, first: bool, stopped: bool) -> tuple[int, ...]:
+        if not first:
+            return self._encode("\n" + text + "\n")
+        return (*self._start, *self._after((), self._with_system(text, first) + "\n"))
 
 
 def renderer_for(
@@ -204,14 +282,18 @@ def renderer_for(
     Args:
         stop_ids: ids that end an answer besides the tokenizer's end token, such as those of a generation config.
         system: text at the start of every conversation, or None.
-        options: further arguments of a chat template.
+        options: further arguments of a chat template; see `ChatRenderer`.
 
     Raises:
-        InputError: the chat template cannot be rendered turn by turn, or has no place for the system prompt.
+        InputError: the chat template cannot be rendered turn by turn, has no place for the system prompt, or does not
+            read an option; or there is none, and there are options.
     """
     known = tokenizer.get_vocab()
-    if OBSERVATION in known and ACTION in known:
-        return MarkerRenderer(tokenizer, stop_ids, system)
-    if getattr(tokenizer, "chat_template", None):
+    marked = OBSERVATION in known and ACTION in known
+    if getattr(tokenizer, "chat_template", None) and not marked:
         return ChatRenderer(tokenizer, stop_ids, system, options)
-    return PlainRenderer(tokenizer, stop_ids, system)
+    if options:
+        raise InputError(
+            f"the model has no chat template, which the option {next(iter(options))!r} would be for; leave it out."
+        )
+    return (MarkerRenderer if marked else PlainRenderer)(tokenizer, stop_ids, system)

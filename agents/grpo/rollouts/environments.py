@@ -17,6 +17,7 @@ import gymnasium
 from ....errors import InputError
 from ....teachers import range_options
 from ...history import HistoryWrapper
+from ...shots import ShotsWrapper
 from ...stepping import threads_for
 from .environment_processes import EnvironmentProcesses
 from .environment_workers import EnvironmentWorkers
@@ -36,16 +37,23 @@ class Environments:
     Args:
         history: what is seen of a long episode, see `HistoryWrapper`; None: all of it.
         processes: in which they live; None: in this one.
+        shots: worked examples before each question, see `ShotsWrapper`; 0: none.
         kwargs: arguments of the environment.
 
     Raises:
-        InputError: the id's actions are not text, or there is no such history.
+        InputError: the id's actions are not text, there is no such history, or no examples can be shown.
     """
 
     def __init__(
-        self, env_id: str, history: str | None = None, processes: EnvironmentProcesses | None = None, **kwargs: Any
+        self,
+        env_id: str,
+        history: str | None = None,
+        processes: EnvironmentProcesses | None = None,
+        shots: int = 0,
+        **kwargs: Any,
     ):
         self._id, self._history, self._kwargs, self._processes = env_id, history, kwargs, processes
+        self._shots = shots
         self._free: list[gymnasium.Env[Any, Any]] = []
         first = self.take()
         space = type(first.unwrapped.action_space).__name__
@@ -88,6 +96,9 @@ class Environments:
             env = gymnasium.make(self._id, disable_env_checker=True, **self._kwargs)
         else:
             env = self._processes.environment(self._id, self._kwargs)
+        if self._shots:
+            source = {**self._kwargs, "split": "train"}
+            env = ShotsWrapper(env, self._shots, lambda: gymnasium.make(self._id, disable_env_checker=True, **source))
         return HistoryWrapper(env, self._history) if self._history else env
 
     def give_back(self, env: gymnasium.Env[Any, Any]) -> None:

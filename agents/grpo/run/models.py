@@ -22,7 +22,8 @@ def load_policy(config: TrainConfig, checkpoint: Path | None = None, texts: Iter
     its weights: see `add_missing_adapters`.
     """
     if checkpoint is not None:
-        language = LanguageModel.load(checkpoint, config.dtype, config.system).to(config.device)
+        language = LanguageModel.load(checkpoint, config.dtype, config.system, config.chat_options).to(config.device)
+        language = language.for_examples() if config.shots else language
         if config.model == "tiny":
             # Checkpoints of adapters bring the model below them along unless it has a place of its own, and this one
             # goes when newer checkpoints come.
@@ -33,9 +34,10 @@ def load_policy(config: TrainConfig, checkpoint: Path | None = None, texts: Iter
         language = LanguageModel.tiny(config.seed, tokenizer)
         cast_weights(language.model, getattr(torch, config.dtype))
     else:
-        language = load_model(config.model, config.dtype, config.system)
+        language = load_model(config.model, config.dtype, config.system, chat_options=config.chat_options)
         if config.lora:
             language = language.with_lora(config.lora, alpha=2.0 * config.lora, seed=config.seed)
+    language = language.for_examples() if config.shots else language
     return language.to(config.device)
 
 

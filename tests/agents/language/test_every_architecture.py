@@ -83,9 +83,12 @@ FOREIGN = ("gpt2", "mistral-window", "gemma2", "phi")
 @lru_cache
 def build(name: str) -> Any:
     """The model, with every weight (biases too, which begin at zero) moved at random."""
+    return build_with(*MODELS[name])
+
+
+def build_with(kind: str, changes: dict[str, Any]) -> Any:
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    kind, changes = MODELS[name]
     torch.manual_seed(1)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **{**SIZES, **changes})).eval()
     with torch.no_grad():
@@ -279,6 +282,53 @@ def test_a_model_that_cannot_be_run_exactly_is_refused_with_the_reason(kind, cha
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **{**SIZES, **changes}))
     with pytest.raises(InputError, match=reason):
         check_model(model)
+
+
+PHIMOE = {"num_local_experts": 4, "sliding_window": 7}
+QWEN2_MOE: dict[str, Any] = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+QWEN2_MOE |= {"shared_expert_intermediate_size": 16, "use_sliding_window": True, "max_window_layers": 1}
+
+
+@pytest.mark.parametrize("window", [5, 7, 16, 36, 64, 65, 100])
+@pytest.mark.parametrize("kind", ["phimoe", "qwen2_moe"])
+def test_a_window_that_a_model_keeps_from_its_attention_call_is_met_however_long_it_is(kind, window):
+    changes = {**(PHIMOE if kind == "phimoe" else QWEN2_MOE), "sliding_window": window}
+    with pytest.raises(InputError, match=f"past its window of {window} tokens.*max_position_embeddings to {window} "):
+        check_model(build_with(kind, changes))
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [("phimoe", {**PHIMOE, "sliding_window": None}), ("qwen2_moe", {**QWEN2_MOE, "use_sliding_window": False})],
+)
+def test_the_same_models_are_accepted_with_their_windows_turned_off(kind, changes):
+    check_model(build_with(kind, changes))
+
+
+@pytest.mark.parametrize("window", [128, 4096])
+def test_a_window_that_no_conversation_outgrows_is_no_hindrance(window):
+    model = build_with("phimoe", {**PHIMOE, "sliding_window": window})
+    check_model(model)
+
+
+@pytest.mark.parametrize("window", [7, 36, 100])
+@pytest.mark.parametrize("kind", ["mistral", "gemma2", "gemma3_text", "phi3", "qwen2", "cohere2", "olmo3"])
+def test_a_window_that_is_honoured_is_accepted_and_left_as_it_was(kind, window):
+    from palaestra.agents.language.windows import window_lengths
+
+    changes = {**GEMMA, "sliding_window": window}
+    if kind == "qwen2":
+        changes |= {"use_sliding_window": True, "max_window_layers": 1}
+    model = build_with(kind, changes)
+    check_model(model)
+    assert window_lengths(model.config) == {"sliding_window": window}
+    layers = [vars(module)["sliding_window"] for module in model.modules() if "sliding_window" in vars(module)]
+    assert set(layers) <= {window, None}
+    ids = torch.arange(1, 101)
+    with torch.no_grad():
+        ours = head_of(model).logits(hidden_states(model, ids, torch.arange(100), attend_causally([100])))
+        theirs = model(ids[None]).logits[0]
+    torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-3)
 
 
 def test_a_model_whose_logits_come_out_otherwise_is_refused(monkeypatch):

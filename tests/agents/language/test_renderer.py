@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from palaestra.agents.language.renderer import ChatRenderer, MarkerRenderer, PlainRenderer, renderer_for
 from palaestra.agents.language.tokenizer import (
@@ -130,3 +132,88 @@ def test_the_template_of_the_tiny_model_writes_what_the_renderer_writes():
     messages = [{"role": role, "content": text} for role, text in turns]
     theirs = tokenizer.apply_chat_template(messages, tokenize=True, add_generation_prompt=True, return_dict=False)
     assert theirs == ours
+
+
+def byte_pairs(processor: str | None = None, **options: Any) -> Any:
+    """A byte-level tokenizer like that of Llama 3 or GPT-2, whose post-processor adds what ``processor`` says."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    special = ["<s>", "</s>", "<s2>"]
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=special, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+    )
+    core.train_from_iterator(["what is one plus one"] * 3, trainer)
+    if processor is not None:
+        pairs = [(token, core.token_to_id(token)) for token in special]
+        template = processors.TemplateProcessing(single=processor, special_tokens=pairs)
+        core.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), template])
+    return PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<s>", eos_token="</s>", **options)
+
+
+def sentence_pieces(kind: str, add_bos: bool) -> Any:
+    """A tokenizer of the class that Llama 2 and Mistral ("llama") or Gemma ("gemma") have, of characters."""
+    from transformers import GemmaTokenizer, LlamaTokenizer
+
+    pieces = ["<unk>", "<s>", "</s>", "▁", *(f"<0x{byte:02X}>" for byte in range(256)), *"abcdefgh0123456789+=?\n"]
+    names = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "pad_token": "<unk>"}
+    made = {"llama": LlamaTokenizer, "gemma": GemmaTokenizer}[kind]
+    vocabulary = {piece: index for index, piece in enumerate(pieces)}
+    return made(vocab=vocabulary, merges=[], add_bos_token=add_bos, **names)
+
+
+BASE = {
+    "nothing": lambda: byte_pairs(),
+    "bos": lambda: byte_pairs("<s> $A"),
+    "bos-by-name": lambda: byte_pairs("<s>:0 $A:0"),
+    "bos-and-eos": lambda: byte_pairs("<s> $A </s>"),
+    "eos": lambda: byte_pairs("$A </s>"),
+    "two-before": lambda: byte_pairs("<s> <s2> $A"),
+    "llama": lambda: sentence_pieces("llama", True),
+    "llama-without": lambda: sentence_pieces("llama", False),
+    "gemma": lambda: sentence_pieces("gemma", True),
+    "gemma-without": lambda: sentence_pieces("gemma", False),
+}
+
+
+@pytest.mark.parametrize("system", [None, "be brief"])
+@pytest.mark.parametrize("name", BASE)
+def test_a_base_model_begins_an_episode_as_its_tokenizer_begins_a_text(name, system):
+    tokenizer = BASE[name]()
+    renderer = renderer_for(tokenizer, system=system)
+    text = "1+1=?" if system is None else f"{system}\n1+1=?"
+    whole = tokenizer(f"{text}\n").input_ids
+    added = int(whole[-1] == tokenizer.eos_token_id)  # an EOS would end the text before the answer
+    assert list(renderer.observation("1+1=?", first=True)) == whole[: len(whole) - added]
+    bare = "without" not in name and name not in ("nothing", "eos")
+    later = [*renderer.observation("2", first=False), *renderer.action_ids("2")]
+    assert (whole[0] == tokenizer.bos_token_id) == bare
+    assert tokenizer.bos_token_id not in [*whole[1:], *later]
+
+
+def test_a_text_cannot_take_the_place_of_the_start_token():
+    tokenizer = byte_pairs("<s> $A")
+    ids = renderer_for(tokenizer).observation("<s>1", first=True)
+    assert ids.count(tokenizer.bos_token_id) == 1
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_a_chat_template_alone_decides_on_the_start_token(written):
+    tokenizer = byte_pairs("<s> $A")
+    tokenizer.chat_template = ("{{ bos_token }}" if written else "") + CHAT
+    ids = renderer_for(tokenizer).observation("1", first=True)
+    assert ids.count(tokenizer.bos_token_id) == written
+    messages = [{"role": "user", "content": "1"}]
+    assert list(ids) == tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
+
+
+def test_markers_come_after_what_the_tokenizer_puts_before_a_text():
+    tokenizer = byte_pairs("<s> $A", additional_special_tokens=[OBSERVATION, ACTION])
+    renderer = MarkerRenderer(tokenizer)
+    opened, closed = tokenizer.convert_tokens_to_ids([OBSERVATION, ACTION])
+    first, later = (renderer.observation("1", first=first) for first in (True, False))
+    assert first == (tokenizer.bos_token_id, *later)
+    assert (later[0], later[-1]) == (opened, closed)

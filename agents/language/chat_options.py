@@ -1,0 +1,126 @@
+"""Options of a chat template: the variables that it reads beside the conversation, and the date that it writes.
+
+In go a template and what a user sets (``{"enable_thinking": False, "date": "2026-01-05"}``); out come the options to
+render with, in which the date is fixed, and templates that have them built in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from ...errors import InputError
+
+DATE = "date"
+"""Option of templates that ask for the present time by ``strftime_now``: the day that they are told, as 2026-01-05."""
+
+_NOW = "strftime_now"
+_GIVEN = frozenset(
+    {"messages", "add_generation_prompt", "raise_exception", "namespace", "dict", "range", "lipsum", "cycler", "joiner"}
+)
+"""Names in templates that rendering provides."""
+_GENERATION = re.compile(r"\{%[-+]?\s*(?:end)?generation\s*[-+]?%\}")
+_CODES = "aAbBcdDeFgGhHIjklmMnpPrRsStTuUVwWxXyYZ"
+"""Directives of ``strftime`` with a value."""
+
+
+def template_of(tokenizer: Any) -> str:
+    """Return the chat template of a tokenizer that has one; raises InputError if it has several and no default."""
+    try:
+        return tokenizer.get_chat_template()
+    except ValueError as error:
+        raise InputError(f"the tokenizer has no default chat template ({error}); set its chat_template.") from error
+
+
+@lru_cache(maxsize=64)
+def read_names(template: str) -> frozenset[str]:
+    """Find the variables that a template reads beside the conversation.
+
+    Raises:
+        InputError: the template is not valid Jinja.
+    """
+    from jinja2 import Environment, meta
+    from jinja2.exceptions import TemplateError
+
+    try:
+        # The tags {% generation %} mark answers for other trainers, and are none of Jinja's.
+        parsed = Environment(extensions=["jinja2.ext.loopcontrols"]).parse(_GENERATION.sub("", template))
+        return frozenset(meta.find_undeclared_variables(parsed) - _GIVEN)
+    except TemplateError as error:
+        raise InputError(f"the chat template cannot be read ({error}); set another chat_template.") from error
+
+
+def asks_for_date(template: str) -> bool:
+    """Return True if a template writes the present date."""
+    return _NOW in read_names(template)
+
+
+def complete_options(tokenizer: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Check the options of a tokenizer's chat template; one that asks for the time gets today's date unless it has one.
+
+    Raises:
+        InputError: the template does not read an option, or its date is none.
+    """
+    names = read_names(template_of(tokenizer))
+    allowed = names - {_NOW} - set(tokenizer.special_tokens_map)
+    if _NOW in names:
+        allowed |= {DATE}
+    for name in options:
+        if name not in allowed:
+            known = f"it reads {', '.join(sorted(allowed))}" if allowed else "it has none"
+            raise InputError(f"the chat template reads no option {name!r} ({known}); leave it out.")
+    if _NOW not in names:
+        return dict(options)
+    return {**options, DATE: _read_date(options[DATE]) if DATE in options else datetime.now().date().isoformat()}
+
+
+def keep_date(options: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with the date of earlier ones, unless they have another."""
+    return {**({DATE: earlier[DATE]} if DATE in earlier else {}), **options}
+
+
+def _read_date(given: Any) -> str:
+    try:
+        datetime.fromisoformat(given)
+    except (TypeError, ValueError):
+        raise InputError(f"the date of a chat template is written as 2026-01-05, not {given!r}.") from None
+    return given
+
+
+def with_date(template: str, date: str) -> str:
+    """Let a template's ``strftime_now`` answer with a date, at midnight unless it has a time."""
+    moment = datetime.fromisoformat(date)
+    # "%%" is set aside, so that what follows it is no directive.
+    values = [("%%", "\0"), *((f"%-{code}", moment.strftime(f"%-{code}")) for code in _CODES)]
+    values += [*((f"%{code}", moment.strftime(f"%{code}")) for code in _CODES), ("\0", "%")]
+    return (
+        f"{{%- macro {_NOW}(format) -%}}{{%- set ns = namespace(text=format) -%}}"
+        f"{{%- for code, value in {json.dumps(values)} -%}}"
+        "{%- set ns.text = ns.text | replace(code, value) -%}{%- endfor -%}{{- ns.text -}}{%- endmacro %}\n" + template
+    )
+
+
+def with_defaults(template: str, options: Mapping[str, Any]) -> str:
+    """Build options into a template, for where nobody sets them; the date is left to the day of use."""
+    given = {name: value for name, value in options.items() if name != DATE or not asks_for_date(template)}
+    # Jinja takes the line break after a block away.
+    return (
+        "".join(
+            f"{{%- if {name} is not defined %}}{{%- set {name} = {_literal(value)} %}}{{%- endif %}}\n"
+            for name, value in given.items()
+        )
+        + template
+    )
+
+
+def _literal(value: Any) -> str:
+    """Write a value as Jinja writes it, which is as JSON does but for None."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(str(key))}: {_literal(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_literal, value))}]"
+    return "none" if value is None else json.dumps(value)

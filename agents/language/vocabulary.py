@@ -1,0 +1,30 @@
+"""The tokens that a tokenizer has beyond the rows of a model's embedding.
+
+Special tokens there do no harm, as text is encoded without them; the model can neither read nor write them. A model has
+often more rows than its tokenizer has tokens, which are then never sampled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import InputError
+from .head import head_of
+from .renderer import Renderer
+
+
+def check_vocabulary(model: Any, tokenizer: Any, renderer: Renderer) -> None:
+    """Raise InputError if a text, or what the renderer writes around it, can have a token without a row in the model's
+    embedding."""
+    rows = min(model.get_input_embeddings().weight.shape[0], head_of(model).weight.shape[0])
+    beyond = {index: token for token, index in tokenizer.get_vocab().items() if index >= rows}
+    if not beyond:
+        return
+    special = {index for index, token in tokenizer.added_tokens_decoder.items() if token.special}
+    written = {*renderer.observation("a", first=True), *renderer.action_ids("a")}
+    written |= {index for stopped in (True, False) for index in renderer.observation("a", first=False, stopped=stopped)}
+    if found := sorted(beyond.keys() & (written | beyond.keys() - special)):
+        raise InputError(
+            f"the tokenizer's token {beyond[found[0]]!r} has the id {found[0]}, but the model's embedding has {rows} "
+            "rows; load a tokenizer without it, or enlarge the embedding by resize_token_embeddings and save the model."
+        )
