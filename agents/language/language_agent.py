@@ -48,8 +48,8 @@ class LanguageAgent(SlotAgent):
     could be played.
 
     Args:
-        model: a `LanguageModel`, a model folder, a run folder, or a hub id. A run brings the settings it was trained
-            with, which take the place of the defaults below.
+        model: a `LanguageModel`, a run folder, or what `LanguageModel.load` takes. A run brings the settings it was trained with,
+            which take the place of the defaults below.
         temperature: 1 samples from the model as it is, 0 takes the most likely token.
         max_new_tokens: longest action in tokens; by default 64, and for a model of more than 50 million weights half of
             the context, but at most 1,024.
@@ -114,7 +114,7 @@ class LanguageAgent(SlotAgent):
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> LanguageAgent:
-        """An agent from a model folder, a run folder (its newest checkpoint) or a hub id."""
+        """An agent from a run folder (its newest checkpoint) or what `LanguageModel.load` takes."""
         return cls(path, **options)
 
     def seed(self, seed: int) -> None:
@@ -213,7 +213,7 @@ def load_run_model(source: str | Path, checkpoint: str = "newest", system: str |
 
 
 def find_weights(source: str | Path, checkpoint: str = "newest") -> str | Path:
-    """The folder of a run's checkpoint; any other folder or hub id as it is.
+    """The folder of a run's checkpoint; any other source as it is.
 
     Args:
         checkpoint: "newest", "best" (of the run's evaluations), or a step.
@@ -236,7 +236,7 @@ def load_model(
     system: str | None = None,
     checkpoint: str = "newest",
 ) -> LanguageModel:
-    """Load a model folder, a checkpoint of a run folder, or a hub id; see `find_weights` and `LanguageModel.load`."""
+    """Load a checkpoint of a run folder, or what `LanguageModel.load` takes; see `find_weights`."""
     source = find_weights(source, checkpoint)
     try:
         from .model import LanguageModel
