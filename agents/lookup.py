@@ -22,7 +22,8 @@ def find_agent(text: str) -> Agent:
     """Find the agent that a command line names: registered, with arguments if any, ``chat(model='m')``; the address
     of a chat endpoint that serves one model, ``http://localhost:8000/v1``, or ``openai:MODEL``, a model of the endpoint
     that the environment variable ``OPENAI_BASE_URL`` names; in a folder (a run's or a model's), a GGUF file, of
-    ``palaestra list models`` or with a hub id, perhaps after ``hf:``; or ``module:name``, an attribute of the module or what it registers.
+    ``palaestra list models`` or with a hub id, perhaps after ``hf:``; or ``module:name``, an attribute of the module or
+    what it registers.
 
     Raises:
         InputError: it is none of these.

@@ -59,8 +59,9 @@ BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
     """Which tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of
-    these by default; or bonuses, components, designers, engines, measures or models. Then words, each of which the name or the
-    summary of what is listed must hold; whole names of recipes, components, stages or measures show these in full."""
+    these by default; or bonuses, components, designers, engines, measures or models. Then words, each of which the name
+    or the summary of what is listed must hold; whole names of recipes, components, stages or measures show these in
+    full."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False

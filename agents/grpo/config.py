@@ -40,7 +40,8 @@ class TrainConfig:
             a hub id.
         vocabulary: tokens that the tiny model learns from worked solutions of the tasks before it begins, at least 261,
             for tasks with long texts; 0: it reads and writes single characters.
-        teacher_model: a model to distil from, named as for model and with the same vocabulary; for recipes that need one.
+        teacher_model: a model to distil from, named as for model and with the same vocabulary; for recipes that
+            need one.
         system: system prompt of a chat model.
         lora: rank of low-rank adapters that are trained instead of the weights; 0 trains the weights, or the adapters
             of a model that has some.

@@ -54,8 +54,8 @@ def measure_weights(path: Path) -> int:
             gguf.dequantize(data.reshape(-1, data.shape[-1])[:1], kind)
         except NotImplementedError as error:
             raise InputError(
-                f"{str(path)!r} has weights of type {GGMLQuantizationType(kind).name}, which cannot be dequantised; take "
-                "a file of Q4_K_M, Q8_0, F16 or F32."
+                f"{str(path)!r} has weights of type {GGMLQuantizationType(kind).name}, which cannot be dequantised; "
+                "take a file of Q4_K_M, Q8_0, F16 or F32."
             ) from error
     split = _text(reader, "tokenizer.ggml.pre")
     if _text(reader, "tokenizer.ggml.model") == "gpt2" and split not in (*_known_splits(), *_SINGLE_DIGITS):
@@ -102,11 +102,13 @@ def _read(path: Path) -> tuple[Any, Any]:
     place = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name, "local_files_only": True}
     try:
         tokenizer = AutoTokenizer.from_pretrained(**place)
-        model, found = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32, output_loading_info=True)
+        loaded: Any = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32, output_loading_info=True)
     except Exception as error:  # whatever a file's odd contents lead to
         raise InputError(
-            f"transformers cannot read {str(path)!r} ({type(error).__name__}: {error}); give the model's folder or hub id."
+            f"transformers cannot read {str(path)!r} ({type(error).__name__}: {error}); give the model's folder or hub "
+            "id."
         ) from error
+    model, found = loaded
     absent = sorted(found["missing_keys"]) + sorted(str(key) for key in found["mismatched_keys"])
     if absent:
         raise InputError(
@@ -127,7 +129,7 @@ def _split_digits(tokenizer: Any) -> None:
 
 
 def _architectures() -> set[str]:
-    from transformers.integrations.gguf import GGUF_CONFIG_ARCHS
+    from transformers.integrations.gguf.gguf_config_mapping import GGUF_CONFIG_ARCHS
     from transformers.modeling_gguf_pytorch_utils import GGUF_SUPPORTED_ARCHITECTURES
 
     return {*GGUF_SUPPORTED_ARCHITECTURES, *GGUF_CONFIG_ARCHS}
@@ -158,7 +160,7 @@ class _QuickReader(GGUFReader):
         kind, count, offset = GGUFValueType(int(inner[0])), int(length[0]), orig_offs + 12
         parts: list[Any] = [inner, length]
         if kind == GGUFValueType.STRING and self.byte_order == "I":
-            memory = memoryview(self.data)
+            memory = memoryview(np.asarray(self.data))
             for _ in range(count):
                 end = offset + 8 + int.from_bytes(memory[offset : offset + 8], "little")
                 parts.append(memory[offset + 8 : end])
@@ -176,10 +178,11 @@ class _QuickReader(GGUFReader):
 
 @contextmanager
 def _report_instead_of_bars(report: Report) -> Iterator[None]:
-    """Let transformers read each GGUF file once, with `_QuickReader`, and report its progress instead of printing bars."""
-    from transformers import modeling_gguf_pytorch_utils as loading
+    """Let transformers read each file once, with `_QuickReader`, and report its progress instead of printing bars."""
+    from transformers import modeling_gguf_pytorch_utils
     from transformers.utils import logging
 
+    loading: Any = modeling_gguf_pytorch_utils
     readers: dict[str, _QuickReader] = {}
 
     def open_reader(path: Any, *_: Any) -> _QuickReader:

@@ -48,8 +48,8 @@ class LanguageAgent(SlotAgent):
     could be played.
 
     Args:
-        model: a `LanguageModel`, a run folder, or what `LanguageModel.load` takes. A run brings the settings it was trained with,
-            which take the place of the defaults below.
+        model: a `LanguageModel`, a run folder, or what `LanguageModel.load` takes. A run brings the settings it was
+            trained with, which take the place of the defaults below.
         temperature: 1 samples from the model as it is, 0 takes the most likely token.
         max_new_tokens: longest action in tokens; by default 64, and for a model of more than 50 million weights half of
             the context, but at most 1,024.

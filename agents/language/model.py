@@ -89,8 +89,9 @@ class LanguageModel:
     def load(
         cls, source: str | Path, dtype: Literal["float32", "bfloat16"] = "float32", system: str | None = None
     ) -> LanguageModel:
-        """Load from a folder, a GGUF file, a hub id, or by the name of a registered model (``palaestra list models``); a
-        folder of adapters is loaded with its base model.
+        """Load from a folder, a GGUF file, a hub id, or by the name of a registered model (``palaestra list models``).
+
+        A folder of adapters is loaded with its base model.
 
         Args:
             source: the folder, file, id or name; files and registered models are converted on first use and kept (see
@@ -128,7 +129,7 @@ class LanguageModel:
         if place != source:
             # Adapters name their base model by this, and the place in the cache is of this machine.
             path = Path(source).expanduser()
-            model.config.name_or_path = str(path.resolve() if path.is_file() else source)
+            model.name_or_path = model.config.name_or_path = str(path.resolve() if path.is_file() else source)
         return cls.of(model.eval(), tokenizer, system)
 
     def to(self, device: str) -> LanguageModel:

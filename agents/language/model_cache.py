@@ -177,9 +177,10 @@ def _scratch_folder(place: Path) -> Iterator[Path]:
 
 def _describe_full_disk(name: str, folder: Path, needed: int = 0) -> str:
     wanted = f"the model {name!r} needs {needed / 1e9:.1f} GB" if needed else f"there is no room for the model {name!r}"
+    left = shutil.disk_usage(folder).free / 1e9
     return (
-        f"{wanted} in {str(folder)!r}, whose disk has {shutil.disk_usage(folder).free / 1e9:.1f} GB left; free some, or "
-        "name another folder in the environment variable PALAESTRA_CACHE."
+        f"{wanted} in {str(folder)!r}, whose disk has {left:.1f} GB left; free some, or name another "
+        "folder in the environment variable PALAESTRA_CACHE."
     )
 
 
@@ -201,7 +202,7 @@ def _bar(name: str) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns: tuple[Any, ...] = (
+    columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),

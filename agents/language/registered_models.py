@@ -30,8 +30,8 @@ class RegisteredModel:
         precision: how exact the weights are, such as "dequantised from Q4_1".
         package: the importable package with the weights; a name that is not imported until the weights are read.
         install: the command that installs it.
-        locate: ``locate(scratch)`` returns the model's GGUF file, or the folder of a model as transformers saves it. It may
-            write into ``scratch``, an empty folder that is removed once the model is converted.
+        locate: ``locate(scratch)`` returns the model's GGUF file, or the folder of a model as transformers saves it. It
+            may write into ``scratch``, an empty folder that is removed once the model is converted.
         sha256: of the GGUF file, in hexadecimal digits; "" for a folder, which is loaded as it is.
     """
 

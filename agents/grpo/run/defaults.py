@@ -45,9 +45,9 @@ class ModelDefaults:
 def choose_defaults(model: str, lora: int = 0, device: str = "auto") -> ModelDefaults:
     """Choose values for a model, as `TrainConfig` names one, or a run folder.
 
-    The learning rate of large models is that of published GRPO runs (DeepSeekMath, arXiv 2402.03300, section 4.2: 1e-6),
-    and higher the smaller a model is: with 5e-6 SmolLM2-135M learns sums in some dozens of steps. For adapters it is ten
-    times as high (Schulman, "LoRA without regret", 2025).
+    The learning rate of large models is that of published GRPO runs (DeepSeekMath, arXiv 2402.03300, section 4.2:
+    1e-6), and higher the smaller a model is: with 5e-6 SmolLM2-135M learns sums in some dozens of steps. For adapters
+    it is ten times as high (Schulman, "LoRA without regret", 2025).
 
     Args:
         lora: rank of adapters that are to be trained; 0 trains all weights.
