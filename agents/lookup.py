@@ -1,5 +1,5 @@
 """Agents by the text that names one on a command line: a registered name, the address of a chat endpoint, a folder,
-``module:attribute``, a hub id; and by anything else that acts, such as a function."""
+``module:attribute``, a registered model, a GGUF file, a hub id; and by anything else that acts, such as a function."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any
 from ..errors import InputError, unknown_name
 from .agent import AGENTS, Agent, make
 from .callable_agent import CallableAgent
+from .language.model_cache import is_model_name
+from .language.registered_models import MODELS
 
 _PORT = re.compile(r"[\w.-]+:\d+(/|$)")
 
@@ -19,8 +21,9 @@ _PORT = re.compile(r"[\w.-]+:\d+(/|$)")
 def find_agent(text: str) -> Agent:
     """Find the agent that a command line names: registered, with arguments if any, ``chat(model='m')``; the address
     of a chat endpoint that serves one model, ``http://localhost:8000/v1``, or ``openai:MODEL``, a model of the endpoint
-    that the environment variable ``OPENAI_BASE_URL`` names; in a folder (a run's or a model's) or with a hub id,
-    perhaps after ``hf:``; or ``module:name``, an attribute of the module or what it registers.
+    that the environment variable ``OPENAI_BASE_URL`` names; in a folder (a run's or a model's), a GGUF file, of
+    ``palaestra list models`` or with a hub id, perhaps after ``hf:``; or ``module:name``, an attribute of the module or
+    what it registers.
 
     Raises:
         InputError: it is none of these.
@@ -39,7 +42,7 @@ def find_agent(text: str) -> Agent:
 
         component = Component.parse(text)
         return make(component.name, **component.params)
-    if Path(text).is_dir():
+    if Path(text).is_dir() or is_model_name(text):
         return _load_player(text)
     if _PORT.match(text):
         raise InputError(f"the agent {text!r} looks like an endpoint's address without http://; write http://{text}.")
@@ -51,7 +54,7 @@ def find_agent(text: str) -> Agent:
             return _load_player(text)
         if os.sep in text or text.startswith("."):
             raise InputError(f"the agent {text!r} is no folder; give the folder of a run or of a model.")
-        raise unknown_name("agent", text, AGENTS, AGENTS.table)
+        raise unknown_name("agent", text, [*AGENTS, *MODELS], AGENTS.table)
     try:
         value = importlib.import_module(module)
     except ImportError as error:

@@ -9,7 +9,7 @@
         environment_factory=trl.environment("palaestra/Wordle-v0"),
     ).train()
     data = trl.dataset("palaestra/Countdown-v0", 1000)    # one answer: a reward function
-    GRPOTrainer("Qwen/Qwen3-0.6B", trl.reward("palaestra/Countdown-v0"), train_dataset=data).train()
+    GRPOTrainer(trl.model("smollm2-135m"), trl.reward("palaestra/Countdown-v0"), train_dataset=data).train()
 
 Every row holds the seed of its episode, so that all generations of a group meet the same task. An episode whose reward
 is not valid, as the machinery failed, has the reward None: TRL leaves it out of its group. A model must call the tools;
@@ -24,6 +24,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from ..agents.language.model_cache import find_model
 from ..envs.tools.tool_function import ToolFunction
 from ..errors import InputError
 from .action_tools import action_tools, write_action
@@ -31,7 +32,16 @@ from .core import EpisodeResult, EpisodeRow, TextEpisode, has_one_answer, make_r
 from .trl_curriculum import Curriculum
 from .trl_rows import INSTRUCTION, judge, needs_datasets, prompt_of
 
-__all__ = ["INSTRUCTION", "Curriculum", "EnvironmentFactory", "ToolEnvironment", "dataset", "environment", "reward"]
+__all__ = [
+    "INSTRUCTION",
+    "Curriculum",
+    "EnvironmentFactory",
+    "ToolEnvironment",
+    "dataset",
+    "environment",
+    "model",
+    "reward",
+]
 
 
 class ToolEnvironment:
@@ -104,6 +114,16 @@ def environment(env_id: str, **kwargs: Any) -> EnvironmentFactory:
         InputError: there is no such id, an argument does not fit, or it is not played in text.
     """
     return EnvironmentFactory(env_id, write_object("kwargs", kwargs))
+
+
+def model(name: str) -> str:
+    """The folder of a registered model (``palaestra list models``) or a GGUF file, for TRL's trainer; any other folder
+    or hub id as it is.
+
+    Raises:
+        InputError: the model is not installed or cannot be read.
+    """
+    return str(find_model(name))
 
 
 def dataset(

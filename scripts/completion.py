@@ -132,6 +132,12 @@ def _agents() -> Iterable[str]:
     return AGENTS
 
 
+def _models() -> Iterable[str]:
+    from ..agents.language.registered_models import MODELS
+
+    return MODELS
+
+
 def _histories() -> Iterable[str]:
     from ..agents.history import HISTORIES
 
@@ -160,6 +166,7 @@ _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "suites": _suites,
     "agents": _agents,
     "histories": _histories,
+    "models": _models,
     "bonuses": _bonuses,
     "learners": _learners,
 }
@@ -171,6 +178,8 @@ _OPTIONS = {
     "--suite": "suites",
     "--agent": "agents",
     "--history": "histories",
+    "--model": "models",
+    "--teacher-model": "models",
     "--bonus": "bonuses",
     "--learner": "learners",
 }

@@ -59,7 +59,7 @@ class DesignOptions:
     """Environment id; "module:id" imports the module first."""
     author: str
     """Who writes the programs: a registered agent such as "chat(model='m')", the address of a chat endpoint
-    that serves one model (http://localhost:8000/v1), the folder of a run or of a model, a hub id, any
+    that serves one model (http://localhost:8000/v1), a model as for palaestra eval, any
     callable prompt -> reply as module:attribute, or scripted:FILE,FILE for replies that are written already."""
     what: Literal["reward", "factors"] = "reward"
     """A reward of whole episodes, or factors of single steps for the reward and the bonus "lare"; factors are verified

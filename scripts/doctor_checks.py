@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..agents.language.model_cache import converted_folder, find_reader, is_converted
+from ..agents.language.registered_models import MODELS
 from ..errors import InputError, MissingExtra
 
 
@@ -49,7 +51,8 @@ CORE = "core"
 
 def find_checks() -> dict[str, MachineCheck]:
     """Every check by its name, those of the core first."""
-    return {**_CHECKS, **{f"extra {name}": _check_of_extra(name) for name in find_extras()}}
+    models = {f"model {name}": _check_of_model(name) for name in MODELS}
+    return {**_CHECKS, **models, **{f"extra {name}": _check_of_extra(name) for name in find_extras()}}
 
 
 def find_extras() -> dict[str, list[str]]:
@@ -212,6 +215,21 @@ def _check_ray() -> str:
         cluster.close()
 
 
+def _check_of_model(name: str) -> MachineCheck:
+    model = MODELS[name]
+
+    def run() -> str:
+        folder = converted_folder(name, model.sha256)
+        if model.sha256 and is_converted(folder):
+            return f"{model.parameters:,} parameters, in {folder}"
+        if not model.installed:
+            raise InputError("not installed.")
+        find_reader()
+        return f"{model.parameters:,} parameters; converted on first use"
+
+    return MachineCheck("models", f"--model {name}", model.install, run, quick=True)
+
+
 def _check_of_extra(extra: str) -> MachineCheck:
     def run() -> str:
         found, absent = [], []
@@ -242,6 +260,8 @@ _EXTRAS = {
     "miniwob": "the pages of MiniWoB++",
     "train": "palaestra train, --agent FOLDER or a hub id, and reports",
     "lora": "training adapters (--lora)",
+    "gguf": "models from GGUF files (--model FILE.gguf)",
+    "gemma3": "the model gemma3-270m",
     "ppo": "Stable-Baselines3, beside our PPO and under a teacher (palaestra.integrations.sb3)",
     "serve": "palaestra serve, and environments behind an OpenEnv server",
     "trl": "tasks in TRL's trainer (palaestra.integrations.trl)",

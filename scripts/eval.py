@@ -67,8 +67,8 @@ class EvalOptions:
     agent: str | None = None
     """A registered agent, with arguments if any, as in "chat(model='m', retries=8)"; openai:MODEL, a model of an
     OpenAI-compatible endpoint, or the endpoint's address, http://localhost:8000/v1, for the only model that it serves;
-    module:name (an agent or any function of the observation or of messages); the folder of a run or of a model, or a
-    hub id, or either as hf:NAME. By default random."""
+    module:name (an agent or any function of the observation or of messages); the folder of a run or of a model, a
+    registered model (palaestra list models), a GGUF file, or a hub id, perhaps as hf:NAME. By default random."""
     base_url: str | None = None
     """The endpoint of openai:MODEL; by default the environment variable OPENAI_BASE_URL, and then OpenAI's own. The key
     is that of OPENAI_API_KEY."""

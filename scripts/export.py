@@ -3,6 +3,7 @@
 examples:
   palaestra export runs/first --out models/first
   palaestra export runs/with-lora --merge --checkpoint best
+  palaestra export smollm2-135m --out models/smollm2
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import tyro
 
 from ..agents.atomic import check_output
+from ..agents.language.model_cache import is_model_name
 from ..errors import InputError, MissingExtra
 from .options import parse_options
 
@@ -23,11 +25,11 @@ from .options import parse_options
 @dataclass(frozen=True)
 class ExportOptions:
     run: tyro.conf.Positional[Path]
-    """The run's folder, or a folder of a model with adapters."""
+    """The run's folder, or a model: a folder, as of one with adapters, a registered model, or a GGUF file."""
     merge: bool = False
     """Add low-rank adapters to the weights. Without it a policy with adapters is written as adapters, for peft."""
     out: Path | None = None
-    """Where to write, new or empty; by default RUN/export."""
+    """Where to write, new or empty; by default RUN/export, for a folder."""
     checkpoint: str = "newest"
     """Which policy: newest, best (of the run's evaluations), or a step."""
     chat_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
@@ -39,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     options = tyro.cli(ExportOptions, args=argv, prog="palaestra export", description=__doc__)
     chat_options = parse_options((each for group in options.chat_option for each in group), "a chat")
+    if options.out is None and is_model_name(str(options.run)):
+        raise InputError(f"{str(options.run)!r} is no folder to write to; give --out.")
     out = options.out or options.run / "export"
     print(export(options.run, out, options.merge, options.checkpoint, chat_options))
     return 0
@@ -63,8 +67,8 @@ def export(
         InputError: there is no such run or checkpoint, or ``out`` is in use.
         MissingExtra: torch, transformers or peft is absent.
     """
-    if not run.is_dir():
-        raise InputError(f"{str(run)!r} is no folder; give the folder of a run or of a model.")
+    if not run.is_dir() and not is_model_name(str(run)):
+        raise InputError(f"{str(run)!r} is no folder; give the folder of a run or a model (palaestra list models).")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{str(out)!r} exists and is not empty; choose another --out, or remove it.")
     check_output(out, "--out", folder=True)

@@ -9,6 +9,7 @@ examples:
   palaestra list components surrogate kl_k3 one stage, and one component in full
   palaestra list designers                  what designs a reward for a table of states, for the bonus "designed"
   palaestra list engines                    what samples from a model
+  palaestra list models                     models for --model NAME, with licence and what installs them
   palaestra list bonuses                    what --bonus adds for students, and whether the optimal policies stay
   palaestra list measures                   what rewards, teachers and components read, and what supplies it
   palaestra list --json
@@ -36,6 +37,7 @@ from ..agents.atomic import write_atomically
 from ..agents.engines.engine import ENGINES
 from ..agents.evaluation import find_suite, suite_names
 from ..agents.history import HISTORIES
+from ..agents.language.registered_models import MODELS
 from ..agents.learners import LEARNERS
 from ..envs.registration import ids
 from ..errors import InputError, MissingExtra, find_near, shorten, unknown_name
@@ -57,8 +59,9 @@ BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
     """Which tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of
-    these by default; or bonuses, components, designers, engines or measures. Then words, each of which the name or the
-    summary of what is listed must hold; whole names of recipes, components, stages or measures show these in full."""
+    these by default; or bonuses, components, designers, engines, measures or models. Then words, each of which the name
+    or the summary of what is listed must hold; whole names of recipes, components, stages or measures show these in
+    full."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -262,6 +265,23 @@ def engines() -> list[Row]:
     return rows
 
 
+def models() -> list[Row]:
+    """Every registered model: name, what it is, its size, how exact it is, licence, origin, what installs it."""
+    return [
+        {
+            "name": name,
+            "summary": model.summary,
+            "parameters": f"{model.parameters:,}",
+            "size": f"{model.megabytes} MB",
+            "precision": model.precision,
+            "licence": model.licence,
+            "origin": model.origin,
+            "install": "installed" if model.installed else model.install,
+        }
+        for name, model in MODELS.items()
+    ]
+
+
 def histories() -> list[Row]:
     """Every history: name, what it is."""
     return [{"name": name, "summary": text} for name, _, text in _entries(HISTORIES)]
@@ -329,8 +349,9 @@ ON_REQUEST: dict[str, Callable[[], list[Row]]] = {
     "designers": designers,
     "engines": engines,
     "measures": measures,
+    "models": models,
 }
-"""Tables that need torch, which are printed only when they are asked for."""
+"""Tables that need torch or are for few, which are printed only when they are asked for."""
 
 
 def _entries(registry: Registry[Any]) -> Iterator[tuple[str, Any, str]]:

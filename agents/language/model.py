@@ -17,6 +17,7 @@ from ...errors import InputError, MissingExtra
 from ..engines.torch_engine import TorchEngine
 from .adapters import ADAPTER_CONFIG, BaseOnly, add_adapters, load_adapters
 from .decoder import check_architecture, check_model
+from .model_cache import find_model
 from .renderer import Renderer, renderer_for
 from .vocabulary import check_vocabulary
 
@@ -99,9 +100,13 @@ class LanguageModel:
         system: str | None = None,
         chat_options: Mapping[str, Any] | None = None,
     ) -> LanguageModel:
-        """Load from a local folder or a hub id; a folder of adapters is loaded with its base model.
+        """Load from a folder, a GGUF file, a hub id, or by the name of a registered model (``palaestra list models``).
+
+        A folder of adapters is loaded with its base model.
 
         Args:
+            source: the folder, file, id or name; files and registered models are converted on first use and kept (see
+                `agents.language.model_cache`).
             system: text at the start of every conversation, or None for the chat template's own default.
             dtype: type of the weights. Adapters are always float32. Train bfloat16 weights with
                 `agents.grpo.optimizers.make_optimizer`, or small steps are lost to rounding.
@@ -118,11 +123,12 @@ class LanguageModel:
             from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError:
             raise MissingExtra("a language model", "train") from None
-        _, local = _read_config(source)
+        place = find_model(source)
+        _, local = _read_config(place)
         try:
             with _quiet():
-                tokenizer = AutoTokenizer.from_pretrained(source, **local)
-                model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **local)
+                tokenizer = AutoTokenizer.from_pretrained(place, **local)
+                model = AutoModelForCausalLM.from_pretrained(place, dtype=dtype, **local)
         except (OSError, ValueError) as error:
             raise InputError(
                 f"{str(source)!r} has a config.json but its tokenizer or weights cannot be read: {error}"
@@ -132,6 +138,10 @@ class LanguageModel:
                 # Weights read from a file may begin anywhere in memory, and a matrix product rounds differently when it
                 # is not aligned: a resumed run would drift from one that went through.
                 weight.data = weight.data.clone()
+        if place != source:
+            # Adapters name their base model by this, and the place in the cache is of this machine.
+            path = Path(source).expanduser()
+            model.name_or_path = model.config.name_or_path = str(path.resolve() if path.is_file() else source)
         return cls.of(model.eval(), tokenizer, system, chat_options)
 
     def for_examples(self) -> LanguageModel:
@@ -243,21 +253,22 @@ def _read_config(source: str | Path) -> tuple[Any, Mapping[str, bool]]:
         )
         raise InputError(
             f"{str(source)!r} is {where}; give a folder with config.json, tokenizer and safetensors weights, "
-            "or a hub id."
+            "a name of palaestra list models, or a hub id."
         ) from error
     check_architecture(config)
     return config, local
 
 
 def outline(source: str | Path) -> Any:
-    """The transformers model of a folder or hub id without its weights: shapes and configuration, in no memory.
+    """The transformers model of what `LanguageModel.load` takes, without its weights: shapes and configuration, in no
+    memory.
 
     Raises:
         InputError: there is no such model, or its architecture is not supported.
     """
     if (Path(source) / ADAPTER_CONFIG).is_file():
         source = _find_base(Path(source))
-    config, _ = _read_config(source)
+    config, _ = _read_config(find_model(source))
     from transformers import AutoModelForCausalLM
 
     try:

@@ -16,10 +16,15 @@ from ...language.language_agent import find_weights
 from ...language.model import outline, resolve_device
 from ..config import TrainConfig
 
-SMALL, MEDIUM = 10_000_000, 100_000_000
-"""Parameters up to which a model is trained like the tiny one, and up to which rates are ten times as high as above."""
+SMALL = 10_000_000
+"""Parameters up to which a model is trained like the tiny one."""
+RATES = ((100_000_000, 1e-5), (300_000_000, 5e-6))
+"""Parameters up to which a model has this learning rate, and the rate; beyond them all it is `RATE`."""
+RATE = 1e-6
 CONTEXT, ANSWER = 4096, 1024
 """Longest conversation and longest action that are chosen for a model with room for more, in tokens."""
+CPU_ANSWER = 64
+"""Longest action on a CPU for a model that can be trained there: of at most the parameters of the last of `RATES`."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +43,11 @@ class ModelDefaults:
 
 
 def choose_defaults(model: str, lora: int = 0, device: str = "auto") -> ModelDefaults:
-    """Choose values for a model folder, a run folder or a hub id.
+    """Choose values for a model, as `TrainConfig` names one, or a run folder.
 
-    Learning rates are those of published GRPO runs (DeepSeekMath, arXiv 2402.03300, section 4.2: 1e-6), ten times as
-    high for adapters (Schulman, "LoRA without regret", 2025).
+    The learning rate of large models is that of published GRPO runs (DeepSeekMath, arXiv 2402.03300, section 4.2:
+    1e-6), and higher the smaller a model is: with 5e-6 SmolLM2-135M learns sums in some dozens of steps. For adapters
+    it is ten times as high (Schulman, "LoRA without regret", 2025).
 
     Args:
         lora: rank of adapters that are to be trained; 0 trains all weights.
@@ -57,11 +63,13 @@ def choose_defaults(model: str, lora: int = 0, device: str = "auto") -> ModelDef
         values = {name: getattr(tiny, name) for name in _NAMES}
         values["context"] = min(tiny.context, positions)
         return ModelDefaults(count, values, dict.fromkeys(_NAMES, "as for the tiny model"))
-    rate = 1e-6 if count > MEDIUM else 1e-5
+    rate = next((rate for most, rate in RATES if count <= most), RATE)
     context = min(positions, CONTEXT)
-    answer = min(ANSWER, context // 2)
+    on_cpu = resolve_device(device) == "cpu"
+    longest = CPU_ANSWER if on_cpu and count <= RATES[-1][0] else ANSWER
+    answer = min(longest, context // 2)
     stored = str(getattr(bare.config, "dtype", None) or "float32").removeprefix("torch.")
-    half = stored in ("bfloat16", "float16") and resolve_device(device) != "cpu"
+    half = stored in ("bfloat16", "float16") and not on_cpu
     return ModelDefaults(
         count,
         {
@@ -73,7 +81,9 @@ def choose_defaults(model: str, lora: int = 0, device: str = "auto") -> ModelDef
         },
         {
             "lr": "usual for adapters of a model of this size" if lora else "usual for all weights of this many",
-            "max_new_tokens": "room for a worked answer" if answer == ANSWER else "half of the context",
+            "max_new_tokens": {ANSWER: "room for a worked answer", CPU_ANSWER: "what a CPU can bear"}.get(
+                answer, "half of the context"
+            ),
             "max_episode_tokens": "the context",
             "context": "of the model" if context == positions else f"the model has {positions}",
             "dtype": f"stored as {stored}" + ("" if half or stored == "float32" else ", and a CPU gains nothing by it"),

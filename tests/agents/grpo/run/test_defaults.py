@@ -41,6 +41,27 @@ def test_a_large_model_gets_the_rates_and_budgets_of_published_runs(large):
     assert choose_defaults(large, device="cuda").values["dtype"] == "bfloat16"
 
 
+def test_a_model_that_a_cpu_can_train_learns_faster_and_answers_shortly_there(tmp_path):
+    from transformers import LlamaConfig
+
+    # The shape of SmolLM2-135M.
+    LlamaConfig(
+        hidden_size=576,
+        intermediate_size=1536,
+        num_hidden_layers=30,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+        vocab_size=49152,
+        max_position_embeddings=8192,
+        tie_word_embeddings=True,
+    ).save_pretrained(tmp_path)
+    chosen = choose_defaults(str(tmp_path), device="cpu")
+    assert chosen.parameters == 134_515_008
+    assert (chosen.values["lr"], chosen.values["max_new_tokens"], chosen.values["context"]) == (5e-6, 64, 4096)
+    assert chosen.reasons["max_new_tokens"] == "what a CPU can bear"
+    assert choose_defaults(str(tmp_path), device="cuda").values["max_new_tokens"] == 1024
+
+
 def test_a_small_model_is_trained_like_the_tiny_one_within_its_positions(small, tmp_path):
     small.model.config.save_pretrained(tmp_path)
     tiny = TrainConfig()

@@ -1,0 +1,209 @@
+"""GGUF files as model folders: the weights of llama.cpp's format, dequantised, as transformers saves a model.
+
+transformers knows the architectures, tokenizers and quantisations. It reads a file's vocabulary of up to a quarter of a
+million entries some five times; `_QuickReader` makes that seconds where it is minutes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import gguf
+import numpy as np
+from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType
+
+from ...errors import InputError
+
+Report = Callable[[int, int], None]
+"""``report(done, total)``: tensors that have been read, and tensors in all."""
+_BYTE_LEVEL = ("", "default", "gpt-2", "gpt2", "olmo", "phi-2", "mpt", "jina-es", "jina-de", "roberta-bpe")
+"""Names in GGUF of the splitting of text that transformers takes where it does not know a name."""
+_SINGLE_DIGITS = ("smollm", "starcoder", "refact", "command-r", "codeshell", "exaone")
+"""Names of the same splitting with each digit apart, which transformers does not know."""
+_lock = threading.Lock()
+
+
+def measure_weights(path: Path) -> int:
+    """Number of weights in a GGUF file, after what it is has been checked.
+
+    Raises:
+        InputError: it is no GGUF file, or no whole model that can be read.
+    """
+    try:
+        reader = _QuickReader(path)
+    except (ValueError, KeyError, IndexError, UnicodeDecodeError) as error:
+        raise InputError(f"{str(path)!r} is no GGUF file, or a damaged one ({error}); fetch it again.") from error
+    architecture = _text(reader, "general.architecture")
+    if architecture not in _architectures():
+        raise InputError(
+            f"{str(path)!r} has the architecture {architecture!r}, which transformers cannot read from a GGUF file; "
+            "give the model's folder or hub id."
+        )
+    parts = reader.fields.get("split.count")
+    if parts is not None and int(parts.contents()) > 1:
+        raise InputError(
+            f"{str(path)!r} is one of {int(parts.contents())} parts; join them with llama-gguf-split --merge first."
+        )
+    kinds = {tensor.tensor_type: tensor.data for tensor in reader.tensors}
+    for kind, data in kinds.items():
+        try:
+            gguf.dequantize(data.reshape(-1, data.shape[-1])[:1], kind)
+        except NotImplementedError as error:
+            raise InputError(
+                f"{str(path)!r} has weights of type {GGMLQuantizationType(kind).name}, which cannot be dequantised; "
+                "take a file of Q4_K_M, Q8_0, F16 or F32."
+            ) from error
+    split = _text(reader, "tokenizer.ggml.pre")
+    if _text(reader, "tokenizer.ggml.model") == "gpt2" and split not in (*_known_splits(), *_SINGLE_DIGITS):
+        raise InputError(
+            f"the tokenizer of {str(path)!r} splits text by the rules {split!r}, which are not known here; give the "
+            "model's folder or hub id."
+        )
+    return sum(int(tensor.n_elements) for tensor in reader.tensors)
+
+
+def convert_gguf(path: Path, folder: Path, report: Report = lambda done, total: None) -> None:
+    """Write the model of a GGUF file to a folder: configuration, float32 weights, tokenizer.
+
+    Args:
+        path: a file that `measure_weights` accepts.
+        folder: an empty folder.
+
+    Raises:
+        InputError: transformers cannot read all of it.
+        OSError: the folder cannot be written.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    with _report_instead_of_bars(report):
+        model, tokenizer = _read(path)
+        for name in ("quantization_config", "_model_name_or_path"):
+            model.config.__dict__.pop(name, None)
+        with torch.device("meta"):
+            # What was read remembers its quantisation, and is not saved as plain weights.
+            fresh = AutoModelForCausalLM.from_config(model.config, dtype=torch.float32)
+        fresh.load_state_dict(model.state_dict(), assign=True)
+        fresh.tie_weights()
+        fresh.generation_config = model.generation_config
+        fresh.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+def _read(path: Path) -> tuple[Any, Any]:
+    """The model and tokenizer of a file."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    place = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name, "local_files_only": True}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(**place)
+        loaded: Any = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32, output_loading_info=True)
+    except Exception as error:  # whatever a file's odd contents lead to
+        raise InputError(
+            f"transformers cannot read {str(path)!r} ({type(error).__name__}: {error}); give the model's folder or hub "
+            "id."
+        ) from error
+    model, found = loaded
+    absent = sorted(found["missing_keys"]) + sorted(str(key) for key in found["mismatched_keys"])
+    if absent:
+        raise InputError(
+            f"{str(path)!r} lacks {len(absent)} weights of a {model.config.model_type}, such as {absent[0]}; give the "
+            "model's folder or hub id."
+        )
+    if _text(_QuickReader(path), "tokenizer.ggml.pre") in _SINGLE_DIGITS:
+        _split_digits(tokenizer)
+    return model, tokenizer
+
+
+def _split_digits(tokenizer: Any) -> None:
+    from tokenizers import pre_tokenizers
+
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+
+
+def _architectures() -> set[str]:
+    from transformers.integrations.gguf.gguf_config_mapping import GGUF_CONFIG_ARCHS
+    from transformers.modeling_gguf_pytorch_utils import GGUF_SUPPORTED_ARCHITECTURES
+
+    return {*GGUF_SUPPORTED_ARCHITECTURES, *GGUF_CONFIG_ARCHS}
+
+
+def _known_splits() -> tuple[str, ...]:
+    from transformers.integrations.gguf.gguf_tokenizer_mapping import GGUF_PRE_TOKENIZER_SPLITS
+
+    return (*_BYTE_LEVEL, *GGUF_PRE_TOKENIZER_SPLITS)
+
+
+def _text(reader: GGUFReader, key: str) -> str:
+    field = reader.fields.get(key)
+    return "" if field is None else str(field.contents())
+
+
+class _QuickReader(GGUFReader):
+    """gguf's reader on plain memory instead of a memory map, each slice of which costs ten times as much, and with the
+    elements of a list cut out in one loop; gguf makes three slices and four objects for each token."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value.view(np.ndarray) if isinstance(value, np.memmap) else value)
+
+    def _get_field_parts(self, orig_offs: int, raw_type: int) -> Any:
+        if raw_type != GGUFValueType.ARRAY:
+            return super()._get_field_parts(orig_offs, raw_type)
+        inner, length = self._get(orig_offs, np.uint32), self._get(orig_offs + 4, np.uint64)
+        kind, count, offset = GGUFValueType(int(inner[0])), int(length[0]), orig_offs + 12
+        parts: list[Any] = [inner, length]
+        if kind == GGUFValueType.STRING and self.byte_order == "I":
+            memory = memoryview(np.asarray(self.data))
+            for _ in range(count):
+                end = offset + 8 + int.from_bytes(memory[offset : offset + 8], "little")
+                parts.append(memory[offset + 8 : end])
+                offset = end
+            if offset > len(self.data):
+                raise ValueError("it ends within a list of texts")
+        elif kind in self.gguf_scalar_to_np:
+            values = self._get(offset, self.gguf_scalar_to_np[kind], count)
+            parts += list(values[:, None])
+            offset += values.nbytes
+        else:
+            return super()._get_field_parts(orig_offs, raw_type)
+        return offset - orig_offs, parts, list(range(2, 2 + count)), [GGUFValueType.ARRAY, kind]
+
+
+@contextmanager
+def _report_instead_of_bars(report: Report) -> Iterator[None]:
+    """Let transformers read each file once, with `_QuickReader`, and report its progress instead of printing bars."""
+    from transformers import modeling_gguf_pytorch_utils
+    from transformers.utils import logging
+
+    loading: Any = modeling_gguf_pytorch_utils
+    readers: dict[str, _QuickReader] = {}
+
+    def open_reader(path: Any, *_: Any) -> _QuickReader:
+        if str(path) not in readers:
+            readers[str(path)] = _QuickReader(path)
+        return readers[str(path)]
+
+    def follow(tensors: Iterable[Any], **_: Any) -> Iterator[Any]:
+        every = list(tensors)
+        for done, tensor in enumerate(every):
+            report(done, len(every))
+            yield tensor
+        report(len(every), len(every))
+
+    with _lock:
+        before, shown = (gguf.GGUFReader, loading.tqdm), logging.is_progress_bar_enabled()
+        gguf.GGUFReader, loading.tqdm = open_reader, follow  # type: ignore[assignment, misc]
+        logging.disable_progress_bar()
+        try:
+            yield
+        finally:
+            gguf.GGUFReader, loading.tqdm = before
+            if shown:
+                logging.enable_progress_bar()

