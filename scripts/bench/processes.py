@@ -187,8 +187,8 @@ def make_groups(options: ProcessesBenchOptions) -> list[Any]:
 
 
 def format_table(options: ProcessesBenchOptions, rows: Sequence[dict[str, Any]]) -> str:
-    """Medians of the sides, medians and quartiles of the ratios of equal updates to one process; and the largest memory of
-    the first process and of the others."""
+    """Medians of the sides, medians and quartiles of the ratios of equal updates to one process; and the largest memory
+    of the first process and of the others."""
     one, *others = options.sides
     threads = f"{options.threads} thread{'s' * (options.threads > 1)} each"
     head = [f"one and {options.processes} processes, {threads}", one]

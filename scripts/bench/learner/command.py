@@ -284,7 +284,8 @@ def compare(settings: Settings, config: LearnerBenchOptions, with_trl: bool) -> 
 
 
 def ratios(ours: Sequence[Mapping[str, float]], theirs: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    """Divide TRL's figures by ours within each round, for each figure that is not 0 on our side: median and quartiles."""
+    """Divide TRL's figures by ours within each round, for each figure that is not 0 on our side; give median and
+    quartiles."""
     result = {}
     for name in ("seconds", "rollout_s", "train_s", "cpu_s", "peak_mb", "extra_mb", "processed"):
         pairs = [(a.get(name, 0.0), b.get(name, 0.0)) for a, b in zip(ours, theirs, strict=True)]
