@@ -78,7 +78,7 @@ _OTHERS = {
     **dict.fromkeys(("logps", "logp_old", "entropy", "entropy_grad", "hidden", "head"), "every run"),
     **dict.fromkeys(("prompt_logp", "prompt_divergence", "top_tokens"), "every run"),
     **dict.fromkeys(("logp_ref", "kl_ref"), "the reference policy of every run"),
-    **dict.fromkeys(("batch", "every_row", "after_update"), "the loss of every run"),
+    **dict.fromkeys(("batch", "every_row", "zero_at_reference", "after_update"), "the loss of every run"),
     "gradient_influence": "every run, for rewards that learn from it",
     "milestones": "ProgramSynthesis-v0 with milestones=True",
     "anchor": "recipes with the anchor 'policy'",

@@ -265,22 +265,22 @@ class DecodingRows:
 
     def _draw(self, rows: slice, logits: Tensor, noise: Tensor) -> list[Tensor]:
         """Draw tokens, and what else is to be noted of them: `Recorded.lines` tensors [rows]."""
-        recorded = self._recorded
-        scale = greedy = None
+        recorded, greedy = self._recorded, None
         if recorded.scaled:
             scale = self._scale[rows].to(logits.dtype)
-        if recorded.greedy:
-            greedy = self._scale[rows] == 0
-            scale = scale.masked_fill(greedy, 1.0)  # type: ignore[union-attr]
+            if recorded.greedy:
+                greedy = scale == 0
+                scale = scale.masked_fill(greedy, 1.0)
+            logits = logits / scale[:, None]
         if self.truncation is not None:
-            logits = truncate(logits, self.truncation, scale)
-        tokens, logps = draw_tokens(logits, noise, scale, greedy)
-        drawn = [tokens, logps.gather(-1, tokens[:, None])[:, 0]]
+            logits = truncate(logits, self.truncation)
+        drawn = list(draw_tokens(logits, noise, greedy))
         if recorded.lines > 2:
+            logps = logits.log_softmax(-1)
             drawn.append(entropy_of(logps) if recorded.entropies else drawn[1])
-        if recorded.top:
-            values, ids = logps.topk(recorded.top, dim=-1)
-            drawn += torch.stack((ids.to(values.dtype), values), -1).flatten(1).unbind(1)
+            if recorded.top:
+                values, ids = logps.topk(recorded.top, dim=-1)
+                drawn += torch.stack((ids.to(values.dtype), values), -1).flatten(1).unbind(1)
         return drawn
 
     def _record(self, rows: slice, logits: Tensor) -> None:

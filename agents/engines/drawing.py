@@ -11,51 +11,52 @@ from torch import Tensor
 
 from .sampler import Likeliest
 
-_PART = 1024
+_PART = 256
 """Ids of a part, where the distribution function is searched in two steps."""
+_LARGE = 2048
+"""Ids above which it is."""
 
 
-def draw_tokens(
-    logits: Tensor, noise: Tensor, scale: Tensor | None = None, greedy: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
+def draw_tokens(logits: Tensor, noise: Tensor, greedy: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Draw one token a row.
 
     Args:
-        logits: [R, V].
+        logits: [R, V], divided by the temperature; -inf at ids that are not to be drawn.
         noise: uniform numbers in [0, 1 - 2**-52], float64 [R].
-        scale: temperatures [R], above 0; None is 1 for all.
         greedy: bool [R], where the most likely token is taken; None is nowhere.
 
     Returns:
-        (tokens int64 [R], log-probabilities [R, V] of the distributions that they were drawn from).
+        (tokens int64 [R], their log-probabilities [R]).
     """
-    if scale is not None:
-        logits = logits / scale[:, None]
-    logps = logits.log_softmax(-1)
-    tokens = invert(logps, noise)
+    # One kernel, and the only copy of the logits: log-probabilities of all ids would be a second pass of exponentials.
+    probabilities = logits.softmax(-1)
+    tokens = invert(probabilities, noise)
     if greedy is not None:
-        tokens = torch.where(greedy, logps.argmax(-1), tokens)
-    return tokens, logps
+        tokens = torch.where(greedy, logits.argmax(-1), tokens)
+    return tokens, probabilities.gather(-1, tokens[:, None])[:, 0].log()
 
 
-def invert(logps: Tensor, noise: Tensor) -> Tensor:
-    """The ids [R] at which the distribution functions of ``logps`` [R, V] first exceed ``noise`` [R].
+def invert(probabilities: Tensor, noise: Tensor) -> Tensor:
+    """The ids [R] at which the distribution functions of ``probabilities`` [R, V] first exceed ``noise`` [R].
 
-    Sums are in double precision, for the sake of large vocabularies. There, sums over parts come first, so that only
-    one part is summed up id by id.
+    Of a large vocabulary parts are summed up first, so that only one part is summed up id by id, in double precision.
     """
-    rows, size = logps.shape
-    if size <= 2 * _PART:
-        total = logps.double().exp_().cumsum_(-1)
+    size = probabilities.shape[1]
+    if size <= _LARGE:
+        total = probabilities.double().cumsum_(-1)
         # The product is below the sum, as noise is at most 1 - 2**-52: an id without probability is never found.
         return torch.searchsorted(total, noise[:, None] * total[:, -1:], right=True)[:, 0]
-    parts = F.pad(logps.exp(), (0, -size % _PART)).view(rows, -1, _PART)
-    sums = parts.sum(-1, dtype=torch.float64).cumsum_(-1)
+    whole = size // _PART * _PART
+    sums = probabilities[:, :whole].unflatten(1, (-1, _PART)).sum(-1)
+    if whole < size:
+        sums = torch.cat((sums, probabilities[:, whole:].sum(-1, keepdim=True)), 1)
+    sums = sums.double().cumsum_(-1)
     target = noise[:, None] * sums[:, -1:]
     part = torch.searchsorted(sums, target, right=True)
     before = F.pad(sums, (1, 0)).gather(1, part)
-    inside = parts.gather(1, part[:, :, None].expand(-1, 1, _PART))[:, 0].double().cumsum_(-1)
-    # Two sums of the same numbers in another order may differ in the last bit.
+    ids = part * _PART + torch.arange(_PART, device=noise.device)
+    inside = probabilities.gather(1, ids.clamp(max=size - 1)).double().mul_(ids < size).cumsum_(-1)
+    # Two sums of the same numbers in another order may differ in the last bits.
     rest = torch.minimum(target - before, torch.nextafter(inside[:, -1:], torch.zeros_like(target)))
     return part[:, 0] * _PART + torch.searchsorted(inside, rest, right=True)[:, 0]
 

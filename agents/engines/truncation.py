@@ -46,28 +46,26 @@ class Truncation:
         return bool(self.top_k) or self.top_p < 1 or self.min_p > 0
 
 
-def truncate(logits: Tensor, truncation: Truncation, scale: Tensor | None = None) -> Tensor:
+def truncate(logits: Tensor, truncation: Truncation) -> Tensor:
     """Set the logits of ids that are not drawn to -inf; the likeliest id of each row stays.
 
     Args:
-        logits: [R, V].
-        scale: temperatures [R] that the logits are yet to be divided by; None is 1 for all.
+        logits: [R, V], divided by the temperature.
     """
-    scaled = logits if scale is None else logits / scale[:, None]
     if truncation.top_k and truncation.top_k < logits.shape[-1]:
-        least = scaled.topk(truncation.top_k, dim=-1).values[:, -1:]
-        scaled = scaled.masked_fill(scaled < least, -torch.inf)
+        least = logits.topk(truncation.top_k, dim=-1).values[:, -1:]
+        logits = logits.masked_fill(logits < least, -torch.inf)
     if truncation.top_p < 1:
-        ordered, ids = scaled.softmax(-1).sort(dim=-1, descending=True, stable=True)
+        ordered, ids = logits.softmax(-1).sort(dim=-1, descending=True, stable=True)
         before = ordered.cumsum(-1) - ordered
         outside = torch.zeros_like(before, dtype=torch.bool).scatter_(-1, ids, before >= truncation.top_p)
         outside.scatter_(-1, ids[:, :1], False)
-        scaled = scaled.masked_fill(outside, -torch.inf)
+        logits = logits.masked_fill(outside, -torch.inf)
     if truncation.min_p > 0:
         # p < m * p_max where logit < log(m) + the largest logit.
-        least = scaled.amax(-1, keepdim=True) + math.log(truncation.min_p)
-        scaled = scaled.masked_fill(scaled < least, -torch.inf)
-    return logits.masked_fill(scaled == -torch.inf, -torch.inf)
+        least = logits.amax(-1, keepdim=True) + math.log(truncation.min_p)
+        logits = logits.masked_fill(logits < least, -torch.inf)
+    return logits
 
 
 def read_generation_config(config: Any) -> tuple[float, dict[str, Any]]:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
+from ..language.adapters import same_policy
 from ..language.decoder import has_own_forward
 from ..language.precision import set_product_precision
 from .batch.batch import Batch, collate
@@ -192,9 +193,22 @@ class Update:
             live = bool((objective.sampled_now(batch) == batch.action).all()) and (not several or first)
             live = live and self.epochs == 1
             old = old or not live
-        return objective.weigh(
-            self._measure(batch, before | objective.loss.needs, old=old, train=train), live_anchor=live
+        needs = before | objective.loss.needs
+        late = "logp_ref" in needs - before and not several and self.ranks is None and self._is_at_reference()
+        weighted = objective.weigh(
+            self._measure(batch, needs - {"logp_ref"} if late else needs, old=old, train=train), live_anchor=live
         )
+        if not late:
+            return weighted
+        # Often few episodes are left: none, where every group failed.
+        episodes = weighted.episodes_at_reference
+        logp_ref = self.forward.measure(self.reference, weighted.batch, episodes=episodes).logp
+        return dataclasses.replace(weighted, batch=weighted.batch.with_(logp_ref=logp_ref), episodes=list(episodes))
+
+    def _is_at_reference(self) -> bool:
+        """True if the policy is its reference, as it is before the first update."""
+        whole = self.ranks is None or not self.ranks.splits
+        return whole and self.reference is not None and same_policy(self.model, self.reference)
 
     def _measure(self, batch: Batch, needs: frozenset[str], *, old: bool, train: bool = False) -> Batch:
         """Add the measurements of ``needs``; the policy is measured if ``old`` or if an episode is to be rescored, and
@@ -256,6 +270,8 @@ class Update:
 
     def _accumulate(self, parts: Sequence[WeightedBatch]) -> Tally | None:
         """Accumulate the gradients of a mini-batch's parts. Return None if no episode is trained."""
+        if any(part.episodes != part.episodes_at_reference for part in parts) and self._is_at_reference():
+            parts = [dataclasses.replace(part, episodes=list(part.episodes_at_reference)) for part in parts]
         if not any(part.episodes for part in parts):
             return None
         tally = Tally()

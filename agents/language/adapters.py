@@ -48,6 +48,14 @@ class BaseOnly:
                     weight.requires_grad_(trained)
 
 
+def same_policy(model: Any, reference: Any) -> bool:
+    """True if a model's weights are those of its reference, or its adapters change nothing, where that is the model
+    without them."""
+    if isinstance(reference, BaseOnly):
+        return not any(weight.any() for name, weight in model.named_parameters() if ".lora_B." in name)
+    return all(map(torch.equal, model.parameters(), reference.parameters()))
+
+
 class _TrainingDropout(nn.Module):
     """Dropout wherever gradients are recorded: the model stays in evaluation mode, and sampling never drops."""
 

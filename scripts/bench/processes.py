@@ -187,8 +187,8 @@ def make_groups(options: ProcessesBenchOptions) -> list[Any]:
 
 
 def format_table(options: ProcessesBenchOptions, rows: Sequence[dict[str, Any]]) -> str:
-    """Medians of the sides and their ratios to one process, with the quartiles of the ratios of equal updates; and the
-    largest memory of the first process and of the others."""
+    """Medians of the sides, medians and quartiles of the ratios of equal updates to one process; and the largest memory
+    of the first process and of the others."""
     one, *others = options.sides
     threads = f"{options.threads} thread{'s' * (options.threads > 1)} each"
     head = [f"one and {options.processes} processes, {threads}", one]
@@ -199,7 +199,7 @@ def format_table(options: ProcessesBenchOptions, rows: Sequence[dict[str, Any]])
         cells = [title, f"{1e3 * statistics.median(alone):,.0f}"]
         for side in others:
             shared = np.array([row[key] for row in by_side[side]])
-            ratio, (low, high) = np.median(alone) / np.median(shared), np.quantile(alone / shared, (0.25, 0.75))
+            low, ratio, high = np.quantile(alone / shared, (0.25, 0.5, 0.75))
             cells += [f"{1e3 * np.median(shared):,.0f}", f"**{ratio:.2f}** ({low:.2f} to {high:.2f})"]
         lines.append(cells)
     memory = {side: np.max([row["memory_mib"] for row in found], axis=0) for side, found in by_side.items()}

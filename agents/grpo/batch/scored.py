@@ -118,8 +118,8 @@ def needs(*names: str) -> Callable[[F], F]:
     "head", "top_tokens", "prompt_logp", "prompt_divergence" (measurements of `Batch` or `Scored`); "greedy", "drawn",
     "nodes", "node_values", "twin_prompt" (what a rollout strategy must provide); "anchor" (a corrector of the gap
     between sampler and policy); "batch" (a loss component that must see the whole optimiser batch at once); "every_row"
-    (one whose gradient does not vanish with the advantage); "after_update" (a guard that judges an update by what it
-    did).
+    (one whose gradient does not vanish with the advantage); "zero_at_reference" (one whose gradient vanishes where the
+    policy is its reference); "after_update" (a guard that judges an update by what it did).
     """
 
     def mark(component: F) -> F:

@@ -68,6 +68,10 @@ class Bound:
         now = {name: value(self.clock) for name, value in self.scheduled.items()}
         return self.target(*arguments, **self.fixed, **now)
 
+    def value_of(self, name: str) -> Any:
+        """Present value of a function's parameter; None where the recipe leaves it open."""
+        return self.scheduled[name](self.clock) if name in self.scheduled else self.fixed.get(name)
+
     def refresh(self) -> Any:
         """Set the instance's scheduled parameters to their present values and return it."""
         for name, value in self.scheduled.items():

@@ -42,6 +42,19 @@ class LossTerms:
         """True if a component must see the whole optimiser batch at once."""
         return "batch" in self.needs
 
+    def trains_every_row(self, at_reference: bool = False) -> bool:
+        """True if a token without advantage can have a gradient.
+
+        Args:
+            at_reference: the policy is its reference, where penalties on their distance have no slope.
+        """
+        return any(
+            "every_row" in part.needs
+            and not (at_reference and "zero_at_reference" in part.needs)
+            and part.value_of("coefficient") != 0
+            for part in self.parts
+        )
+
     def __call__(self, scored: Scored, tally: Tally) -> Tensor:
         """Compute sum of weight x (penalties - factor x surrogate) and add the components' statistics to ``tally``."""
         term = self.surrogate(scored)
@@ -64,6 +77,7 @@ class WeightedBatch:
         advantage: [N].
         weight: weight of each token in the loss, coefficients of streams included, [N]; 0 if it is not trained.
         episodes: episodes that need a forward pass.
+        episodes_at_reference: those that need one while the policy is its reference.
         loss: the loss over these tokens.
         live_anchor: importance ratios are taken against the present policy, so that it need not be measured.
     """
@@ -74,6 +88,7 @@ class WeightedBatch:
     episodes: list[int]
     loss: LossTerms
     live_anchor: bool = False
+    episodes_at_reference: Sequence[int] = ()
 
 
 def make_scored(weighted: WeightedBatch, place: Tensor, episode: Tensor, episodes: Tensor, outputs: Outputs) -> Scored:

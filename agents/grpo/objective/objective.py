@@ -25,7 +25,7 @@ _MEASURED = frozenset(
     {"logp_old", "entropy", "logp_ref", "hidden", "head", "top_tokens", "prompt_logp", "prompt_divergence"}
 )
 """Measurements that every run can make for its components."""
-_LOSS_ONLY = frozenset({"batch", "every_row", "entropy_grad", "kl_ref", "anchor", "after_update"})
+_LOSS_ONLY = frozenset({"batch", "every_row", "entropy_grad", "kl_ref", "anchor", "after_update", "zero_at_reference"})
 """Needs that concern the loss and the update alone; nothing has to be measured for them before."""
 _RECORDED = frozenset({"logps"})
 """Needs of rewards that every trajectory holds: log-probabilities of the actions as sampled."""
@@ -269,9 +269,8 @@ class Objective:
         elif self.recipe.anchor == "rescored" and not live_anchor:
             old = batch.measurement("logp_old").to(batch.logp_mu)
             anchored = replace(batch, logp_old=torch.where(self.sampled_now(batch), old, batch.logp_mu))
-        return WeightedBatch(
-            anchored, advantage, weight, trained_episodes(advantage, weight, self.loss, batch), self.loss, live_anchor
-        )
+        episodes, at_reference = trained_episodes(advantage, weight, self.loss, batch)
+        return WeightedBatch(anchored, advantage, weight, episodes, self.loss, live_anchor, at_reference)
 
     def sampled_now(self, batch: Batch) -> Tensor:
         """Action tokens that the policy sampled in this step, as it is at the beginning of the update, bool [N]."""

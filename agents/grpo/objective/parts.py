@@ -42,12 +42,15 @@ class Selection:
         return weight if all(w == 1.0 for w in by_teacher) else weight * batch.per_token(torch.tensor(by_teacher))
 
 
-def trained_episodes(advantage: Tensor, weight: Tensor, loss: LossTerms, batch: Batch) -> list[int]:
-    """Episodes with a token that can have a gradient. Denominators still count the others."""
+def trained_episodes(advantage: Tensor, weight: Tensor, loss: LossTerms, batch: Batch) -> tuple[list[int], list[int]]:
+    """Episodes with a token that can have a gradient, and those that still have one while the policy is its reference.
+    Denominators count the others, too."""
     active = weight != 0
-    if "every_row" not in loss.needs and not loss.coupled:
-        active = active & (advantage != 0)
-    return batch.episode_of[active].unique().tolist()
+    found = []
+    for at_reference in (False, True):
+        every = loss.coupled or loss.trains_every_row(at_reference)
+        found.append(batch.episode_of[active if every else active & (advantage != 0)].unique().tolist())
+    return found[0], found[1]
 
 
 class CreditTerm:
@@ -96,6 +99,5 @@ class StreamTerms:
         advantage = batch.per_token(torch.tensor(own))
         weight = self.coefficient(self.clock) * self.selection.weight(batch, advantage)
         anchored = replace(batch, logp_old=batch.logp_mu)
-        return WeightedBatch(
-            anchored, advantage, weight, trained_episodes(advantage, weight, self.loss, batch), self.loss
-        )
+        episodes, at_reference = trained_episodes(advantage, weight, self.loss, batch)
+        return WeightedBatch(anchored, advantage, weight, episodes, self.loss, episodes_at_reference=at_reference)

@@ -22,7 +22,6 @@ import dataclasses
 import importlib.util
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -285,17 +284,13 @@ def compare(settings: Settings, config: LearnerBenchOptions, with_trl: bool) -> 
 
 
 def ratios(ours: Sequence[Mapping[str, float]], theirs: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    """Divide TRL's figures by ours, for each figure that is not 0 on our side.
-
-    The median is the ratio of the medians over the timed steps, the quartiles are those of the ratios within a round.
-    """
+    """Divide TRL's figures by ours within each round, for each figure that is not 0 on our side; give median and
+    quartiles."""
     result = {}
     for name in ("seconds", "rollout_s", "train_s", "cpu_s", "peak_mb", "extra_mb", "processed"):
         pairs = [(a.get(name, 0.0), b.get(name, 0.0)) for a, b in zip(ours, theirs, strict=True)]
         if all(a > 0 for a, _ in pairs):
-            paired = Spread.of([b / a for a, b in pairs])
-            first, second = (statistics.median(column) for column in zip(*pairs, strict=True))
-            result[name] = dataclasses.asdict(Spread(second / first, paired.low, paired.high))
+            result[name] = dataclasses.asdict(Spread.of([b / a for a, b in pairs]))
     return result
 
 

@@ -121,7 +121,11 @@ def gradient(models, name: str, groups, *, packer="plain", token_budget=10_000, 
         for worker in range(workers):
             share = range(worker, part.batch.episodes, workers)
             accumulate_gradients(update.model, part, update.forward, reference=update.reference, episodes=share)
-    zero = [torch.zeros_like(w) if w.grad is None else w.grad for w in update.model.parameters()]
+    return gradient_of(update.model)
+
+
+def gradient_of(model) -> torch.Tensor:
+    zero = [torch.zeros_like(w) if w.grad is None else w.grad for w in model.parameters()]
     return torch.cat([grad.flatten() for grad in zero])
 
 
@@ -151,6 +155,31 @@ def test_the_gradient_does_not_depend_on_how_a_batch_is_cut_ordered_packed_or_sh
     if changed(**{key: value for settings in WAYS.values() for key, value in settings.items()}):
         alone = [way for way, settings in WAYS.items() if changed(**settings)]
         pytest.fail(f"the gradient is changed by {', by '.join(alone) or 'all ways together, by none alone'}")
+
+
+def spares(name: str) -> bool:
+    """True if failed episodes are left out while the policy is its reference, though not otherwise."""
+    loss = Objective(RECIPES[name], teacher_model=True, extras=SUPPLIED).loss
+    return not loss.coupled and loss.trains_every_row() and not loss.trains_every_row(at_reference=True)
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if spares(name)])
+def test_at_the_reference_the_episodes_that_are_left_out_have_no_gradient(name, models, full):
+    model = models[0]
+    # A group without variance among others.
+    groups = [replace(full[0], trajectories=(full[0].trajectories[0],) * len(full[0].trajectories)), *full[1:]]
+    update = update_of((model, copy.deepcopy(model), models[2]), name, minibatches=1, epochs=1, token_budget=10_000)
+    kept = update.objective.keep(update.objective.shape(groups))
+    needs = update.objective.needs_before | update.objective.loss.needs | update.objective.auxiliary_needs
+    batch = update._measure(collate(kept), needs, old=True)
+    weighted = update.objective.weigh(batch, live_anchor=False)
+    found = []
+    for episodes in (weighted.episodes, weighted.episodes_at_reference):
+        model.zero_grad()
+        accumulate_gradients(model, replace(weighted, episodes=list(episodes)), update.forward, reference=models[0])
+        found.append(gradient_of(model).clone())
+    model.zero_grad()
+    assert apart(found[1], found[0]) < 1e-6
 
 
 # Learning ------------------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def penalty(kl_t: Tensor, coefficient: Tensor | float, name: str = "kl") -> tupl
 
 
 @regulariser("kl_k3")
-@needs("every_row")
+@needs("every_row", "zero_at_reference")
 def kl_k3(
     logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04, clip: float | None = None
 ) -> tuple[Tensor, Statistics]:
@@ -61,21 +61,21 @@ def kl_k3(
 
 
 @regulariser("kl_k2")
-@needs("every_row")
+@needs("every_row", "zero_at_reference")
 def kl_k2(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
     """d^2 / 2: on-policy its gradient is that of KL(pi || ref)."""
     return penalty(k2(logp_ref_t - logp_t), coefficient)
 
 
 @regulariser("kl_abs")
-@needs("every_row")
+@needs("every_row", "zero_at_reference")
 def kl_abs(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
     """|d|."""
     return penalty((logp_ref_t - logp_t).abs(), coefficient)
 
 
 @regulariser("kl_k3_unbiased")
-@needs("every_row")
+@needs("every_row", "zero_at_reference")
 def kl_k3_unbiased(
     logp_t: Tensor, logp_old_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04
 ) -> tuple[Tensor, Statistics]:
@@ -86,7 +86,7 @@ def kl_k3_unbiased(
 
 
 @regulariser("kl_straight")
-@needs("every_row")
+@needs("every_row", "zero_at_reference")
 def kl_straight(
     logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04, estimate: str = "k3"
 ) -> tuple[Tensor, Statistics]:
@@ -97,14 +97,14 @@ def kl_straight(
 
 
 @regulariser("kl_full")
-@needs("every_row")
+@needs("every_row", "zero_at_reference")
 def kl_full(kl_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
     """KL(pi || ref) over the whole vocabulary at each token, with its exact gradient."""
     return penalty(kl_ref_t, coefficient)
 
 
 @regulariser("kl_forward")
-@needs("every_row")
+@needs("every_row", "zero_at_reference")
 def kl_forward(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
     """KL(ref || pi): the estimate d exp(d) - exp(d) + 1, never negative, with the gradient -(exp(d) - 1) grad log pi,
     both right in expectation over pi.
