@@ -102,6 +102,7 @@ def _prepare_real(settings: dict[str, Any]) -> None:
     """
     from ....agents.evaluation.episodes import EpisodePlan
     from ....agents.language.language_agent import load_model
+    from ....agents.language.renderer import ChatRenderer
     from ....integrations.core import EpisodeRow, TextEpisode, make_rows, make_text_env
 
     system, env_id, kwargs = settings["system"], settings["env"], {"axes": settings["axes"], "split": "test"}
@@ -120,7 +121,7 @@ def _prepare_real(settings: dict[str, Any]) -> None:
             text = episode.begin(row)
             ids = language.renderer.observation(text, first=True)
             prompt: dict[str, Any] = {"text": language.tokenizer.decode(list(ids)), "ids": ids, "row": row.plain()}
-            if language.tokenizer.chat_template:
+            if isinstance(language.renderer, ChatRenderer):
                 roles = {"system": system, "user": text}
                 prompt["messages"] = [{"role": role, "content": content} for role, content in roles.items()]
             prompts.append(prompt)
