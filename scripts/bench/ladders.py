@@ -5,10 +5,13 @@ answers held-out tasks of single rungs, in groups of 16. On a ladder that a teac
 last rung shown, small but not zero on the next, where groups have mixed outcomes, and gone further up. Where it is zero
 on the next rung, reinforcement learning cannot begin there; where it stays high, there is nothing to climb.
 
+With a model of your own there is no warm-up: it answers the tasks of other ladders as it is, in groups of 8.
+
 examples:
   palaestra bench ladders
   palaestra bench ladders SecretCode GuessNumber --seeds 3 --json ladders.json
   palaestra bench ladders SecretCode --explore 0
+  palaestra bench ladders --model models/smollm2-135m --groups 10
 """
 
 from __future__ import annotations
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
     from ...agents.language.model import LanguageModel
 
 SAMPLES = 16
+MODEL_SAMPLES = 8
+NUMBER = "Compute and answer with the number only."
+ANSWER = "Answer with the answer only, without any explanation."
 
 
 @dataclass(frozen=True)
@@ -44,18 +50,19 @@ class LadderCase:
     Attributes:
         env: id of the environment.
         axis: the axis to climb.
-        shown: the lowest and the highest rung that the warm-up shows solutions of.
+        shown: the lowest and the highest rung that the warm-up shows solutions of; empty without warm-up.
         rungs: the rungs that are measured.
         highest: the highest rung of the runs that climb.
         fixed: the other axes.
         warmup: the warm-up's other settings.
         options: further arguments of the environment.
         tokens, turns, context: most tokens of an action, most actions, and most tokens in all.
+        system: system prompt of a chat model.
     """
 
     env: str
     axis: str
-    shown: tuple[int, int]
+    shown: tuple[int, ...]
     rungs: tuple[int, ...]
     highest: int
     fixed: dict[str, Any] = field(default_factory=dict)
@@ -64,6 +71,7 @@ class LadderCase:
     tokens: int = 6
     turns: int = 1
     context: int = 128
+    system: str | None = None
 
     def config(self, seed: int, highest: int | None = None) -> TrainConfig:
         """The run whose warm-up is measured.
@@ -71,12 +79,13 @@ class LadderCase:
         Args:
             highest: the highest rung of the run, and of the guesses in its warm-up; by default the highest measured.
         """
-        low = min(self.shown[0], *self.rungs)
+        low = min(*self.shown, *self.rungs)
+        shown = {self.axis: list(self.shown)} if self.shown else {}
         return TrainConfig(
             env=self.env,
             axes={**self.fixed, self.axis: [low, highest or max(self.rungs)]},
             env_options=dict(self.options),
-            warmup=replace(self.warmup, axes={self.axis: list(self.shown)}),
+            warmup=replace(self.warmup, axes=shown),
             samples=SAMPLES,
             steps=0,
             final_episodes=1,
@@ -84,6 +93,7 @@ class LadderCase:
             max_episode_tokens=self.tokens * self.turns,
             context=self.context,
             track=(),
+            system=self.system,
             seed=seed,
             device="cpu",
             threads=1,
@@ -183,18 +193,56 @@ LADDERS: dict[str, LadderCase] = {
 }
 
 
+def _zero_shot(
+    family: str,
+    axis: str,
+    rungs: tuple[int, ...],
+    system: str = NUMBER,
+    tokens: int = 16,
+    context: int = 160,
+    **fixed: Any,
+) -> LadderCase:
+    """A ladder for a model that answers as it is."""
+    env, no_warmup = f"palaestra/{family}-v0", WarmUp(steps=0)
+    return LadderCase(env, axis, (), rungs, max(rungs), fixed, no_warmup, tokens=tokens, context=context, system=system)
+
+
+MODEL_LADDERS: dict[str, LadderCase] = {
+    "AdditionDigits": _zero_shot("Arithmetic", "digits", (1, 2, 3, 4), terms=2, operations="+"),
+    "AdditionTerms": _zero_shot("Arithmetic", "terms", (2, 3, 4, 5), digits=1, operations="+"),
+    "SubtractionDigits": _zero_shot("Arithmetic", "digits", (1, 2, 3, 4), terms=2, operations=["+-"]),
+    "SubtractionTerms": _zero_shot("Arithmetic", "terms", (2, 3, 4, 5), digits=1, operations=["+-"]),
+    "LinearEquation": _zero_shot("LinearEquation", "size", (3, 5, 10, 20), sides="one", solution="integer"),
+    "Sequences": _zero_shot("Sequences", "ahead", (1, 2, 3, 5), rules="add", size=5),
+    "WordProblem": _zero_shot("WordProblem", "steps", (1, 2, 3, 4), context=256, distractors=0, size=10),
+    "GcdLcm": _zero_shot("GcdLcm", "largest", (50, 100, 1000, 10000), count=2, ask="gcd"),
+    "Counting": _zero_shot("Counting", "size", (7, 9, 12), conditions=1),
+    "BaseConversion": _zero_shot("BaseConversion", "largest", (10, 30, 100, 1000), ANSWER, direction="to ten"),
+    "MaskedReading": _zero_shot("MaskedReading", "masks", (1, 2, 3, 4), ANSWER, context=256, depth=1, size=0),
+    "OutputPrediction": _zero_shot(
+        "OutputPrediction", "steps", (1, 2, 3), ANSWER, tokens=32, context=256, domain="numbers"
+    ),
+    "NextDigits": _zero_shot("NextDigits", "length", (2, 3, 4, 5), ANSWER, digits=8),
+    "LargerNeighbors": _zero_shot("LargerNeighbors", "length", (2, 3, 4, 5), ANSWER, digits=8),
+}
+
+
 @dataclass(frozen=True)
 class LadderOptions:
     ladder: tyro.conf.Positional[tuple[str, ...]] = ()
     """Which ladders; all by default."""
+    model: Path | None = None
+    """Folder of a model that is measured as it is, on ladders for such."""
+    system: str | None = None
+    """System prompt of that model; by default each ladder's own."""
     seeds: int = 1
     """Seeds 0 to N-1, of the model and of the tasks."""
     explore: float | None = None
     """Share of the warm-up that shows guesses at higher rungs; by default each ladder's own, mostly none."""
     groups: int = 40
-    """Held-out tasks of each rung, with 16 answers each."""
+    """Held-out tasks of each rung, with 16 answers each; with --model, 8."""
     json: Path | None = None
-    """Write the figures here as JSON."""
+    """Write the figures here as JSON, after each rung."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -207,53 +255,68 @@ def main(argv: Sequence[str] | None = None) -> int:
     for option in ("seeds", "groups"):
         if (value := getattr(config, option)) < 1:
             raise InputError(f"--{option} must be at least 1, not {value}.")
+    if config.model is not None and not config.model.is_dir():
+        raise InputError(f"--model must be the folder of a model, not {str(config.model)!r}.")
+    if config.model is not None and config.explore is not None:
+        raise InputError("--explore is for the warm-up, which --model leaves out; give one of them.")
+    if config.model is None and config.system is not None:
+        raise InputError("--system is for a chat model; give --model, too.")
+    ladders = LADDERS if config.model is None else MODEL_LADDERS
     for name in config.ladder:
-        if name not in LADDERS:
-            raise unknown_name("ladder", name, LADDERS)
+        if name not in ladders:
+            raise unknown_name("ladder", name, ladders)
     console = Console()
     figures: list[dict[str, Any]] = []
-    for name in config.ladder or LADDERS:
-        ladder = LADDERS[name]
+    for name in config.ladder or ladders:
+        ladder = ladders[name]
         if config.explore is not None:
             ladder = replace(ladder, warmup=replace(ladder.warmup, explore=config.explore))
+        if config.system is not None:
+            ladder = replace(ladder, system=config.system)
         table = Table(ladder.axis, "success", "mixed groups", "entropy, nats")
         found: dict[int, list[Variance]] = {}
         with Console(stderr=True).status("") as status:
             for seed in range(config.seeds):
-                for rung, variance in measure(ladder, seed, config.groups, status.update):
+                for rung, variance in measure(ladder, seed, config.groups, status.update, config.model):
                     found.setdefault(rung, []).append(variance)
                     figures.append({"ladder": name, "rung": rung, "seed": seed, **asdict(variance)})
+                    if config.json is not None:
+                        write_atomically(config.json, json.dumps(figures, indent=1) + "\n")
         for rung, variances in found.items():
             shares = [(v.success, v.mixed / v.groups, v.entropy) for v in variances]
             success, mixed, entropy = np.mean(shares, axis=0)
-            mark = "" if ladder.shown[0] <= rung <= ladder.shown[1] else " *"
+            mark = "" if not ladder.shown or ladder.shown[0] <= rung <= ladder.shown[1] else " *"
             table.add_row(f"{rung}{mark}", f"{success:.1%}", f"{mixed:.0%}", f"{entropy:.2f}")
         console.print(f"{name}: {describe(ladder)}", soft_wrap=True)
         console.print(table)
-    console.print("* not shown in the warm-up")
-    if config.json is not None:
-        write_atomically(config.json, json.dumps(figures, indent=1) + "\n")
+    if config.model is None:
+        console.print("* not shown in the warm-up")
     return 0
 
 
-def measure(ladder: LadderCase, seed: int, groups: int, watch: Callable[[str], None]) -> Iterator[tuple[int, Variance]]:
+def measure(
+    ladder: LadderCase, seed: int, groups: int, watch: Callable[[str], None], model: Path | None = None
+) -> Iterator[tuple[int, Variance]]:
     """Warm a tiny model up on the rungs that are shown; yield each rung with the policy's outcomes on held-out tasks.
 
     Args:
         groups: held-out tasks of each rung.
         watch: called with what is being done.
+        model: folder of a model that is measured as it is instead.
 
     Raises:
         MissingExtra: torch or transformers is absent.
     """
     config = ladder.config(seed)
+    if model is not None:
+        config = replace(config, model=str(model), samples=MODEL_SAMPLES)
     language = warm_up_tiny(
         config, lambda progress: watch(f"{ladder.env}, seed {seed}: {progress.phase} step {progress.step}")
     )
     held_out = make_environments(config, "test")
     for rung in ladder.rungs:
         watch(f"{ladder.env}, seed {seed}: {ladder.axis} {rung}")
-        yield rung, measure_held_out(language, config, held_out, {ladder.axis: rung}, groups)
+        yield rung, measure_held_out(language, config, held_out, {ladder.axis: rung}, groups, config.samples)
 
 
 def warm_up_tiny(config: TrainConfig, watch: Callable[[TrainingProgress], None]) -> LanguageModel:
@@ -311,7 +374,9 @@ def measure_held_out(
 
 def describe(ladder: LadderCase) -> str:
     """One line on what is shown and what is fixed."""
+    fixed = [f"{name}={value}" for name, value in {**ladder.fixed, **ladder.options}.items()]
+    if not ladder.shown:
+        return ", ".join([f"{ladder.axis} of {ladder.env}", *fixed])
     low, high = ladder.shown
-    fixed = "".join(f", {name}={value}" for name, value in {**ladder.fixed, **ladder.options}.items())
     guesses = f" and guesses beyond (explore={ladder.warmup.explore:g})" if ladder.warmup.explore else ""
-    return f"solutions of {ladder.axis}={low if low == high else f'{low}:{high}'}{guesses}{fixed}"
+    return ", ".join([f"solutions of {ladder.axis}={low if low == high else f'{low}:{high}'}{guesses}", *fixed])

@@ -5,27 +5,31 @@ same reward and settings. Each runs in a process of its own, and they take turns
 other round, so that a busy machine slows them alike. Ours is the loop of ``palaestra train``, logs included. Only
 ratios carry over to another machine.
 
-Parts: "step" (completions of one length, every group informative), "ragged" (geometric lengths, half of the groups
-without variance, sixteen samples a prompt), and three in which both sides get the same ready-made completions, so that
-only training is measured: "vocabulary" (151,936 tokens), "flat" (a growing share of groups without variance), "prefix"
-(long prompts, short answers).
+Parts, all by default but the last: "step" (completions of one length, every group informative), "ragged" (geometric
+lengths, half of the groups without variance, sixteen samples a prompt), and three in which both sides get the same
+ready-made completions, so that only training is measured: "vocabulary" (151,936 tokens), "flat" (a growing share of
+groups without variance), "prefix" (long prompts, short answers). "real" trains a chat model of your own on a real
+environment, whose verifier judges on both sides, and draws success in training and on held-out tasks against steps,
+wall and processor time.
 
 examples:
   palaestra bench learner --setup          once: a virtual environment with TRL
   palaestra bench learner --markdown table.md
   palaestra bench learner --parts step flat --quick
+  palaestra bench learner --parts real --model models/smollm2-135m --steps 40 --seeds 0 1 --json r.json --figure r.png
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -35,69 +39,12 @@ import tyro
 from ....agents.atomic import check_output, write_atomically
 from ....errors import InputError, MissingExtra
 from . import our_side, trl_side
+from .curves import CurveRecorder, draw_curves
+from .settings import PARTS, Part, Settings
 from .tables import Spread, format_tables, summarise_steps
 
 ROOT = Path(__file__).resolve().parents[3]
 TRL = "trl==1.16.*"
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings of one comparison; every side receives them as JSON.
-
-    Attributes:
-        label: distinguishes this setting from the others of its part.
-        prompts, samples: prompts a step, completions of each.
-        prompt_tokens: tokens of a prompt, exactly.
-        new_tokens: most tokens of a completion, and exactly that many where ``mean_tokens`` is 0.
-        mean_tokens: mean of the geometric lengths that the initial weights give.
-        flat: share of the prompts whose answers all have the same reward.
-        vocabulary: of the model; 0 is the tokenizer's own.
-        played: whether completions are sampled; otherwise both sides receive the same ready-made ones.
-        folder: holds model/, prompts.json and rollouts.json.
-        packer: ours.
-    """
-
-    label: str
-    prompts: int
-    samples: int
-    prompt_tokens: int
-    new_tokens: int
-    mean_tokens: int = 0
-    flat: float = 0.0
-    vocabulary: int = 0
-    played: bool = True
-    lr: float = 3e-4
-    max_grad_norm: float = 1.0
-    threads: int = 2
-    packer: str = "shared_prefix"
-    folder: str = ""
-
-    def small(self) -> Settings:
-        """The same shape in miniature, to try the benchmark itself."""
-        return replace(
-            self,
-            prompts=max(2, self.prompts // 4),
-            prompt_tokens=max(8, self.prompt_tokens // 4),
-            new_tokens=max(8, self.new_tokens // 4),
-            mean_tokens=max(2, self.mean_tokens // 4) if self.mean_tokens else 0,
-            vocabulary=min(self.vocabulary, 8192),
-        )
-
-
-# Where lengths and variance come from the policy, it must stay what it is: hence the small rate of "ragged".
-PARTS: dict[str, tuple[Settings, ...]] = {
-    "step": (Settings("16 x 8 x 64", 16, 8, 32, 64),),
-    "ragged": (Settings("16 x 16, geometric", 16, 16, 128, 192, mean_tokens=24, flat=0.5, lr=1e-6),),
-    "vocabulary": (Settings("8 x 512, 151,936 tokens", 2, 4, 64, 448, vocabulary=151_936, played=False),),
-    "flat": tuple(
-        Settings(f"{share:.0%} without variance", 20, 8, 32, 64, flat=share, played=False)
-        for share in (0.0, 0.5, 0.75, 0.9)
-    ),
-    "prefix": (Settings("4 x 16, prompt 512, answer 32", 4, 16, 512, 32, played=False),),
-}
-
-Part = Literal["step", "ragged", "vocabulary", "flat", "prefix"]
 
 
 @dataclass(frozen=True)
@@ -121,20 +68,47 @@ class LearnerBenchOptions:
     setup: bool = False
     """Create that virtual environment, install TRL in it, and do nothing else."""
     json: Path | None = None
-    """Write all figures here."""
+    """Write all figures here; of the part "real" after each step."""
     markdown: Path | None = None
     """Write the tables of BENCHMARKS.md here."""
+    model: Path | None = None
+    """Folder of the model of the part "real"."""
+    seeds: tuple[int, ...] = (0,)
+    """Runs of the part "real"."""
+    eval_every: int = 10
+    """Steps between evaluations of the part "real", beside those before and after; their time is not counted."""
+    held_out: int = 128
+    """Held-out tasks of such an evaluation."""
+    trl_passes: int = 1
+    """Passes in which TRL trains on a batch of the part "real": more of them need less memory."""
+    alone: bool = False
+    """Run one side after the other instead of in turns."""
+    figure: Path | None = None
+    """Draw the curves of the part "real" here, after each evaluation."""
 
     def __post_init__(self) -> None:
-        for name, low in {"steps": 2, "warmup": 0, "prompt_tokens": 5, "threads": 1}.items():
+        for name, low in _LEAST.items():
             if getattr(self, name) < low:
                 raise InputError(f"--{name.replace('_', '-')} must be at least {low}, not {getattr(self, name)}.")
         if not self.parts:
             raise InputError(f"--parts needs at least one of {', '.join(PARTS)}.")
-        for name in ("json", "markdown"):
+        if "real" in self.parts and (self.model is None or not self.model.is_dir()):
+            raise InputError(
+                'the part "real" needs --model with the folder of a model'
+                + ("." if self.model is None else f", but {str(self.model)!r} is none.")
+            )
+        if not self.seeds or min(self.seeds) < 0 or len(set(self.seeds)) < len(self.seeds):
+            raise InputError(f"--seeds must be different numbers of at least 0, not {self.seeds}.")
+        rows = PARTS["real"][0].prompts * PARTS["real"][0].samples
+        if rows % self.trl_passes:
+            raise InputError(f"--trl-passes must divide the {rows} episodes of a step, not be {self.trl_passes}.")
+        for name in ("json", "markdown", "figure"):
             path = getattr(self, name)
             if path is not None and path.is_dir():
                 raise InputError(f"--{name} must be a file, but {str(path)!r} is a folder.")
+
+
+_LEAST = {"steps": 2, "warmup": 0, "prompt_tokens": 5, "threads": 1, "eval_every": 1, "held_out": 1, "trl_passes": 1}
 
 
 class Side(Protocol):
@@ -181,6 +155,11 @@ class Worker:
         self._send("step")
         return self._receive()
 
+    def evaluate(self) -> dict[str, float]:
+        """Measure the policy on held-out tasks, see `curves.Evaluated`."""
+        self._send("evaluate")
+        return self._receive()
+
     def close(self) -> None:
         """Let the process end after what it is doing: its input is closed, which it takes for a request to stop."""
         self._process.communicate()
@@ -201,8 +180,16 @@ class Worker:
         return json.loads(line)
 
 
-def take_turns(sides: Sequence[Side], warmup: int, steps: int) -> dict[str, list[Mapping[str, float]]]:
+def take_turns(
+    sides: Sequence[Side],
+    warmup: int,
+    steps: int,
+    watch: Callable[[Any, Mapping[str, float]], None] = lambda side, report: None,
+) -> dict[str, list[Mapping[str, float]]]:
     """Steps of every side in turn, in reversed order every other round; the first ``warmup`` rounds are dropped.
+
+    Args:
+        watch: called with a side and its report after each step, also of the rounds that are dropped.
 
     Returns:
         The reports of the timed steps by name of the side.
@@ -211,6 +198,7 @@ def take_turns(sides: Sequence[Side], warmup: int, steps: int) -> dict[str, list
     for round_ in range(warmup + steps):
         for side in sides if round_ % 2 == 0 else sides[::-1]:
             report = side.step()
+            watch(side, report)
             if round_ >= warmup:
                 reports[side.name].append(report)
     return reports
@@ -221,26 +209,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     from rich.console import Console
 
     config = tyro.cli(LearnerBenchOptions, args=argv, prog="palaestra bench learner", description=__doc__)
-    check_output(config.json, "--json")
-    check_output(config.markdown, "--markdown")
+    for name in ("json", "markdown", "figure"):
+        check_output(getattr(config, name), f"--{name}")
     console = Console()
     if config.setup:
         set_up(config.trl_python)
         return 0
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         raise MissingExtra("the learner benchmark", "train")
-    if absence := _explain_absence(config.trl_python):
+    if config.figure is not None and importlib.util.find_spec("matplotlib") is None:
+        raise MissingExtra("the figure of the learner benchmark", "report")
+    if absence := _explain_absence(config.trl_python, real="real" in config.parts):
         console.print(absence, highlight=False)
     results: dict[str, list[dict[str, Any]]] = {}
     for part in config.parts:
         results[part] = []
-        for settings in PARTS[part]:
-            if part == "step":
-                settings = replace(settings, prompt_tokens=config.prompt_tokens)
-            settings = replace(settings.small() if config.quick else settings, threads=config.threads)
+        for settings in _settings_of(part, config):
+            recorder = None
+            if part == "real":
+                recorder = CurveRecorder(sum(_count_steps(config)), config.eval_every)
+                recorder.save = functools.partial(_save_curves, config, results, settings, recorder)
             with tempfile.TemporaryDirectory() as folder:
-                placed = replace(settings, folder=folder, packer=config.packer)
-                results[part].append(compare(placed, config, with_trl=absence is None))
+                placed = replace(settings, folder=folder)
+                results[part].append(compare(placed, config, absence is None, recorder))
         console.print(format_tables({part: results[part]}), highlight=False, soft_wrap=True)
     if config.json is not None:
         write_atomically(config.json, [json.dumps(results, indent=2) + "\n"])
@@ -249,7 +240,43 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def compare(settings: Settings, config: LearnerBenchOptions, with_trl: bool) -> dict[str, Any]:
+def _settings_of(part: Part, config: LearnerBenchOptions) -> Iterator[Settings]:
+    """The settings of a part, as the options change them; of "real", for each seed."""
+    for settings in PARTS[part]:
+        if part == "step":
+            settings = replace(settings, prompt_tokens=config.prompt_tokens)
+        settings = replace(settings.small() if config.quick else settings, threads=config.threads, packer=config.packer)
+        if part != "real":
+            yield settings
+            continue
+        settings = replace(settings, model=str(config.model), held_out=config.held_out, trl_passes=config.trl_passes)
+        for seed in config.seeds:
+            yield replace(settings, label=f"{settings.label}, seed {seed}", seed=seed)
+
+
+def _count_steps(config: LearnerBenchOptions) -> tuple[int, int]:
+    """The numbers of steps that are dropped and timed."""
+    return (1, 3) if config.quick else (config.warmup, config.steps)
+
+
+def _save_curves(
+    config: LearnerBenchOptions,
+    results: Mapping[str, list[dict[str, Any]]],
+    settings: Settings,
+    recorder: CurveRecorder,
+    evaluated: bool,
+) -> None:
+    """Write the JSON file with the rows so far, and after an evaluation the figure, too."""
+    cases = [*results["real"], {"settings": dataclasses.asdict(settings), "curves": recorder.curves}]
+    if config.json is not None:
+        write_atomically(config.json, [json.dumps({**results, "real": cases}, indent=2) + "\n"])
+    if config.figure is not None and evaluated:
+        draw_curves(cases, config.figure)
+
+
+def compare(
+    settings: Settings, config: LearnerBenchOptions, with_trl: bool, recorder: CurveRecorder | None = None
+) -> dict[str, Any]:
     """Start both sides, let them take turns, and summarise; an entry of what ``--json`` writes."""
     our_side.prepare(dataclasses.asdict(settings))
     module = our_side.MODULE
@@ -259,27 +286,32 @@ def compare(settings: Settings, config: LearnerBenchOptions, with_trl: bool) -> 
     if with_trl:
         # -P keeps this folder, whose modules share names with others, off TRL's path.
         commands["TRL"] = [config.trl_python, "-P", Path(trl_side.__file__)]
-    workers: list[Worker] = []
-    warmup, steps = (1, 3) if config.quick else (config.warmup, config.steps)
-    try:
-        for name, command in commands.items():
-            workers.append(Worker(name, command, settings))
-        reports = take_turns(workers, warmup, steps)
-    finally:
+    warmup, steps = _count_steps(config)
+    reports: dict[str, list[Mapping[str, float]]] = {}
+    sides: dict[str, dict[str, Any]] = {}
+    for together in [[name] for name in commands] if config.alone else [list(commands)]:
+        workers: list[Worker] = []
+        try:
+            for name in together:
+                workers.append(Worker(name, commands[name], settings))
+            if recorder is None:
+                reports |= take_turns(workers, warmup, steps)
+            else:
+                for worker in workers:
+                    recorder.begin(worker)
+                reports |= take_turns(workers, warmup, steps, recorder.add)
+        finally:
+            for worker in workers:
+                worker.close()
         for worker in workers:
-            worker.close()
+            rows = reports[worker.name]
+            made = {"versions": worker.versions, "start_mb": worker.start_mb}
+            sides[worker.name] = {**made, **summarise_steps(rows), "steps": rows}
     return {
         "settings": {**dataclasses.asdict(settings), "folder": "", "steps": steps, "warmup": warmup},
-        "sides": {
-            worker.name: {
-                "versions": worker.versions,
-                "start_mb": worker.start_mb,
-                **summarise_steps(reports[worker.name]),
-                "steps": reports[worker.name],
-            }
-            for worker in workers
-        },
+        "sides": sides,
         "ratios": ratios(reports["ours"], reports["TRL"]) if with_trl else None,
+        **({} if recorder is None else {"curves": recorder.curves}),
     }
 
 
@@ -295,19 +327,27 @@ def ratios(ours: Sequence[Mapping[str, float]], theirs: Sequence[Mapping[str, fl
 
 
 def set_up(python: Path) -> None:
-    """Create the virtual environment of ``python`` and install TRL with the torch that is used here."""
+    """Create the virtual environment of ``python`` and install TRL with the torch that is used here, and this package,
+    whose verifiers judge the part "real".
+    """
     place = python.parent.parent
     subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
-    install = [python, "-m", "pip", "install", "-c", ROOT / "constraints.txt", "torch", "transformers", TRL]
+    install = [python, "-m", "pip", "install", "-c", ROOT / "constraints.txt", "torch", "transformers", TRL, "-e", ROOT]
     subprocess.run(list(map(str, install)), check=True)
 
 
-def _explain_absence(python: Path) -> str | None:
-    """Return one sentence on why TRL cannot be measured, or None when it can."""
+def _explain_absence(python: Path, real: bool) -> str | None:
+    """Return one sentence on why TRL cannot be measured, or None when it can.
+
+    Args:
+        real: whether this package has to be there, too.
+    """
     remedy = "create its environment with: palaestra bench learner --setup"
     if not python.exists():
         return f"There is no {python}, so TRL is left out; {remedy}"
-    probe = [str(python), "-P", "-c", "import importlib.metadata as m; m.version('trl')"]
-    if subprocess.run(probe, capture_output=True, check=False).returncode:
-        return f"TRL is not installed for {python}, so it is left out; {remedy}"
+    for name in ("trl", "palaestra") if real else ("trl",):
+        probe = [str(python), "-P", "-c", f"import importlib.util as u, sys; sys.exit(u.find_spec({name!r}) is None)"]
+        if subprocess.run(probe, capture_output=True, check=False).returncode:
+            title = {"trl": "TRL"}.get(name, name)
+            return f"{title} is not installed for {python}, so TRL is left out; {remedy}"
     return None

@@ -62,7 +62,12 @@ def register_task() -> None:
 
 
 def prepare(settings: dict[str, Any]) -> None:
-    """Write the initial weights, a tokenizer, prompts as text and ids, and (if not ``played``) ready-made rollouts."""
+    """Write the initial weights, a tokenizer, prompts as text and ids, and (if not ``played``) ready-made rollouts; for
+    a model that is given, the prompts of its environment and the held-out ones.
+    """
+    if settings["model"]:
+        _prepare_real(settings)
+        return
     from ....agents.language.model import LanguageModel
     from ....agents.language.tiny import tiny_model
 
@@ -89,6 +94,38 @@ def prepare(settings: dict[str, Any]) -> None:
     if not settings["played"]:
         rollouts = [ready_made(settings, prompts, batch) for batch in range(BATCHES)]
         (folder / "rollouts.json").write_text(json.dumps(rollouts), encoding="utf-8")
+
+
+def _prepare_real(settings: dict[str, Any]) -> None:
+    """Write prompts of an environment with what names their tasks: of the training split in prompts.json, and in
+    held_out.json those of our own evaluations.
+    """
+    from ....agents.evaluation.episodes import EpisodePlan
+    from ....agents.language.language_agent import load_model
+    from ....agents.language.renderer import ChatRenderer
+    from ....integrations.core import EpisodeRow, TextEpisode, make_rows, make_text_env
+
+    system, env_id, kwargs = settings["system"], settings["env"], {"axes": settings["axes"], "split": "test"}
+    language = load_model(settings["model"], system=system)
+    with make_text_env(env_id, kwargs) as env:
+        plan = EpisodePlan(env, env_id, settings["held_out"], 0, None, None)
+    drawn = [plan.begin(index) for index in range(plan.episodes)]
+    sets = {
+        "prompts": make_rows(env_id, SPARE_PROMPTS, "train", settings["seed"], {"axes": settings["axes"]}),
+        "held_out": [EpisodeRow.of(env_id, record.seed, kwargs, options) for record, options in drawn],
+    }
+    episode, folder = TextEpisode(), Path(settings["folder"])
+    for name, rows in sets.items():
+        prompts = []
+        for row in rows:
+            text = episode.begin(row)
+            ids = language.renderer.observation(text, first=True)
+            prompt: dict[str, Any] = {"text": language.tokenizer.decode(list(ids)), "ids": ids, "row": row.plain()}
+            if isinstance(language.renderer, ChatRenderer):
+                roles = {"system": system, "user": text}
+                prompt["messages"] = [{"role": role, "content": content} for role, content in roles.items()]
+            prompts.append(prompt)
+        (folder / f"{name}.json").write_text(json.dumps(prompts), encoding="utf-8")
 
 
 def ready_made(settings: dict[str, Any], prompts: Sequence[dict[str, Any]], number: int) -> list[dict[str, Any]]:
@@ -217,6 +254,14 @@ def work(text: str) -> None:
     learner = Learner.start(out, _configuration(settings))
     begun = False
 
+    def evaluate() -> dict[str, float]:
+        kinds = {"sampled": False, "greedy": True}
+        return {
+            name: learner.evaluate(settings["held_out"], greedy=greedy).success.mean for name, greedy in kinds.items()
+        }
+
+    channel.evaluate = evaluate
+
     def watch(progress: TrainingProgress) -> None:
         nonlocal begun
         seconds = channel.seconds() - pause.seconds
@@ -250,20 +295,22 @@ def work(text: str) -> None:
 
 
 def _configuration(settings: dict[str, Any]) -> Any:
-    from ....agents.grpo.config import TrainConfig
+    from ....agents.grpo.config import Patience, TrainConfig
 
     return TrainConfig(
-        env=ENV,
-        axes=task_axes(settings),
+        env=settings["env"] or ENV,
+        axes=settings["axes"] if settings["env"] else task_axes(settings),
         teacher="random",
         recipe=_recipe(settings),
         kl=0.0,
-        model=str(Path(settings["folder"]) / "model"),
+        model=settings["model"] or str(Path(settings["folder"]) / "model"),
+        system=settings["system"] or None,
+        seed=settings["seed"],
         steps=10**6,
         prompts=settings["prompts"],
         samples=settings["samples"],
         lr=settings["lr"],
-        lr_warmup=0,
+        lr_warmup=settings["lr_warmup"],
         max_grad_norm=settings["max_grad_norm"],
         max_new_tokens=settings["new_tokens"],
         max_episode_tokens=settings["new_tokens"],
@@ -273,6 +320,7 @@ def _configuration(settings: dict[str, Any]) -> Any:
         eval_episodes=1,
         final_episodes=1,
         checkpoint_every=10**6,
+        patience=Patience(0, 0, 0, 0),
         threads=settings["threads"],
     )
 

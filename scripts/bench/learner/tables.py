@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .curves import format_curves
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -64,6 +66,8 @@ def _part(part: str, cases: list[Mapping[str, Any]]) -> str:
     for case in cases:
         if case["ratios"]:
             lines += [f"{case['settings']['label']}: {_ratios(case['ratios'], played)}", ""]
+    if "curves" in cases[0]:
+        lines.append(format_curves(cases))
     return "\n".join(lines)
 
 

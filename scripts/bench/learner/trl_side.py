@@ -1,20 +1,22 @@
 """TRL's side of the learner benchmark: one GRPO optimiser step for each command.
 
-It runs in TRL's own virtual environment, so it imports nothing of this package and `command` starts it as a
-plain script. The functions that both sides use stand at the top: the channel (JSON lines out, the words "step" and
-"stop" in), the reward, and the measurement of memory.
+It runs in TRL's own virtual environment, so `command` starts it as a plain script, which imports nothing of this
+package but the verifier of a real environment. The functions that both sides use stand at the top: the channel (JSON
+lines out, the words "step", "evaluate" and "stop" in), the reward, and the measurement of memory.
 """
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import gc
+import importlib
 import itertools
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,16 +28,22 @@ class Channel:
     def __init__(self) -> None:
         self._out = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
         os.dup2(2, 1)
+        self.evaluate: Callable[[], dict[str, float]] | None = None
+        """Measures the policy between two steps, when the command "evaluate" comes; that time is not counted."""
         self._released = time.perf_counter()
         self._used = time.process_time()
 
     def report(self, **fields: Any) -> bool:
         """Send one object and wait for the next command; False when it is not "step"."""
-        self._out.write(json.dumps({**fields, "peak_mb": peak_memory()}) + "\n")
-        command = sys.stdin.readline().strip()
+        self._send(fields)
+        while (command := sys.stdin.readline().strip()) == "evaluate" and self.evaluate is not None:
+            self._send(self.evaluate())
         self._released = time.perf_counter()
         self._used = time.process_time()
         return command == "step"
+
+    def _send(self, fields: dict[str, Any]) -> None:
+        self._out.write(json.dumps({**fields, "peak_mb": peak_memory()}) + "\n")
 
     def seconds(self) -> float:
         """Seconds since the last command arrived."""
@@ -106,34 +114,88 @@ def load_rollouts(settings: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
     return itertools.cycle(json.loads((Path(settings["folder"]) / "rollouts.json").read_text(encoding="utf-8")))
 
 
+def encode_prompt(tokenizer: Any, prompt: dict[str, Any]) -> list[int]:
+    """Ids of a prompt, its messages or else its text, as TRL makes them."""
+    if "messages" not in prompt:
+        return tokenizer(prompt["text"]).input_ids
+    return tokenizer.apply_chat_template(
+        prompt["messages"], add_generation_prompt=True, tokenize=True, return_dict=False
+    )
+
+
+Verifier = Callable[[list[Any], dict[str, list[Any]]], list[float]]
+"""Rewards of completions; the columns name their tasks."""
+
+
+def load_verifier(env_id: str) -> Verifier:
+    """Make the verifier of an environment."""
+    # As text, since type checkers know this package by its relative name only.
+    score = importlib.import_module("palaestra.integrations.trl").reward(env_id)
+    names = ("env", "seed", "kwargs", "options")
+    return lambda completions, columns: score(completions, **{name: columns[name] for name in names})
+
+
+def measure_success(
+    model: Any, tokenizer: Any, generation: Any, held_out: list[dict[str, Any]], rows: int, verify: Verifier
+) -> dict[str, float]:
+    """Mean reward on held-out prompts, ``sampled`` and ``greedy``.
+
+    Args:
+        generation: TRL's generation settings.
+        rows: prompts that are answered at a time.
+    """
+    import torch
+
+    means = {}
+    model.eval()
+    for name, sampled in {"sampled": True, "greedy": False}.items():
+        settings, scores = copy.deepcopy(generation), []
+        settings.do_sample = sampled
+        for low in range(0, len(held_out), rows):
+            part = held_out[low : low + rows]
+            ids = tokenizer.pad({"input_ids": [one["ids"] for one in part]}, padding_side="left", return_tensors="pt")
+            with torch.no_grad():
+                answers = model.generate(**ids, generation_config=settings)[:, ids["input_ids"].shape[1] :]
+            texts = tokenizer.batch_decode(answers, skip_special_tokens=True)
+            scores += verify(texts, {key: [one["row"][key] for one in part] for key in part[0]["row"]})
+        means[name] = sum(scores) / len(scores)
+    model.train()
+    return means
+
+
 def main(settings: dict[str, Any]) -> None:
-    """Train until the command to stop; see `command.Settings` for the entries."""
+    """Train until the command to stop; see `settings.Settings` for the entries."""
     channel = Channel()
     import torch
 
     torch.set_num_threads(settings["threads"])
     from datasets import Dataset
-    from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
+    from torch.optim.lr_scheduler import LambdaLR
+    from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback, set_seed
     from trl.trainer.grpo_config import GRPOConfig
     from trl.trainer.grpo_trainer import GRPOTrainer
 
     folder = Path(settings["folder"])
-    model = AutoModelForCausalLM.from_pretrained(folder / "model", dtype=torch.float32)
-    tokenizer = AutoTokenizer.from_pretrained(folder / "model")
+    place = settings["model"] or folder / "model"
+    model = AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(place)
     prompts = json.loads((folder / "prompts.json").read_text(encoding="utf-8"))
     for prompt in prompts[:8]:
-        if tokenizer(prompt["text"]).input_ids != prompt["ids"]:
+        if encode_prompt(tokenizer, prompt) != prompt["ids"]:
             raise RuntimeError(f"TRL's tokenizer reads {prompt['text']!r} otherwise than ours.")
-    letters = {prompt["text"]: prompt["letters"] for prompt in prompts}
+    verify = load_verifier(settings["env"]) if settings["env"] else None
+    letters = {} if verify else {prompt["text"]: prompt["letters"] for prompt in prompts}
     rows = settings["prompts"] * settings["samples"]
     last: dict[str, float] = {}
     batches = None if settings["played"] else load_rollouts(settings)
     batch: list[dict[str, Any]] = []
 
     def score_completions(
-        prompts: list[str], completions: list[str], completion_ids: list[list[int]], **_: Any
+        prompts: list[Any], completions: list[Any], completion_ids: list[list[int]], **columns: Any
     ) -> list[float | None]:
-        if batches is not None:
+        if verify is not None:
+            scores = verify(completions, columns)
+        elif batches is not None:
             scores = [score for group in batch for score in group["rewards"]]
         else:
             tokens, flat = settings["new_tokens"], settings["flat"]
@@ -160,10 +222,19 @@ def main(settings: dict[str, Any]) -> None:
             "logprobs": [[0.0] * len(ids) for ids in completions],
         }
 
+    def evaluate() -> dict[str, float]:
+        held_out = json.loads((folder / "held_out.json").read_text(encoding="utf-8"))
+        assert verify is not None
+        # Random numbers of training stay as they are.
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(settings["seed"])
+            return measure_success(model, tokenizer, trainer.generation_config, held_out, rows, verify)
+
     class OnCommand(TrainerCallback):
         """Stands still between two steps."""
 
         def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            channel.evaluate = evaluate
             versions = {name: version(name) for name in ("trl", "torch", "transformers")}
             if not channel.report(event="ready", versions=versions):
                 control.should_training_stop = True
@@ -175,20 +246,28 @@ def main(settings: dict[str, Any]) -> None:
             if not channel.report(event="step", seconds=seconds, train_s=seconds - last["rollout_s"], **last):
                 control.should_training_stop = True
 
+    optimizer = torch.optim.AdamW(model.parameters(), settings["lr"], weight_decay=0.0, fused=True)
+    warmup = settings["lr_warmup"]
+    set_seed(settings["seed"])
     trainer = GRPOTrainer(
         model=model,
         reward_funcs=score_completions,
         processing_class=tokenizer,
-        train_dataset=Dataset.from_list([{"prompt": prompt["text"]} for prompt in prompts]),
+        train_dataset=Dataset.from_list(
+            [{"prompt": one.get("messages", one["text"]), **one.get("row", {})} for one in prompts]
+        ),
+        # Transformers' own linear rise begins with a step at a rate of 0.
+        optimizers=(optimizer, LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / max(1, warmup)))),
         callbacks=[OnCommand()],
         rollout_func=None if batches is None else serve_rollouts,
         args=GRPOConfig(
             output_dir=str(folder / "trl"),
             max_steps=10**6,
-            # The whole batch in one forward pass, sampled anew for each optimiser step.
-            per_device_train_batch_size=rows,
-            gradient_accumulation_steps=1,
-            steps_per_generation=1,
+            seed=settings["seed"],
+            # Sampled anew, all at once, for each optimiser step; trained in one forward pass, or in several.
+            per_device_train_batch_size=rows // settings["trl_passes"],
+            gradient_accumulation_steps=settings["trl_passes"],
+            generation_batch_size=rows,
             num_iterations=1,
             num_generations=settings["samples"],
             max_completion_length=settings["new_tokens"],
@@ -201,11 +280,6 @@ def main(settings: dict[str, Any]) -> None:
             scale_rewards="group",
             mask_truncated_completions=False,
             learning_rate=settings["lr"],
-            lr_scheduler_type="constant",
-            warmup_steps=0,
-            optim="adamw_torch_fused",
-            adam_beta2=0.999,
-            weight_decay=0.0,
             max_grad_norm=settings["max_grad_norm"],
             use_cpu=True,
             bf16=False,

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import gymnasium as gym
 import pytest
@@ -13,7 +14,15 @@ from palaestra.errors import InputError
 from palaestra.scripts.bench.learner import command as benchmark
 from palaestra.scripts.bench.learner import our_side as ours
 from palaestra.scripts.bench.learner import tables
-from palaestra.scripts.bench.learner.trl_side import has_constant_reward, load_rollouts, lower_case_share, score_answer
+from palaestra.scripts.bench.learner.trl_side import (
+    encode_prompt,
+    has_constant_reward,
+    load_rollouts,
+    load_verifier,
+    lower_case_share,
+    measure_success,
+    score_answer,
+)
 
 STAND_IN = """\
 import json, sys
@@ -76,6 +85,12 @@ class TestFigures:
         second = [report(3.0), report(2.0), report(16.0)]
         # The medians are 2 and 3, whose ratio is outside the quartiles of the rounds' ratios 3, 1 and 4.
         assert benchmark.ratios(first, second)["seconds"] == {"median": 3.0, "low": 2.0, "high": 3.5}
+
+    def test_all_steps_are_watched_also_those_of_the_warm_up(self):
+        seen: list[tuple[str, float]] = []
+        sides = [Recorded("a", []), Recorded("b", [])]
+        benchmark.take_turns(sides, 1, 1, lambda side, report: seen.append((side.name, report["seconds"])))
+        assert seen == [("a", 1.0), ("b", 1.0), ("b", 2.0), ("a", 2.0)]
 
     def test_what_was_not_measured_has_no_ratio(self):
         assert "extra_mb" not in benchmark.ratios([report(1.0)], [report(1.0, extra_mb=3.0)])
@@ -162,7 +177,145 @@ class TestTask:
         assert env.step("aB\nc1z")[1] == lower_case_share("aB\nc1z", 6)
 
 
+CHAT = (
+    "{% for m in messages %}[{{ m['role'] }}\n{{ m['content'] }}]\n{% endfor %}"
+    "{% if add_generation_prompt %}[assistant\n{% endif %}"
+)
+
+
+def chat_tokenizer():
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = ["<pad>", "<unk>", "[", "]", *map(chr, range(32, 91)), *map(chr, range(97, 123)), "\n"]
+    core = Tokenizer(models.WordLevel({word: i for i, word in enumerate(dict.fromkeys(words))}, unk_token="<unk>"))
+    core.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), behavior="isolated")
+    core.decoder = decoders.Fuse()
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=core, pad_token="<pad>", unk_token="<unk>", eos_token="]", clean_up_tokenization_spaces=False
+    )
+    made.chat_template = CHAT
+    return made
+
+
+def real_settings(folder, tokenizer=None, **changes) -> benchmark.Settings:
+    """The part "real" in miniature, for a tiny model that is saved in the folder."""
+    from palaestra.agents.language.model import LanguageModel
+    from palaestra.agents.language.tiny import TinyShape, tiny_model
+
+    LanguageModel.of(*tiny_model(0, TinyShape(32, 1, 2, 1, 16, 32), tokenizer)).save(folder / "given")
+    fixed = {"threads": 1, "prompts": 2, "samples": 2, "new_tokens": 3, "held_out": 6, "folder": str(folder)}
+    return dataclasses.replace(benchmark.PARTS["real"][0], **fixed, model=str(folder / "given"), **changes)
+
+
+class TestRealModel:
+    def test_prompts_are_of_the_training_split_and_held_out_ones_of_the_test_split(self, tmp_path, monkeypatch):
+        from palaestra.integrations.core import EpisodeRow, TextEpisode
+
+        monkeypatch.setattr(ours, "SPARE_PROMPTS", 12)
+        ours.prepare(dataclasses.asdict(real_settings(tmp_path)))
+        episode, texts = TextEpisode(), {}
+        for name, split, count in (("prompts", "train", 12), ("held_out", "test", 6)):
+            rows = json.loads((tmp_path / f"{name}.json").read_text())
+            read = [EpisodeRow.read(row["row"]) for row in rows]
+            assert [row.arguments["split"] for row in read] == [split] * count
+            texts[name] = {episode.begin(row) for row in read}
+            assert all(text in row["text"] for row, text in zip(rows, map(episode.begin, read), strict=True))
+        assert not texts["prompts"] & texts["held_out"]
+
+    def test_a_chat_template_gives_both_sides_the_same_ids(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(ours, "SPARE_PROMPTS", 3)
+        tokenizer = chat_tokenizer()
+        ours.prepare(dataclasses.asdict(real_settings(tmp_path, tokenizer)))
+        for prompt in json.loads((tmp_path / "prompts.json").read_text()):
+            assert [message["role"] for message in prompt["messages"]] == ["system", "user"]
+            assert encode_prompt(tokenizer, prompt) == prompt["ids"]
+
+    def test_the_environment_s_verifier_judges_the_answers_of_the_other_side(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(ours, "SPARE_PROMPTS", 4)
+        ours.prepare(dataclasses.asdict(real_settings(tmp_path)))
+        rows = [prompt["row"] for prompt in json.loads((tmp_path / "prompts.json").read_text())]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        right = []
+        for row in rows:
+            env = gym.make(row["env"], disable_env_checker=True, **json.loads(row["kwargs"]))
+            env.reset(seed=row["seed"])
+            right.append(env.unwrapped.oracle())
+        answers = [right[0], [{"role": "assistant", "content": right[1]}], "100", ""]
+        assert load_verifier(rows[0]["env"])(answers, columns) == [1.0, 1.0, 0.0, 0.0]
+
+    def test_held_out_prompts_of_different_lengths_are_answered_as_if_each_were_alone(self):
+        from palaestra.agents.language.tiny import TinyShape, tiny_model
+        from transformers import GenerationConfig
+
+        model, tokenizer = tiny_model(0, TinyShape(32, 1, 2, 1, 16, 32))
+        held_out = [{"ids": tokenizer(text).input_ids, "row": {"seed": text}} for text in ("1 + 2", "10 - 4 + 3", "7")]
+        generation = GenerationConfig(max_new_tokens=5, pad_token_id=tokenizer.pad_token_id)
+        told: list[tuple[str, str]] = []
+
+        def verify(answers, columns):
+            told.extend(zip(columns["seed"], answers, strict=True))
+            return [float(len(seed) > 1) for seed in columns["seed"]]
+
+        assert measure_success(model, tokenizer, generation, held_out, 2, verify) == {
+            "sampled": pytest.approx(2 / 3),
+            "greedy": pytest.approx(2 / 3),
+        }
+        for one, (seed, answer) in zip(held_out, told[3:], strict=True):
+            import torch
+
+            alone = model.generate(torch.tensor([one["ids"]]), generation_config=generation, do_sample=False)
+            assert (seed, answer) == (
+                one["row"]["seed"],
+                tokenizer.decode(alone[0, len(one["ids"]) :], skip_special_tokens=True),
+            )
+
+    def test_our_process_trains_on_the_environment_and_is_evaluated_on_command(self, tmp_path, monkeypatch):
+        made = real_settings(tmp_path, lr_warmup=0)
+        ours.prepare(dataclasses.asdict(made))
+
+        class Commands:
+            """Asks for an evaluation after the start and each of two steps."""
+
+            evaluate = None
+
+            def __init__(self):
+                self.heard, self.found = [], []
+
+            def report(self, **fields):
+                self.heard.append(fields)
+                self.found.append(self.evaluate())
+                return len(self.heard) < 3
+
+            def seconds(self):
+                return 1.0
+
+            cpu_seconds = seconds
+
+        channel = Commands()
+        monkeypatch.setattr(ours, "Channel", lambda: channel)
+        ours.work(json.dumps(dataclasses.asdict(made)))
+        assert [fields["event"] for fields in channel.heard] == ["ready", "step", "step"]
+        assert [sorted(found) for found in channel.found] == [["greedy", "sampled"]] * 3
+        assert all(0 <= value <= 1 for found in channel.found for value in found.values())
+        config = json.loads((tmp_path / "shared_prefix" / "config.json").read_text())
+        assert (config["env"], config["kl"], config["system"]) == (made.env, 0.0, made.system)
+
+
 class TestProcesses:
+    def test_evaluations_between_two_steps_are_commands_of_their_own(self, tmp_path):
+        code = (
+            "from palaestra.scripts.bench.learner.trl_side import Channel\n"
+            "channel, asked = Channel(), []\n"
+            "channel.evaluate = lambda: asked.append(1) or {'sampled': len(asked)}\n"
+            "step = 0\n"
+            "while channel.report(versions={}, step=step): step += 1\n"
+        )
+        worker = benchmark.Worker("stand-in", [sys.executable, "-c", code], settings(tmp_path))
+        assert [worker.evaluate()["sampled"], worker.step()["step"], worker.step()["step"]] == [1, 1, 2]
+        assert worker.evaluate()["sampled"] == 2
+        worker.close()
+
     def test_a_worker_sends_a_command_and_receives_a_report(self, tmp_path):
         worker = benchmark.Worker("stand-in", [sys.executable, "-c", STAND_IN], settings(tmp_path))
         assert worker.step() == {"event": "step", "heard": "step"}
@@ -212,6 +365,13 @@ class TestProcesses:
         ({"threads": 0}, "--threads"),
         ({"prompt_tokens": 4}, "--prompt-tokens"),
         ({"parts": ()}, "--parts needs at least one of step"),
+        ({"parts": ("real",)}, "needs --model with the folder of a model.$"),
+        ({"parts": ("real",), "model": Path("none/here")}, "'none/here' is none"),
+        ({"seeds": ()}, "--seeds"),
+        ({"seeds": (1, 1)}, "--seeds"),
+        ({"eval_every": 0}, "--eval-every"),
+        ({"held_out": 0}, "--held-out"),
+        ({"trl_passes": 3}, "--trl-passes must divide the 64"),
     ],
 )
 def test_settings_that_cannot_be_measured_are_refused(option, sentence):

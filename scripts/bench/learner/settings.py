@@ -1,0 +1,89 @@
+"""Settings of the learner benchmark: the record that both sides receive, and those of each part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of one comparison; every side receives them as JSON.
+
+    Attributes:
+        label: distinguishes this setting from the others of its part.
+        prompts, samples: prompts a step, completions of each.
+        prompt_tokens: tokens of a prompt, exactly; at most, where ``env`` is given.
+        new_tokens: most tokens of a completion, and exactly that many where ``mean_tokens`` is 0.
+        mean_tokens: mean of the geometric lengths that the initial weights give.
+        flat: share of the prompts whose answers all have the same reward.
+        vocabulary: of the model; 0 is the tokenizer's own.
+        played: whether completions are sampled; otherwise both sides receive the same ready-made ones.
+        folder: holds model/, prompts.json and rollouts.json.
+        packer: ours.
+        lr_warmup: steps over which the learning rate rises.
+        model, env, axes, system: folder of a model that is trained on an environment, with a system prompt; the tiny
+            model and the task of letters where empty.
+        held_out: tasks of an evaluation.
+        trl_passes: passes in which TRL trains on a batch.
+    """
+
+    label: str
+    prompts: int
+    samples: int
+    prompt_tokens: int
+    new_tokens: int
+    mean_tokens: int = 0
+    flat: float = 0.0
+    vocabulary: int = 0
+    played: bool = True
+    lr: float = 3e-4
+    max_grad_norm: float = 1.0
+    threads: int = 2
+    packer: str = "shared_prefix"
+    folder: str = ""
+    seed: int = 0
+    lr_warmup: int = 0
+    model: str = ""
+    env: str = ""
+    axes: dict[str, Any] = field(default_factory=dict)
+    system: str = ""
+    held_out: int = 0
+    trl_passes: int = 1
+
+    def small(self) -> Settings:
+        """The same shape in miniature, to try the benchmark itself."""
+        return replace(
+            self,
+            prompts=max(2, self.prompts // 4),
+            prompt_tokens=max(8, self.prompt_tokens // 4),
+            new_tokens=max(8, self.new_tokens // 4),
+            mean_tokens=max(2, self.mean_tokens // 4) if self.mean_tokens else 0,
+            vocabulary=min(self.vocabulary, 8192),
+        )
+
+
+# Where lengths and variance come from the policy, it must stay what it is: hence the small rate of "ragged".
+PARTS: dict[str, tuple[Settings, ...]] = {
+    "step": (Settings("16 x 8 x 64", 16, 8, 32, 64),),
+    "ragged": (Settings("16 x 16, geometric", 16, 16, 128, 192, mean_tokens=24, flat=0.5, lr=1e-6),),
+    "vocabulary": (Settings("8 x 512, 151,936 tokens", 2, 4, 64, 448, vocabulary=151_936, played=False),),
+    "flat": tuple(
+        Settings(f"{share:.0%} without variance", 20, 8, 32, 64, flat=share, played=False)
+        for share in (0.0, 0.5, 0.75, 0.9)
+    ),
+    "prefix": (Settings("4 x 16, prompt 512, answer 32", 4, 16, 512, 32, played=False),),
+    "real": (
+        Settings(
+            "Arithmetic, one digit",
+            *(8, 8, 112, 16),
+            lr=5e-6,
+            lr_warmup=5,
+            env="palaestra/Arithmetic-v0",
+            axes={"digits": 1, "terms": 2, "operations": ["+-"]},
+            system="Compute and answer with the number only.",
+        ),
+    ),
+}
+
+Part = Literal["step", "ragged", "vocabulary", "flat", "prefix", "real"]
