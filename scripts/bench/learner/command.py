@@ -57,6 +57,7 @@ class Settings:
         played: whether completions are sampled; otherwise both sides receive the same ready-made ones.
         folder: holds model/, prompts.json and rollouts.json.
         packer: ours.
+        device: of both sides: "cpu", or "cuda" where both have a GPU; memory is the host's all the same.
     """
 
     label: str
@@ -72,6 +73,7 @@ class Settings:
     max_grad_norm: float = 1.0
     threads: int = 2
     packer: str = "shared_prefix"
+    device: str = "cpu"
     folder: str = ""
 
     def small(self) -> Settings:
@@ -115,6 +117,8 @@ class LearnerBenchOptions:
     """CPU threads of each side."""
     packer: Literal["shared_prefix", "plain"] = "shared_prefix"
     """Our packer."""
+    device: str = "cpu"
+    """Device of both sides; memory is the host's, also on a GPU."""
     quick: bool = False
     """Miniature sizes, one warm-up step and three timed ones: whether it runs, not how fast."""
     trl_python: Path = ROOT / ".venv-trl" / "bin" / "python"
@@ -230,7 +234,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         raise MissingExtra("the learner benchmark", "train")
-    if absence := _explain_absence(config.trl_python):
+    if absence := explain_absence(config.trl_python):
         console.print(absence, highlight=False)
     results: dict[str, list[dict[str, Any]]] = {}
     for part in config.parts:
@@ -240,7 +244,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 settings = replace(settings, prompt_tokens=config.prompt_tokens)
             settings = replace(settings.small() if config.quick else settings, threads=config.threads)
             with tempfile.TemporaryDirectory() as folder:
-                placed = replace(settings, folder=folder, packer=config.packer)
+                placed = replace(settings, folder=folder, packer=config.packer, device=config.device)
                 results[part].append(compare(placed, config, with_trl=absence is None))
         console.print(format_tables({part: results[part]}), highlight=False, soft_wrap=True)
     if config.json is not None:
@@ -307,7 +311,7 @@ def set_up(python: Path) -> None:
     subprocess.run(list(map(str, install)), check=True)
 
 
-def _explain_absence(python: Path) -> str | None:
+def explain_absence(python: Path) -> str | None:
     """Return one sentence on why TRL cannot be measured, or None when it can."""
     remedy = "create its environment with: palaestra bench learner --setup"
     if not python.exists():

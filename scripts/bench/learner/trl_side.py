@@ -207,7 +207,7 @@ def main(settings: dict[str, Any]) -> None:
             adam_beta2=0.999,
             weight_decay=0.0,
             max_grad_norm=settings["max_grad_norm"],
-            use_cpu=True,
+            use_cpu=settings["device"] == "cpu",
             bf16=False,
             gradient_checkpointing=False,
             dataloader_pin_memory=False,
