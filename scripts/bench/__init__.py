@@ -38,7 +38,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "baselines": ("baselines", "success of constant, blind, random and one-step players, at every difficulty"),
     "envs": ("envs.command", "tasks made and answers checked per second, against other suites"),
     "evaluation": ("evaluation", "what evaluate costs: slow replies, memory, processor time, long answers"),
-    "gpu": ("gpu.command", "kernels, decoding, training and runs on a GPU in nine minutes, against floors, generate and TRL"),
+    "gpu": (
+        "gpu.command",
+        "kernels, decoding, training and runs on a GPU, against floors, generate and TRL",
+    ),
     "grids": ("grids.command", "speed of gridworlds against MiniGrid, and what bonuses and learners do for students"),
     "ladders": ("ladders", "success one, two and three rungs above what a tiny model was shown, family by family"),
     "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),

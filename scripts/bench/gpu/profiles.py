@@ -72,10 +72,9 @@ def _profile(setup: Setup, what: str, file: str, work: Callable[[], Any]) -> lis
 
 def _kernels(recorded: Any, cuda: bool) -> list[tuple[str, float, int]]:
     """(name, time in microseconds, launches) of each kernel on the device, or of each operation on a CPU."""
-    from torch.autograd import DeviceType
-
     if cuda:
-        events = [event for event in recorded.key_averages() if event.device_type == DeviceType.CUDA]
+        # Operations have the time of the kernels that they launch besides, and are of the type CPU.
+        events = [event for event in recorded.key_averages() if event.device_type.name == "CUDA"]
         return [(event.key, event.self_device_time_total, event.count) for event in events]
     return [(event.key, event.self_cpu_time_total, event.count) for event in recorded.key_averages()]
 

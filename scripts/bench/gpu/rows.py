@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import statistics
 import subprocess
@@ -99,11 +100,10 @@ def measure_device(setup: Setup) -> list[Figure]:
 
 def measure_learner(setup: Setup) -> list[Figure]:
     """``palaestra bench learner`` on its plain steps, with TRL of this Python."""
-    from ..learner.command import explain_absence
-
     name = "bench learner: TRL's step against ours"
-    if reason := explain_absence(Path(sys.executable)):
-        return [Figure(name, note=f"missing: trl is not here ({reason})")]
+    for package in ("trl", "datasets"):
+        if importlib.util.find_spec(package) is None:
+            return [Figure(name, note=f"missing: {package} is not here")]
     with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
         file = Path(folder) / "learner.json"
         command = [sys.executable, "-m", "palaestra.scripts.bench", "learner", "--parts", "step"]

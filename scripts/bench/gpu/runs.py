@@ -6,6 +6,7 @@ reward is the share of lower-case letters, on which samples of a task hardly eve
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib.util
 import json
@@ -19,6 +20,7 @@ import gymnasium as gym
 import numpy as np
 
 from ....envs import Game, IntAxis, ParamSpace, Transition
+from ....errors import MissingExtra
 from ..learner.our_side import ENV, LETTERS, register_task, stop_after, widen_tokenizer
 from ..learner.trl_side import lower_case_share
 from .setup import GAP_HALF, GAP_SINGLE, Figure, Setup
@@ -133,15 +135,16 @@ def _options(setup: Setup, folder: Path) -> list[str]:
 
 
 def _train(words: list[str]) -> None:
-    """Run ``palaestra train`` in this process.
+    """Run ``palaestra train`` in this process; its report may be missing, whose packages are not needed here.
 
     Raises:
         RuntimeError: it ended with another exit code than 0.
     """
     from ...train import main
 
-    if code := main(words):
-        raise RuntimeError(f"palaestra train ended with exit code {code}.")
+    with contextlib.suppress(MissingExtra):
+        if code := main(words):
+            raise RuntimeError(f"palaestra train ended with exit code {code}.")
 
 
 def _read_lines(path: Path) -> list[dict[str, Any]]:

@@ -234,7 +234,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         raise MissingExtra("the learner benchmark", "train")
-    if absence := explain_absence(config.trl_python):
+    if absence := _explain_absence(config.trl_python):
         console.print(absence, highlight=False)
     results: dict[str, list[dict[str, Any]]] = {}
     for part in config.parts:
@@ -311,7 +311,7 @@ def set_up(python: Path) -> None:
     subprocess.run(list(map(str, install)), check=True)
 
 
-def explain_absence(python: Path) -> str | None:
+def _explain_absence(python: Path) -> str | None:
     """Return one sentence on why TRL cannot be measured, or None when it can."""
     remedy = "create its environment with: palaestra bench learner --setup"
     if not python.exists():
