@@ -17,7 +17,7 @@ from ...errors import InputError
 from ..language.decoder import attention_shape, check_architecture, context_limit, has_own_forward
 from ..language.gpu import free_memory
 from ..language.head import head_of
-from .cache import KeyValueCache, slots_within, token_bytes
+from .cache import KeyValueCache, row_length, slots_within, token_bytes
 from .decoding import BLOCK, DecodingRows
 from .engine import ABILITIES, ENGINES, Engine
 from .graphs import Capture, CudaCapture, NoCapture
@@ -30,12 +30,19 @@ from .truncation import Truncation
 
 _SHARE = 0.5
 """Share of a GPU's free memory that the cache may take."""
+_STAYS = 0.05
+"""Share of it up to which the cache stays while the policy is trained, so that graphs are captured once in a run."""
 
 
 def default_cache_gb(device: torch.device, spare: int = 0) -> float | None:
     """Memory for keys and values on a device, GB (1e9 bytes): a share of what is free beside ``spare`` bytes of a GPU,
     None for no limit on a CPU."""
     return _SHARE * max(0, free_memory(device) - spare) / 1e9 if device.type == "cuda" else None
+
+
+def staying_bytes(device: torch.device) -> float:
+    """Size up to which a cache stays while the engine sleeps; 0 on a CPU."""
+    return _STAYS * free_memory(device) if device.type == "cuda" else 0.0
 
 
 @ENGINES.register("torch")
@@ -73,9 +80,10 @@ class TorchEngine(Engine):
 
     @classmethod
     def measure_held(cls, weights: int, free: int, ahead: bool, cache_gb: float | None = None) -> int:
-        if not ahead:
-            return 0  # see `sleep`
-        return int(_SHARE * free if cache_gb is None else min(cache_gb * 1e9, free))
+        share = (_SHARE if ahead else _STAYS) * free  # see `sleep`
+        if cache_gb is None:
+            return int(share)
+        return int(min(cache_gb * 1e9, free if ahead else share))
 
     @classmethod
     def serve(
@@ -135,6 +143,8 @@ class TorchEngine(Engine):
             slots = slots_within(shape, self._max_length, weight, slots, cache_gb, places)
         cache = self._cache = KeyValueCache(shape, slots, self._max_length, like, fixed)
         self._prompts = SharedPrompts(shape, places(slots), slots, self._max_length, like, fixed, worth)
+        size = (slots + places(slots)) * row_length(self._max_length) * token_bytes(shape, like)
+        self._stays = fixed and size <= staying_bytes(weight.device)
         self._runner = ModelRunner(model, cache, self._prompts, self._vocabulary, fp32_head)
         self._decoding = DecodingRows(self._runner, cache, self._stop_ids, self._max_length, capture)
         self._scheduler = Scheduler(slots, self._decoding)
@@ -193,10 +203,13 @@ class TorchEngine(Engine):
 
     @torch.inference_mode()
     def sleep(self) -> None:
-        """Give back the memory of a cache of fixed size, and that of graphs; open conversations are encoded again when
-        they go on. With a request in flight nothing is given back."""
+        """Give back the memory of a cache of fixed size, and that of graphs, unless they are a small part of a GPU's;
+        open conversations are encoded again when they go on. With a request in flight nothing is given back."""
         if self._cache.fixed and all(each.request is None for each in self._sequences.values()):
             self._scheduler.evict_all()
+            self._prompts.forget()
+            if self._stays:
+                return
             self._decoding.release()
             self._cache.release()
             self._prompts.release()

@@ -106,7 +106,7 @@ class VllmEngine(ResendingEngine):
             fp32_head: not an ability of vLLM.
             cache_gb: memory for keys and values, GiB; by default 1 on a CPU and 8 on a GPU.
             eager: run without compiling the model and without CUDA graphs; by default on a CPU alone.
-            sleeps: on a GPU, give up the cache and move the weights to main memory while the learner updates; not with
+            sleeps: on a GPU, give up the cache and the weights, which come anew, while the learner updates; not with
                 ``--staleness``, where both go on at once.
             merge: add adapters to the weights at each update, which moves all weights; by default vLLM computes them
                 beside the weights, and takes the new ones alone.
@@ -172,8 +172,8 @@ class VllmEngine(ResendingEngine):
 
     def sleep(self) -> None:
         if self._sleeps and not self._asleep:
-            self._llm.sleep(level=1)
-            self._asleep = True
+            self._llm.sleep(level=2)  # level 1 keeps a copy of the weights in main memory
+            self._asleep, self._version, self._has_base = True, None, False
 
     def wake(self) -> None:
         if self._asleep:

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 
 from ..engines.serving import Serving
+from ..language.gpu import free_memory
 from ..language.model import LanguageModel
 from .batch.trajectory import Group
 from .collection import Collected, Collector, played_version
@@ -37,7 +38,9 @@ from .objective.sides import join_states, load_training_side
 PATIENCE = 30.0
 """Seconds that a run which has failed waits for the batch that is being played."""
 Weights = dict[str, Tensor]
-"""The trained weights of a policy by their names, on the CPU."""
+"""The trained weights of a policy by their names."""
+_KEPT_BESIDE = 0.05
+"""Share of a GPU's free memory up to which the versions of the weights are kept there."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,8 @@ class AsynchronousCollection(StepCollection):
         self._ready: dict[int, StepData] = {}
         self._error: BaseException | None = None
         self._saved = ""  # the state after the step taken last; "" before the first
-        self._versions = {0: trained_weights(language)}
+        self._place = place_of_versions(language, config.staleness)
+        self._versions = {0: trained_weights(language, self._place)}
 
     # The updates' side ------------------------------------------------------------------------------------------------
 
@@ -177,7 +181,7 @@ class AsynchronousCollection(StepCollection):
         return StepData(data.collected, data.streams, data.teacher, data.rollout_s, waits, data.state)
 
     def publish(self, step: int) -> None:
-        weights = trained_weights(self._language)
+        weights = trained_weights(self._language, self._place)
         with self._changed:
             self._versions[step] = weights
             # The next batch to train on is played with the oldest that is kept.
@@ -209,7 +213,7 @@ class AsynchronousCollection(StepCollection):
             self._changed.notify_all()
 
     def restart(self, step: int) -> None:
-        weights = trained_weights(self._language)
+        weights = trained_weights(self._language, self._place)
         with self._changed:
             first = played_version(step + 1, self.config.staleness)
             self._versions = dict.fromkeys(range(first, step + 1), weights)
@@ -313,10 +317,21 @@ def copy_policy(language: LanguageModel) -> LanguageModel:
     return LanguageModel(adapters.get_base_model(), language.tokenizer, language.renderer, adapters)
 
 
-def trained_weights(language: LanguageModel) -> Weights:
-    """A copy of the weights that training changes."""
+def place_of_versions(language: LanguageModel, staleness: int) -> torch.device:
+    """Where versions of the weights are kept: on the policy's own GPU, where copies take a thousandth of the time, if
+    all of them are a small part of its free memory; else in main memory."""
+    device = language.model.device
+    size = sum(weight.nbytes for weight in language.model.parameters() if weight.requires_grad)
+    # One more than are kept is there while the oldest goes.
+    if device.type == "cuda" and (staleness + 2) * size <= _KEPT_BESIDE * free_memory(device):
+        return device
+    return torch.device("cpu")
+
+
+def trained_weights(language: LanguageModel, place: torch.device | str = "cpu") -> Weights:
+    """A copy, on a device, of the weights that training changes."""
     return {
-        name: weight.detach().to("cpu", copy=True).contiguous()
+        name: weight.detach().to(place, copy=True).contiguous()
         for name, weight in language.model.named_parameters()
         if weight.requires_grad
     }

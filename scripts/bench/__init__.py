@@ -4,7 +4,7 @@ examples:
   palaestra bench baselines palaestra/ConnectFour-v0
   palaestra bench envs --peer-python /path/to/venv/bin/python
   palaestra bench evaluation
-  palaestra bench gpu --markdown gpu.md
+  palaestra bench gpu --out gpu
   palaestra bench grids
   palaestra bench grids --tables subgoals --seeds 5
   palaestra bench ladders SecretCode
@@ -39,7 +39,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "baselines": ("baselines", "success of constant, blind, random and one-step players, at every difficulty"),
     "envs": ("envs.command", "tasks made and answers checked per second, against other suites"),
     "evaluation": ("evaluation", "what evaluate costs: slow replies, memory, processor time, long answers"),
-    "gpu": ("gpu.command", "decoding, training and GRPO steps on a GPU, against floors, generate and TRL"),
+    "gpu": (
+        "gpu.command",
+        "kernels, decoding, training and runs on a GPU, against floors, generate and TRL",
+    ),
     "grids": ("grids.command", "speed of gridworlds against MiniGrid, and what bonuses and learners do for students"),
     "ladders": ("ladders", "success one, two and three rungs above what a tiny model was shown, family by family"),
     "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),

@@ -1,216 +1,169 @@
-"""``palaestra bench gpu``: decoding, training and whole GRPO steps on a GPU, against floors, ``generate`` and TRL.
+"""``palaestra bench gpu``: kernels, decoding, training, whole GRPO steps and runs on a GPU, in nine minutes.
 
-The model has the shape of Qwen2.5-0.5B with random weights, made here; nothing is loaded or downloaded. Rows are run in
-order of importance, each in a process of its own, so that one that fails, runs out of memory or takes too long costs no
-other; the files are written after each, so that a command that is killed loses nothing. Floors: decoding 60 % of an
-estimate for an H200, scaled to other GPUs, and 5 times ``generate``; 25 % of the arithmetic in training; a step in half
-of TRL's time; and agreement of sampler, trainer and attention kernel. The command has been run on CPUs alone so far,
-where its floors of speed do not hold.
+Models have the shapes of Qwen2.5-0.5B and SmolLM2-135M with random weights, made here; nothing is downloaded. Rows are
+measured in order of importance, each in a process of its own, so that one that fails, runs out of memory or takes too
+long costs no other, and what is known is written after each, so that a command that is killed loses nothing. Floors:
+decoding 60 % of an estimate for an H200, scaled to other GPUs, and 5 times ``generate``; 25 % of the arithmetic in
+training; a step in half of TRL's time; and agreement of kernels, sampler and trainer with their references. Nothing of
+it has been run on a GPU so far. Without one, the same rows are tried out with tiny models, where no floor of speed
+holds.
 
 It needs torch and transformers, and the packages gymnasium, farama-notifications, tyro, docstring-parser, typeguard and
-rich; trl, datasets and vllm for the comparisons with TRL alone. docs/how-to/grpo.md says how to carry them to a machine
-without a network.
+rich; peft, trl and vllm for the rows on them, which say so where these are missing. scripts/tools/gpu.sh runs it with
+packages that are carried to a machine without a network.
+
+Files in the folder: results.md, the table; results.jsonl, a line for each figure; profile-decoding.txt and
+profile-update.txt, the kernels that took longest; log.txt, what the rows wrote.
 
 examples:
-  palaestra bench gpu --markdown gpu.md
-  palaestra bench gpu --minutes 9 --markdown gpu.md --json gpu.json
-  palaestra bench gpu --rows decode-256 training step trl --minutes 8
-  palaestra bench gpu --device cpu --model-shape tiny      tries the command out, in a minute
+  palaestra bench gpu --out gpu
+  palaestra bench gpu --minutes 25 --out gpu
+  palaestra bench gpu --rows training step trl --minutes 4
+  palaestra bench gpu --device cpu      tries all of it out
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
-import os
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
 
 import tyro
 
 from ....agents.atomic import check_output, write_atomically
 from ....checks import check_number
-from ....errors import InputError, unknown_name
-from . import decoding, steps, training
-from .setup import SHAPES, Figure, Setup, check_device
+from ....errors import unknown_name
+from . import steps
+from .row_processes import RowProcesses, end_with
+from .rows import Row, rows_of
+from .setup import PAIRS, Figure, Setup, choose_device
 
-_SHARE = {"trl": 0.3, "trl-vllm": 0.4}
-"""Largest share of the time that a row may take, where it is not a fifth."""
-_LEAST = 10.0
-"""Seconds below which no row is begun on a GPU: its process takes about that long to load torch."""
-_BODY = f"import sys; from {__name__} import end_with, work; end_with(int(sys.argv[2])); work(sys.argv[1])"
-"""Program of a row's process, which is given its request and the number of the process that waits for it."""
-
-
-def rows_of(shape: str) -> dict[str, Callable[[Setup], list[Figure]]]:
-    """Name of each row -> what measures it, in the order in which they are run: what is cheap and needed for the rest
-    of a day with a GPU comes first, then one figure each of training, decoding and whole steps."""
-    decode = {f"decode-{n}": partial(decoding.measure_decoding, batch=n) for n in SHAPES[shape].batches}
-    first, *others = decode
-    return {
-        "attention": training.compare_attention,
-        "gap": training.measure_gap,
-        "captured": decoding.compare_captured,
-        "training": training.measure_training,
-        first: decode[first],
-        "step": steps.measure_ours,
-        "shared-prompts": decoding.compare_shared,
-        **{name: decode[name] for name in others},
-        "short-memory": training.compare_short_memory,
-        "trl": steps.measure_trl,
-        "trl-vllm": partial(steps.measure_trl, vllm=True),
-    }
+LEAST = 5.0
+"""Seconds below which no row is begun."""
+LATEST = 60.0
+"""Seconds that a row may take, where rows before it left so much; or twice its own, where that is more."""
+_PROGRAM = f"import sys; from {__name__} import work; work(int(sys.argv[1]))"
 
 
 @dataclass(frozen=True)
 class GpuBenchOptions:
-    device: str = "cuda"
-    """Where to measure: "cuda", "cuda:1", or "cpu" to try the command out."""
-    model_shape: Literal["qwen2.5-0.5b", "tiny"] = "qwen2.5-0.5b"
-    """Sizes of the model and of the work."""
+    device: str = "auto"
+    """Where to measure: "cuda", "cuda:1", "cpu", where tiny models try the command out, or "auto": a GPU if there is
+    one."""
     rows: tuple[str, ...] = ()
     """Names of the rows to measure; all where none is given."""
-    minutes: float = 25.0
-    """Longest that the whole may take; on a GPU a row that takes longer is stopped, and rows for which no time is left
+    minutes: float = 9.0
+    """Longest that the whole may take. A row that takes longer than its part is ended; rows for which no time is left
     are named."""
-    json: Path | None = None
-    """Write all figures here, after each row."""
-    markdown: Path | None = None
-    """Write the table of BENCHMARKS.md here, after each row."""
+    out: Path = Path("bench-gpu")
+    """Folder for the table, the figures, profiles and a log; earlier ones there are replaced."""
 
     def __post_init__(self) -> None:
         check_number("minutes", self.minutes, above=0)
-        known = rows_of(self.model_shape)
-        for name in self.rows:
-            if name not in known:
-                raise unknown_name("row", name, known)
-        for name in ("json", "markdown"):
-            path = getattr(self, name)
-            if path is not None and path.is_dir():
-                raise InputError(f"--{name} must be a file, but {str(path)!r} is a folder.")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure row by row; 1 if a floor is not met or a row failed."""
+    """Measure row by row; 1 if a floor is not met or a row is missing."""
     from rich.console import Console
 
     options = tyro.cli(GpuBenchOptions, args=argv, prog="palaestra bench gpu", description=__doc__)
-    check_output(options.json, "--json")
-    check_output(options.markdown, "--markdown")
-    console, setup = Console(stderr=True), Setup(check_device(options.device), options.model_shape)
-    waiting = list(options.rows or rows_of(options.model_shape))
-    lines, failed, begun = list[Figure](), False, time.monotonic()
-    write_tables(options, setup, lines, waiting)
-    while waiting:
-        name = waiting.pop(0)
-        left = 60 * options.minutes - (time.monotonic() - begun)
-        limit = min(left, 60 * options.minutes * _SHARE.get(name, 0.2))
-        if left < (_LEAST if setup.cuda else 0):
-            found, well = [Figure(name, note=f"missing: not reached in {options.minutes:g} minutes")], False
-        else:
-            with console.status(f"{name}, at most {limit:.0f} s, {left:.0f} s left in all"):
-                found, well = run_guarded_row(name, setup, limit)
-        failed |= not well
-        lines += found
-        every = write_tables(options, setup, lines, waiting)
-    print(format_table(setup, every))
-    return int(failed or any(line.met is False for line in every))
+    check_output(options.out, "--out", folder=True)
+    device = choose_device(options.device)
+    kind = device.partition(":")[0]
+    known = rows_of(kind)
+    for name in options.rows:
+        if name not in known:
+            raise unknown_name("row", name, known)
+    plan = {name: known[name] for name in options.rows or known}
+    console = Console(stderr=True)
+    results = measure(plan, device, options, lambda sentence: console.print(sentence, highlight=False))
+    print(results.format_table())
+    return int(any(line.value is None or line.met is False for line in results.lines))
 
 
-def write_tables(
-    options: GpuBenchOptions, setup: Setup, lines: Sequence[Figure], waiting: Sequence[str]
-) -> list[Figure]:
-    """Write the files that were asked for, with a line for each row that is still waiting; return the lines."""
-    every = [*lines, *steps.compare_steps(list(lines), setup.floors_count)]
-    every += [Figure(name, note="missing: not measured yet") for name in waiting]
-    if options.json is not None:
-        data = {"machine": describe_machine(setup), "lines": [line.to_json() for line in every]}
-        write_atomically(options.json, json.dumps(data, indent=2) + "\n")
-    if options.markdown is not None:
-        write_atomically(options.markdown, format_table(setup, every))
-    return every
+def measure(
+    plan: Mapping[str, Row], device: str, options: GpuBenchOptions, say: Callable[[str], None] = lambda sentence: None
+) -> Results:
+    """Measure the rows of a plan, and write what is known after each.
 
-
-def run_guarded_row(name: str, setup: Setup, limit: float) -> tuple[list[Figure], bool]:
-    """Measure one row whatever happens in it: its lines, or one that says what is missing, and whether it went well.
-
-    Args:
-        limit: seconds that it may take; held to on a GPU, where it runs in a process of its own.
+    A row may take its own time and what the rows before it left, so that all of them end within ``options.minutes``
+    where that is enough for the plan. With more minutes each has more. On a CPU, where nothing is measured, each may
+    take two minutes of what is left.
     """
-    if not setup.cuda:
-        try:
-            return rows_of(setup.shape)[name](setup), True
-        except Exception as error:
-            return [Figure(name, note=f"missing: {_describe(error)}")], False
+    larger, smaller = PAIRS[device.partition(":")[0]]
+    results = Results(options.out, device, list(plan))
+    stretch = max(1.0, 60 * options.minutes / sum(row.seconds for row in plan.values()))
+    begun, due = time.monotonic(), 0.0
+    processes = RowProcesses(_PROGRAM, options.out / "log.txt")
+    try:
+        for number, (name, row) in enumerate(plan.items(), 1):
+            due += stretch * row.seconds
+            passed = time.monotonic() - begun
+            own = 2 * LATEST
+            if device != "cpu":
+                own = min(due - passed, max(LATEST, 2 * stretch * row.seconds))
+            limit = min(own, 60 * options.minutes - passed)
+            if limit < min(LEAST, row.seconds):
+                found = [Figure(name, note=f"missing: not reached in {options.minutes:g} minutes")]
+            else:
+                say(f"{passed:4.0f} s  {name}, at most {limit:.0f} s")
+                setup = Setup(device, smaller if row.smaller else larger, str(options.out.absolute()))
+                found = measure_row(processes, name, setup, limit, more=number < len(plan))
+            results.add(name, found, time.monotonic() - begun - passed)
+    finally:
+        processes.close()
+    return results
+
+
+def measure_row(processes: RowProcesses, name: str, setup: Setup, limit: float, more: bool = False) -> list[Figure]:
+    """Measure one row whatever happens in it: its lines, or one that says what is missing."""
     with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
         out = Path(folder) / "lines.json"
-        request = json.dumps({"name": name, "out": str(out), **dataclasses.asdict(setup)})
-        command = [sys.executable, "-c", _BODY, request, str(os.getpid())]
-        said = Path(folder) / "stderr.txt"
-        with said.open("w") as stream:
-            # In a session of its own, so that processes that it started, which may hold the GPU, end with it.
-            row = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stream, start_new_session=True)
-            try:
-                code = row.wait(limit)
-            except subprocess.TimeoutExpired:
-                code = None  # it may have written its lines all the same, and hang at its end
-            finally:
-                _end(row)
-        if not out.exists() and code is None:
-            return [Figure(name, note=f"missing: it took longer than its {limit:.0f} s")], False
-        if not out.exists():
-            errors = said.read_text(encoding="utf-8", errors="replace").splitlines()
-            reason = next((text for text in reversed(errors) if text.strip()), "")
-            return [Figure(name, note=f"missing: its process ended with exit code {code}: {reason}")], False
-        data = json.loads(out.read_text(encoding="utf-8"))
-        return [Figure(**line) for line in data["lines"]], data["well"]
+        request = {"name": name, "out": str(out), **dataclasses.asdict(setup)}
+        code, last = processes.run(request, limit, more)
+        if out.exists():  # it may have written its lines and hung at its end
+            return [Figure(**line) for line in json.loads(out.read_text(encoding="utf-8"))]
+    if code is None:
+        return [Figure(name, note=f"missing: it took longer than its {limit:.0f} s")]
+    return [Figure(name, note=f"missing: its process ended with exit code {code}: {last}"[:400])]
 
 
-def _end(row: subprocess.Popen[bytes]) -> None:
-    """Kill a row's process and those that it started, and wait until they are gone: the next row needs their memory."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(row.pid, signal.SIGKILL)
-        row.wait()
-        end = time.monotonic() + 10.0  # one that nobody waits for stays in the group for ever
-        while time.monotonic() < end:
-            os.killpg(row.pid, signal.SIGKILL)
-            time.sleep(0.01)
-    row.wait()
+def work(parent: int) -> None:
+    """Body of a row's process: load what rows need, read the request, measure, and write the lines.
 
+    Args:
+        parent: number of the process that waits for it.
+    """
+    end_with(parent)
+    try:
+        import torch  # noqa: F401
+        from transformers import LlamaForCausalLM, Qwen2ForCausalLM  # noqa: F401
 
-def end_with(parent: int) -> None:
-    """Let this process and those that it started end soon after its parent, which may be killed at any time."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os.killpg(os.getpid(), signal.SIGKILL)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def work(text: str) -> None:
-    """Body of a row's process; ``text`` is the request as JSON."""
-    request = json.loads(text)
-    setup = Setup(request["device"], request["shape"])
-    lines, well = [], True
+        from ....agents.grpo import learner  # noqa: F401
+    except ImportError:
+        pass  # the row will say it
+    line = sys.stdin.readline()
+    if not line:
+        return
+    request = json.loads(line)
+    setup = Setup(request["device"], request["shape"], request["folder"])
     try:
         setup.enter()
-        lines = rows_of(setup.shape)[request["name"]](setup)
+        row = rows_of(setup.device.partition(":")[0])[request["name"]]
+        lines = row.measure(setup)
+        if row.smaller:
+            lines = [dataclasses.replace(line, name=f"{line.name}, {setup.shape}") for line in lines]
     except Exception as error:
-        lines, well = [Figure(request["name"], note=f"missing: {_describe(error)}")], False
-    data = {"lines": [dataclasses.asdict(line) for line in lines], "well": well}
-    write_atomically(request["out"], json.dumps(data))
+        traceback.print_exc()
+        lines = [Figure(request["name"], note=f"missing: {_describe(error)}")]
+    write_atomically(request["out"], json.dumps([dataclasses.asdict(line) for line in lines]))
 
 
 def _describe(error: Exception) -> str:
@@ -218,22 +171,51 @@ def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {first}"[:300]
 
 
-def describe_machine(setup: Setup) -> str:
-    """Device, versions and date."""
-    import torch
+class Results:
+    """The files of the figures, which are whole after each row.
 
-    where = torch.cuda.get_device_name(setup.device) if setup.cuda else "CPU, to try the command out"
-    return f"{where}, torch {torch.__version__}, {setup.shape}, {time.strftime('%Y-%m-%d')}"
+    Args:
+        folder: made where it is not there.
+        device: for the heading.
+        waiting: names of the rows to come.
+    """
+
+    def __init__(self, folder: Path, device: str, waiting: list[str]):
+        self._folder, self._waiting = folder, waiting
+        self._machine, self._floors_count = describe_machine(device), device.startswith("cuda")
+        self.lines: list[Figure] = []
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("results.jsonl", "log.txt", "profile-decoding.txt", "profile-update.txt"):
+            (folder / name).unlink(missing_ok=True)
+        self._add_lines([{"machine": self._machine}])
+        self._write_table()
+
+    def add(self, row: str, found: Sequence[Figure], seconds: float) -> None:
+        """Add a row's lines, and the ratios that they make known."""
+        self._waiting.remove(row)
+        known = {line.name for line in self.lines}
+        ratios = steps.compare_steps([*self.lines, *found], self._floors_count)
+        added = [*found, *(ratio for ratio in ratios if ratio.name not in known)]
+        self.lines += added
+        self._add_lines([{"row": row, "row_seconds": round(seconds, 2)} | line.to_json() for line in added])
+        self._write_table()
+
+    def _add_lines(self, lines: Sequence[Mapping[str, object]]) -> None:
+        with (self._folder / "results.jsonl").open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+
+    def _write_table(self) -> None:
+        waiting = [Figure(name, note="missing: not measured yet") for name in self._waiting]
+        write_atomically(self._folder / "results.md", self.format_table(waiting))
+
+    def format_table(self, waiting: Sequence[Figure] = ()) -> str:
+        """The table of BENCHMARKS.md, with what is waiting."""
+        return f"{self._machine}:\n\n{format_lines([*self.lines, *waiting])}"
 
 
-def format_table(setup: Setup, lines: Sequence[Figure]) -> str:
-    """The table of BENCHMARKS.md."""
-    rows = [
-        f"{describe_machine(setup)}:",
-        "",
-        "| row | value | floor | met | note |",
-        "| --- | ---: | ---: | --- | --- |",
-    ]
+def format_lines(lines: Sequence[Figure]) -> str:
+    """A table of lines."""
+    rows = ["| row | value | floor | met | note |", "| --- | ---: | ---: | --- | --- |"]
     for line in lines:
         value = "" if line.value is None else f"{_number(line.value)} {line.unit}".strip()
         sign = "at most" if line.most else "at least"
@@ -241,6 +223,15 @@ def format_table(setup: Setup, lines: Sequence[Figure]) -> str:
         met = {True: "yes", False: "**no**", None: ""}[line.met]
         rows.append("| " + " | ".join([line.name, value, floor, met, line.note.replace("|", "/")]) + " |")
     return "\n".join(rows) + "\n"
+
+
+def describe_machine(device: str) -> str:
+    """Device, versions and date."""
+    import torch
+
+    where = torch.cuda.get_device_name(device) if device.startswith("cuda") else "CPU, to try the command out"
+    versions = f"torch {torch.__version__}, transformers {version('transformers')}"
+    return f"{where}, {versions}, {' and '.join(PAIRS[device.partition(':')[0]])}, {time.strftime('%Y-%m-%d')}"
 
 
 def _number(value: float) -> str:

@@ -1,16 +1,17 @@
-"""The model, sizes and device of the GPU benchmark, and the floors that its figures are held against.
+"""Models, sizes and device of the GPU benchmark, and the floors that its figures are held against.
 
-Floors of decoding are 60 % of what an H200 should reach on the model of this shape, by an estimate from its memory
-bandwidth and arithmetic (products at the larger of 80 % of the bandwidth and 50 % of 990 TFLOP/s, attention at 70 % of
-the bandwidth, sampling, gaps between graphs), scaled to other GPUs. None of them has been compared with a GPU yet.
+Floors of decoding are 60 % of what an H200 should reach on a model of Qwen2.5-0.5B's shape, by an estimate from its
+memory bandwidth and arithmetic (products at the larger of 80 % of the bandwidth and 50 % of 990 TFLOP/s, attention at
+70 % of the bandwidth, sampling, gaps between graphs), scaled to other GPUs. None of them has been compared with a GPU
+yet.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ....errors import InputError
@@ -35,14 +36,17 @@ class Shape:
     """Sizes of the model and of the work.
 
     Attributes:
-        model: fields of a ``Qwen2Config``.
-        batches: conversations that are decoded at once -> tokens a second that an H200 should reach.
+        family: of the model: "qwen2" or "llama".
+        model: fields of its configuration.
+        batches: conversations that are decoded at once -> tokens a second that an H200 should reach, 0 where there is
+            no estimate.
         prompt, new: tokens of a prompt and of an answer in decoding.
         packed: tokens of the training pass, in rows of ``row``.
         prompts, samples: of a GRPO step, whose prompts and answers are as long as in decoding.
         repeats: timed passes; the median is reported.
     """
 
+    family: str
     model: Mapping[str, Any]
     batches: Mapping[int, float]
     prompt: int
@@ -55,8 +59,9 @@ class Shape:
 
 
 SHAPES = {
-    # The sizes of Qwen2.5-0.5B; conversations of 256 to 512 tokens, 384 on average.
+    # Conversations of 256 to 512 tokens, 384 on average.
     "qwen2.5-0.5b": Shape(
+        "qwen2",
         {
             "vocab_size": 151_936,
             "hidden_size": 896,
@@ -76,27 +81,44 @@ SHAPES = {
         samples=8,
         repeats=5,
     ),
-    "tiny": Shape(
+    "smollm2-135m": Shape(
+        "llama",
         {
-            "vocab_size": 512,
-            "hidden_size": 64,
-            "intermediate_size": 128,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "num_key_value_heads": 2,
-            "max_position_embeddings": 256,
+            "vocab_size": 49_152,
+            "hidden_size": 576,
+            "intermediate_size": 1536,
+            "num_hidden_layers": 30,
+            "num_attention_heads": 9,
+            "num_key_value_heads": 3,
+            "max_position_embeddings": 8192,
             "tie_word_embeddings": True,
         },
-        {4: 0.0, 8: 0.0},
-        prompt=8,
-        new=8,
-        packed=128,
-        row=32,
-        prompts=2,
-        samples=4,
-        repeats=2,
+        {256: 0.0},
+        prompt=256,
+        new=256,
+        packed=8192,
+        row=1024,
+        prompts=16,
+        samples=8,
+        repeats=5,
     ),
 }
+_SMALL: dict[str, Any] = {
+    "vocab_size": 512,
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 256,
+    "tie_word_embeddings": True,
+}
+SHAPES["tiny-qwen2"] = Shape(
+    "qwen2", _SMALL, {4: 0.0, 8: 0.0}, 8, 8, packed=128, row=32, prompts=2, samples=4, repeats=2
+)
+SHAPES["tiny-llama"] = replace(SHAPES["tiny-qwen2"], family="llama", batches={4: 0.0})
+PAIRS = {"cuda": ("qwen2.5-0.5b", "smollm2-135m"), "cpu": ("tiny-qwen2", "tiny-llama")}
+"""The larger and the smaller shape by the kind of device: on a CPU the command is only tried out."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +132,7 @@ class Figure:
         floor: least value, or, where ``most`` is set, the largest; None: no demand.
         most: the value must not exceed ``floor``.
         note: how it was measured, or what is missing.
+        rounds: the repeated measurements that ``value`` is the median of, in their order.
     """
 
     name: str
@@ -118,6 +141,7 @@ class Figure:
     floor: float | None = None
     most: bool = False
     note: str = ""
+    rounds: Sequence[float] = ()
 
     @property
     def met(self) -> bool | None:
@@ -137,10 +161,12 @@ class Setup:
     Attributes:
         device: a GPU with its number, "cuda:1", or "cpu".
         shape: name in `SHAPES`.
+        folder: where a row may leave files beside its figures.
     """
 
     device: str
     shape: str
+    folder: str = "."
 
     @property
     def sizes(self) -> Shape:
@@ -157,29 +183,33 @@ class Setup:
 
     @property
     def floors_count(self) -> bool:
-        """Whether floors of speed hold: for the real shape on a GPU."""
-        return self.cuda and self.shape != "tiny"
+        """Whether floors of speed hold: for the larger shape on a GPU."""
+        return self.cuda and self.shape == PAIRS["cuda"][0]
 
     def make_model(self) -> Any:
         """The model with random weights, in evaluation mode."""
         import torch
-        from transformers import Qwen2Config, Qwen2ForCausalLM
+        from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
         from ....agents.language.precision import cast_weights
 
+        families = {"llama": (LlamaForCausalLM, LlamaConfig), "qwen2": (Qwen2ForCausalLM, Qwen2Config)}
+        kind, config = families[self.sizes.family]
         torch.manual_seed(0)
         with torch.device(self.device):
-            model: Any = Qwen2ForCausalLM(Qwen2Config(**self.sizes.model))
+            model: Any = kind(config(**self.sizes.model))
         return cast_weights(model, torch.bfloat16 if self.half else torch.float32).eval()
 
-    def make_engine(self, model: Any, slots: int, prompt: int | None = None, **options: Any) -> Any:
-        """The torch engine for conversations that nothing ends early, with prompts of the shape's length unless told
-        otherwise."""
+    def make_engine(
+        self, model: Any, slots: int, prompt: int | None = None, stops: Sequence[int] = (), **options: Any
+    ) -> Any:
+        """The torch engine for conversations that nothing but ``stops`` ends early, with prompts of the shape's length
+        unless told otherwise."""
         from ....agents.engines.torch_engine import TorchEngine
 
         sizes = self.sizes
         longest = (sizes.prompt if prompt is None else prompt) + sizes.new
-        return TorchEngine(model, (), sizes.model["vocab_size"], slots, longest, **options)
+        return TorchEngine(model, stops, sizes.model["vocab_size"], slots, longest, **options)
 
     def make_prompts(self, count: int, seed: int = 0, times: int = 1) -> list[list[int]]:
         """Prompts of random tokens, so many times as long as the shape's."""
@@ -251,16 +281,18 @@ class Setup:
         return 2 * size**3 / took, f"{2e-12 * size**3 / took:.3g} TFLOP/s of its own product of matrices"
 
 
-def check_device(device: str) -> str:
-    """The device with its number, which some of torch's functions ask for: "cuda" is "cuda:0".
+def choose_device(device: str) -> str:
+    """The device with its number, which some of torch's functions ask for: "cuda" is "cuda:0", and "auto" is that or,
+    without a GPU, "cpu".
 
     Raises:
         InputError: a GPU is asked for and there is none.
     """
     import torch
 
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise InputError(
-            "there is no GPU that torch can use here; --device cpu --model-shape tiny tries the command out anyway."
-        )
+    there = torch.cuda.is_available()
+    if device == "auto":
+        device = "cuda" if there else "cpu"
+    if device.startswith("cuda") and not there:
+        raise InputError(f"--device {device}: there is no GPU that torch can use here; take auto or cpu to try it out.")
     return "cuda:0" if device == "cuda" else device

@@ -10,35 +10,36 @@ import importlib.util
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .decoding import sample
+from .decoding import ratio_of, sample
 from .setup import TIMES_TRL, Figure, Setup
 from .training import make_groups
 
-_LR = 1e-6
+LR = 1e-6
+OURS, THEIRS = "GRPO step, ours", ("GRPO step, TRL", "GRPO step, TRL with vLLM")
 _WARM = 1
 _TRL_ROWS = 16
 """Rows of TRL's micro-batches: about as many tokens as ours have in the row on training."""
 
 
-def measure_ours(setup: Setup) -> list[Figure]:
-    """Our step: a wave of the engine, then the update of the recipe without a KL penalty."""
+def make_update(setup: Setup, model: Any) -> Any:
+    """The update of the recipe without a KL penalty."""
     from ....agents.grpo.config import TrainConfig
     from ....agents.grpo.objective.objective import Objective
     from ....agents.grpo.recipes import RECIPES
     from ....agents.grpo.update import Update
 
     sizes = setup.sizes
-    model, rows = setup.make_model(), sizes.prompts * sizes.samples
     config = TrainConfig(
         recipe="dr_grpo",
         device=setup.device,
         dtype="bfloat16" if setup.half else "float32",
-        lr=_LR,
+        lr=LR,
         prompts=sizes.prompts,
         samples=sizes.samples,
         minibatches=1,
@@ -46,7 +47,25 @@ def measure_ours(setup: Setup) -> list[Figure]:
     )
     objective = Objective(RECIPES["dr_grpo"])
     objective.advance(1, 10)
-    update = Update(config, objective, model, None, None)
+    return Update(config, objective, model, None, None)
+
+
+def reward(setup: Setup, prompts: list[list[int]], found: list[Any], number: int) -> Any:
+    """Groups of sampled answers, with rewards that differ within each."""
+    samples = setup.sizes.samples
+    rewards = np.random.default_rng(number).permutation(samples) / samples
+    answers = [
+        (prompt, c.ids, c.logps, float(rewards[i % samples]))
+        for i, (prompt, c) in enumerate(zip(prompts, found, strict=True))
+    ]
+    return make_groups(answers, samples)
+
+
+def measure_ours(setup: Setup) -> list[Figure]:
+    """Our step: a wave of the engine, then the update."""
+    sizes = setup.sizes
+    model, rows = setup.make_model(), sizes.prompts * sizes.samples
+    update = make_update(setup, model)
     setup.begin_peak()
     engine = setup.make_engine(model, rows)
     rolled, trained = [], []
@@ -57,20 +76,16 @@ def measure_ours(setup: Setup) -> list[Figure]:
         engine.sleep()  # as a run does, so that the update has the memory
         setup.wait()
         middle = time.perf_counter()
-        rewards = np.random.default_rng(number).permutation(sizes.samples) / sizes.samples
-        answers = [
-            (prompt, c.ids, c.logps, float(rewards[i % sizes.samples]))
-            for i, (prompt, c) in enumerate(zip(prompts, found, strict=True))
-        ]
-        update.run(make_groups(answers, sizes.samples), [], rate=_LR)
+        update.run(reward(setup, prompts, found, number), [], rate=LR)
         setup.wait()
         if number >= _WARM:
             rolled.append(middle - begun)
             trained.append(time.perf_counter() - middle)
-    step, sampling = statistics.median(map(sum, zip(rolled, trained, strict=True))), statistics.median(rolled)
+    rounds = [a + b for a, b in zip(rolled, trained, strict=True)]
+    step, sampling = statistics.median(rounds), statistics.median(rolled)
     said = " ".join(update.forward.memory.take_notices())
     note = f"sampling {sampling:.3g} s, update {statistics.median(trained):.3g} s. {said}".strip()
-    lines = [Figure("GRPO step, ours", step, "s", note=note)]
+    lines = [Figure(OURS, step, "s", note=note, rounds=rounds)]
     lines.append(Figure("answers sampled and trained, ours", rows * sizes.new / step, "tokens/s"))
     peak = setup.peak_gb()
     return [*lines, Figure("peak memory of a step, ours", peak, "GB")] if peak is not None else lines
@@ -78,10 +93,10 @@ def measure_ours(setup: Setup) -> list[Figure]:
 
 def measure_trl(setup: Setup, vllm: bool = False) -> list[Figure]:
     """TRL's step, with its own generation or with vLLM in its process."""
-    name = "GRPO step, TRL with vLLM" if vllm else "GRPO step, TRL"
+    name = THEIRS[vllm]
     for package in ("trl", "datasets", *(("vllm",) if vllm else ())):
         if importlib.util.find_spec(package) is None:
-            return [Figure(name, note=f"missing: the package {package} is not installed")]
+            return [Figure(name, note=f"missing: {package} is not here")]
     if vllm and not setup.cuda:
         return [Figure(name, note="missing: vLLM in TRL's process needs a GPU")]
     setup.begin_peak()
@@ -89,30 +104,26 @@ def measure_trl(setup: Setup, vllm: bool = False) -> list[Figure]:
         seconds = _train(setup, Path(folder), vllm)
     weights = "bfloat16 weights without masters" if setup.half else "float32 weights"
     note = f"{weights}, micro-batches of at most {_TRL_ROWS} rows"
-    lines = [Figure(name, statistics.median(seconds[_WARM:]), "s", note=note)]
+    lines = [Figure(name, statistics.median(seconds[_WARM:]), "s", note=note, rounds=seconds[_WARM:])]
     peak = setup.peak_gb()
     if peak is not None:
         lines.append(Figure(f"peak memory of a step, {name.partition(', ')[2]}", peak, "GB"))
     return lines
 
 
-def compare_steps(lines: list[Figure], counts: bool) -> list[Figure]:
-    """How many times our step TRL's takes, of the lines so far.
+def compare_steps(lines: Sequence[Figure], counts: bool) -> list[Figure]:
+    """TRL's time for a step against ours, of the lines so far: the median of the ratios of the rounds.
 
     Args:
         counts: whether the floor holds.
     """
-    known = {line.name: line.value for line in lines if line.value is not None}
-    ours = known.get("GRPO step, ours")
-    found = []
-    for name in ("GRPO step, TRL", "GRPO step, TRL with vLLM"):
-        theirs = known.get(name)
-        if ours and theirs:
-            floor = TIMES_TRL if counts else None
-            found.append(
-                Figure(f"time of {name.partition(', ')[2]}'s step against ours", theirs / ours, "times", floor)
-            )
-    return found
+    rounds = {line.name: line.rounds for line in lines if line.rounds}
+    floor = TIMES_TRL if counts else None
+    return [
+        ratio_of(f"time of {name.partition(', ')[2]}'s step against ours", rounds[name], rounds[OURS], floor)
+        for name in THEIRS
+        if OURS in rounds and name in rounds
+    ]
 
 
 def _train(setup: Setup, folder: Path, vllm: bool) -> list[float]:
@@ -170,7 +181,7 @@ def _train(setup: Setup, folder: Path, vllm: bool) -> list[float]:
             top_k=0,
             beta=0.0,
             loss_type="dr_grpo",
-            learning_rate=_LR,
+            learning_rate=LR,
             lr_scheduler_type="constant",
             optim="adamw_torch_fused",
             use_cpu=not setup.cuda,

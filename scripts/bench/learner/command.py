@@ -61,6 +61,8 @@ class LearnerBenchOptions:
     """CPU threads of each side."""
     packer: Literal["shared_prefix", "plain"] = "shared_prefix"
     """Our packer."""
+    device: str = "cpu"
+    """Device of both sides; memory is the host's, also on a GPU."""
     quick: bool = False
     """Miniature sizes, one warm-up step and three timed ones: whether it runs, not how fast."""
     trl_python: Path = ROOT / ".venv-trl" / "bin" / "python"
@@ -245,7 +247,8 @@ def _settings_of(part: Part, config: LearnerBenchOptions) -> Iterator[Settings]:
     for settings in PARTS[part]:
         if part == "step":
             settings = replace(settings, prompt_tokens=config.prompt_tokens)
-        settings = replace(settings.small() if config.quick else settings, threads=config.threads, packer=config.packer)
+        shared: dict[str, Any] = {"threads": config.threads, "packer": config.packer, "device": config.device}
+        settings = replace(settings.small() if config.quick else settings, **shared)
         if part != "real":
             yield settings
             continue

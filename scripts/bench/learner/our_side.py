@@ -76,7 +76,7 @@ def prepare(settings: dict[str, Any]) -> None:
     if settings["vocabulary"]:
         model, tokenizer = _with_vocabulary(model, tokenizer, settings["vocabulary"])
     if settings["mean_tokens"]:
-        _stop_after(model, tokenizer.eos_token_id, settings["mean_tokens"])
+        stop_after(model, tokenizer.eos_token_id, settings["mean_tokens"])
     else:
         # An end token that the model has no output for: both sides look for it, and neither meets it.
         tokenizer.add_special_tokens({"eos_token": "<never>"})
@@ -145,29 +145,34 @@ def ready_made(settings: dict[str, Any], prompts: Sequence[dict[str, Any]], numb
 
 
 def _with_vocabulary(model: Any, tokenizer: Any, size: int) -> tuple[Any, Any]:
-    """A model of the same shape and a tokenizer of the same rules over a vocabulary of ``size``.
-
-    The tokenizer must have all the words: ids that it lacks would be left out of our log-probabilities as padding.
-    """
+    """A model of the same shape and a tokenizer of the same rules over a vocabulary of ``size``."""
     import copy
 
     import torch
-    from tokenizers import Tokenizer
 
     config = copy.deepcopy(model.config)
     config.vocab_size = size
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return type(model)(config).eval(), widen_tokenizer(tokenizer, size)
+
+
+def widen_tokenizer(tokenizer: Any, size: int) -> Any:
+    """A tokenizer of the same rules over a vocabulary of ``size``.
+
+    It has all the words: ids that a tokenizer lacks would be left out of our log-probabilities as padding.
+    """
+    from tokenizers import Tokenizer
+
     core = json.loads(tokenizer.backend_tokenizer.to_str())
     core["model"]["vocab"].update({f"filler {number}": number for number in range(len(tokenizer), size)})
     special = {name: getattr(tokenizer, name) for name in ("pad_token", "unk_token", "eos_token")}
-    wide = type(tokenizer)(
+    return type(tokenizer)(
         tokenizer_object=Tokenizer.from_str(json.dumps(core)), clean_up_tokenization_spaces=False, **special
     )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        return type(model)(config).eval(), wide
 
 
-def _stop_after(model: Any, stop: int, mean: int) -> None:
+def stop_after(model: Any, stop: int, mean: int) -> None:
     """Change the weights so that ``stop`` has probability 1 / mean at any place: lengths are then geometric.
 
     All embeddings get the same large first entry, and so the states that predict have one, too; a little more of it in
@@ -176,14 +181,14 @@ def _stop_after(model: Any, stop: int, mean: int) -> None:
     import torch
 
     weight = model.lm_head.weight
-    ids = torch.randint(5, weight.shape[0], (32, 64), generator=torch.Generator().manual_seed(0))
+    ids = torch.randint(5, weight.shape[0], (32, 64), generator=torch.Generator().manual_seed(0)).to(weight.device)
     with torch.no_grad():
         weight[:, 0] += 0.3
         states = model.model(ids).last_hidden_state.flatten(0, 1)
         wanted = torch.logit(torch.tensor(1 / mean))
         # The mean of a probability is not the probability at the mean logit, hence more than one correction.
         for _ in range(4):
-            likely = (states @ weight.T).softmax(-1)[:, stop].mean()
+            likely = (states @ weight.T).float().softmax(-1)[:, stop].mean()
             weight[stop, 0] += (wanted - torch.logit(likely)) / states[:, 0].mean()
 
 
@@ -248,6 +253,7 @@ def work(text: str) -> None:
     channel = Channel()
     settings = json.loads(text)
     register_task()
+    from .... import __version__  # it may run from a checkout that is not installed
     from ....agents.grpo.learner import Learner, TrainingProgress
 
     out = Path(settings["folder"]) / settings["packer"]
@@ -284,7 +290,7 @@ def work(text: str) -> None:
         elif not begun:
             # The evaluation before the first step.
             begun = True
-            versions = {name: version(name) for name in ("palaestra", "torch", "transformers")}
+            versions = {"palaestra": __version__} | {name: version(name) for name in ("torch", "transformers")}
             go_on = channel.report(event="ready", versions=versions)
         else:
             return
@@ -322,6 +328,7 @@ def _configuration(settings: dict[str, Any]) -> Any:
         checkpoint_every=10**6,
         patience=Patience(0, 0, 0, 0),
         threads=settings["threads"],
+        device=settings["device"],
     )
 
 

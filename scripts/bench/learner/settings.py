@@ -21,6 +21,7 @@ class Settings:
         played: whether completions are sampled; otherwise both sides receive the same ready-made ones.
         folder: holds model/, prompts.json and rollouts.json.
         packer: ours.
+        device: of both sides: "cpu", or "cuda" where both have a GPU; memory is the host's all the same.
         lr_warmup: steps over which the learning rate rises.
         model, env, axes, system: folder of a model that is trained on an environment, with a system prompt; the tiny
             model and the task of letters where empty.
@@ -41,6 +42,7 @@ class Settings:
     max_grad_norm: float = 1.0
     threads: int = 2
     packer: str = "shared_prefix"
+    device: str = "cpu"
     folder: str = ""
     seed: int = 0
     lr_warmup: int = 0

@@ -281,7 +281,7 @@ def main(settings: dict[str, Any]) -> None:
             mask_truncated_completions=False,
             learning_rate=settings["lr"],
             max_grad_norm=settings["max_grad_norm"],
-            use_cpu=True,
+            use_cpu=settings["device"] == "cpu",
             bf16=False,
             gradient_checkpointing=False,
             dataloader_pin_memory=False,

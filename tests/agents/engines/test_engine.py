@@ -52,7 +52,9 @@ def test_processes_that_share_an_update_have_no_engine_that_makes_groups_of_its_
 @pytest.mark.parametrize(
     ("name", "options", "ahead", "held"),
     [
-        ("torch", {}, False, 0),
+        ("torch", {}, False, 5 << 30),
+        ("torch", {"cache_gb": 4}, False, 4e9),
+        ("torch", {"cache_gb": 400}, False, 5 << 30),
         ("torch", {}, True, 50 << 30),
         ("torch", {"cache_gb": 4}, True, 4e9),
         ("torch", {"cache_gb": 400}, True, 100 << 30),

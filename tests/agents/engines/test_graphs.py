@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import random
 import weakref
@@ -9,10 +10,12 @@ from typing import Any
 
 import pytest
 import torch
+from palaestra.agents.engines import torch_engine
 from palaestra.agents.engines.decoding import BLOCK
 from palaestra.agents.engines.graphs import NoCapture
 from palaestra.agents.engines.sampler import Completion, Request
 from palaestra.agents.engines.torch_engine import TorchEngine
+from palaestra.agents.language.model import LanguageModel
 
 from .conversations import play
 from .step_recorder import StepRecorder, count_reads
@@ -153,6 +156,31 @@ def test_an_engine_that_slept_goes_on_with_its_conversations(small, capture):
         return said
 
     assert talk(True) == talk(False)
+
+
+def test_a_small_cache_and_its_graphs_stay_while_the_policy_is_trained(small, monkeypatch):
+    asked = [Request(session, [5, 6, 7], 12) for session in range(3)]
+
+    def run(stays: float) -> tuple[list[Any], int]:
+        monkeypatch.setattr(torch_engine, "staying_bytes", lambda device: stays)
+        own = LanguageModel.of(copy.deepcopy(small.model), small.tokenizer)
+        engine, found, before = engine_of(own, 4, share_above=0), [], StepRecorder.captured
+        for version in range(3):
+            engine.load_weights(version)
+            engine.seed(0)
+            found.append(play(engine, asked, turns=1))
+            engine.sleep()
+            with torch.no_grad():
+                for weight in own.model.parameters():
+                    weight.mul_(1.05)  # in place, as an optimiser does
+        return found, StepRecorder.captured - before
+
+    (awake, few), (asleep, many) = run(1e9), run(0.0)
+    assert 3 * few == many
+    assert few >= 1
+    for one, other in zip(awake, asleep, strict=True):
+        same(one, other)
+    assert awake[0][0, 0].logps != awake[1][0, 0].logps
 
 
 def test_a_limit_of_memory_limits_the_conversations_that_are_held(small):

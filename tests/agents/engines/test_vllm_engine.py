@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+from types import SimpleNamespace
 
 import pytest
+from palaestra.agents.engines import vllm_engine
 from palaestra.agents.engines.engine import check_engine
 from palaestra.agents.language.tokenizer import character_tokenizer
 from palaestra.errors import InputError
@@ -79,3 +81,25 @@ def test_a_run_is_resumed_with_another_engine(seen):
 def test_where_it_is_not_installed_the_sentence_says_how():
     with pytest.raises(InputError, match=r"the engine 'vllm' needs the package vllm, .* or take --engine torch"):
         check_engine("vllm", {}, {})
+
+
+def test_an_engine_that_slept_has_no_weights_until_they_are_loaded_whatever_the_version(monkeypatch):
+    asked = []
+    answers = SimpleNamespace(
+        sleep=lambda level: asked.append(f"sleep {level}"),
+        wake_up=lambda: asked.append("wake"),
+        collective_rpc=lambda name, kwargs: asked.append(name),
+        reset_prefix_cache=lambda: True,
+    )
+    monkeypatch.setattr(vllm_engine, "check_gap", lambda *arguments: None)
+    monkeypatch.setattr(vllm_engine, "adapter_rank", lambda language: None)
+    monkeypatch.setattr(vllm_engine, "checkpoint_weights", lambda language, merge: {})
+    engine = vllm_engine.VllmEngine.__new__(vllm_engine.VllmEngine)
+    state = {"_llm": answers, "_language": None, "_vocabulary": 1, "_version": 3, "_has_base": True, "_sleeps": True}
+    vars(engine).update(state, _asleep=False, _room_for_adapters=0)
+    engine.load_weights(3)
+    assert asked == []
+    engine.sleep()
+    engine.sleep()
+    engine.load_weights(3)
+    assert asked == ["sleep 2", "wake", "reload_weights"]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -420,3 +421,14 @@ def test_what_the_update_splits_stays_whole_for_the_collection(small, lora):
 def test_versions_count_the_updates_before_a_batch():
     assert [played_version(step, 0) for step in (0, 1, 2, 3)] == [0, 0, 1, 2]
     assert [played_version(step, 2) for step in (1, 2, 3, 4, 5)] == [0, 0, 0, 1, 2]
+
+
+def test_versions_of_small_weights_stay_on_their_gpu(small, monkeypatch):
+    weights = [SimpleNamespace(nbytes=1000, requires_grad=True), SimpleNamespace(nbytes=10**9, requires_grad=False)]
+    model = SimpleNamespace(device=torch.device("cuda:0"), parameters=lambda: weights)
+    language: Any = SimpleNamespace(model=model)
+    monkeypatch.setattr(asynchronous, "free_memory", lambda device: 60_000)
+    # Three copies of 1,000 bytes are a twentieth of 60,000, four are more.
+    assert asynchronous.place_of_versions(language, 1) == torch.device("cuda:0")
+    assert asynchronous.place_of_versions(language, 2) == torch.device("cpu")
+    assert asynchronous.place_of_versions(small, 1) == torch.device("cpu")
