@@ -80,7 +80,7 @@ class Episode:
     @property
     def reward(self) -> float:
         """Sum of the step rewards."""
-        return float(sum(step.reward for step in self.steps))
+        return math.fsum(step.reward for step in self.steps)
 
     @property
     def tokens(self) -> int:

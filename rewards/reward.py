@@ -205,7 +205,7 @@ class StepReward(Reward):
 
     def value(self, episode: Episode) -> float | None:
         values = self.values(episode)
-        return None if values is None else float(sum(values))
+        return None if values is None else math.fsum(values)
 
     def __call__(self, episode: Episode) -> Verdict:
         return self.verdict_of_steps(episode, self.values(episode) if episode.valid else None)
@@ -214,7 +214,7 @@ class StepReward(Reward):
         """Build a verdict from the rewards of the steps; it is invalid if ``values`` is None."""
         if values is None:
             return self.verdict(episode, None)
-        verdict = self.verdict(episode, float(sum(values)))
+        verdict = self.verdict(episode, math.fsum(values))
         return replace(verdict, steps={self.name: tuple(map(float, values))}) if verdict.valid else verdict
 
 

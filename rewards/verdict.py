@@ -84,7 +84,7 @@ class Verdict:
     @property
     def reward(self) -> float:
         """The sum of the terms where there are any, the score otherwise."""
-        return float(sum(self.terms.values())) if self.terms else float(self.score)
+        return math.fsum(self.terms.values()) if self.terms else float(self.score)
 
     @property
     def by_turn(self) -> tuple[float, ...]:

@@ -326,9 +326,7 @@ def _has_signal(part: WeightedBatch) -> bool:
         return bool(part.episodes)
     if ((part.weight != 0) & (part.advantage != 0)).any():
         return True
-    batch = part.batch
-    levels = set(zip(batch.group_of.tolist(), batch.outcome.tolist(), strict=True))
-    return bool(part.episodes) and len(levels) > len(batch.group_of.unique())
+    return bool(part.episodes) and any(group.has_variance for group in part.batch.group_list)
 
 
 _POLICY_MEASUREMENTS = frozenset({"logp_old", "entropy", "hidden"})

@@ -17,6 +17,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from .rounding import merge_equal
 from .segments import segment_starts, segment_sum
 from .trajectory import Group, Origin, Trajectory
 
@@ -38,13 +39,13 @@ class Batch:
         prompt_length: tokens before the first action of each row, int64 [S].
         episode_of_row: int64 [S].
         episode_of_turn: int64 [K].
-        turn_reward: reward of each turn, float32 [K]: the environment's, unless replaced, plus shaping of the turn.
-        process_reward: reward of each turn apart from the outcome, float32 [K]: what rewards that judge turns gave, or
+        turn_reward: reward of each turn, float64 [K]: the environment's, unless replaced, plus shaping of the turn.
+        process_reward: reward of each turn apart from the outcome, float64 [K]: what rewards that judge turns gave, or
             the environment's reward where there are none.
         spans: rewards of parts of actions, contained in `turn_reward` or `outcome`: place of the part's last token and
             reward, in order.
         group_of: group of each episode, int64 [E].
-        outcome: return of each episode, float32 [E].
+        outcome: return of each episode, equal where those of a group differ by rounding alone, float64 [E].
         truncated: episodes ended by a limit, bool [E].
         rescore: episodes whose ratios are taken against the policy at the beginning of the update, bool [E].
         trajectories: the E episodes themselves.
@@ -208,6 +209,7 @@ def collate(groups: Sequence[Group]) -> Batch:
     row_of = torch.repeat_interleave(torch.arange(len(length)), length)
     turns = torch.tensor(turn_lengths, dtype=torch.int64)
     episode_of_row = torch.tensor(row_episode, dtype=torch.int64)
+    group_of = torch.tensor([g for g, _ in members], dtype=torch.int64)
     return Batch(
         ids=torch.tensor(ids, dtype=torch.int64),
         row_of=row_of,
@@ -222,11 +224,11 @@ def collate(groups: Sequence[Group]) -> Batch:
         prompt_length=torch.tensor(prompts, dtype=torch.int64),
         episode_of_row=episode_of_row,
         episode_of_turn=torch.tensor(turn_episode, dtype=torch.int64),
-        turn_reward=torch.tensor(turn_reward, dtype=torch.float32),
-        process_reward=torch.tensor(process_reward, dtype=torch.float32),
+        turn_reward=torch.tensor(turn_reward, dtype=torch.float64),
+        process_reward=torch.tensor(process_reward, dtype=torch.float64),
         spans=tuple(spans),
-        group_of=torch.tensor([g for g, _ in members], dtype=torch.int64),
-        outcome=torch.tensor([t.outcome for _, t in members], dtype=torch.float32),
+        group_of=group_of,
+        outcome=merge_equal(torch.tensor([t.outcome for _, t in members], dtype=torch.float64), group_of),
         truncated=torch.tensor([t.truncated for _, t in members], dtype=torch.bool),
         rescore=torch.tensor([t.rescore for _, t in members], dtype=torch.bool),
         trajectories=tuple(t for _, t in members),

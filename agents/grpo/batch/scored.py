@@ -35,7 +35,7 @@ class Scored:
         origin: `Origin` of each token, int64 [A].
         turn: turn of each token, counted over the batch, int64 [A].
         group: group of each episode, int64 [R].
-        outcome: return of each episode, [R].
+        outcome: return of each episode, float64 [R].
         logp_ref, logp_teacher: under the reference policy and the model to distil from, [A], where needed.
         kl_ref: KL(pi || reference) over the whole vocabulary at each token, with gradient, [A], where needed.
         kl_scale: factor of the teacher on the KL penalties of each episode, NaN where it asked for none, [R]; None if
@@ -93,7 +93,7 @@ def scored_of(logp: Tensor, logp_old: Tensor, advantage: Tensor, **others: Tenso
         "origin": torch.zeros_like(episode),
         "turn": torch.zeros_like(episode),
         "group": torch.zeros(episodes, dtype=torch.int64),
-        "outcome": torch.zeros(episodes, dtype=logp_old.dtype),
+        "outcome": torch.zeros(episodes, dtype=torch.float64),
     }
     return Scored(logp, logp_old, advantage, episode, episodes, **{**neutral, **others})  # type: ignore[arg-type]
 

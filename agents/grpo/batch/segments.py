@@ -41,17 +41,19 @@ def segment_places(segment: Tensor) -> Tensor:
 
 
 def suffix_sum(value: Tensor, segment: Tensor, decay: float = 1.0) -> Tensor:
-    """G_i = value_i + decay x G_{i+1} within each segment, [M] -> [M]; ``segment`` non-decreasing."""
-    exact = value.double()
-    if decay == 1:
-        before = exact.cumsum(0) - exact
-        end = torch.searchsorted(segment, segment, right=True) - 1
-        return ((before + exact)[end] - before).to(value.dtype)
-    sums, places = exact.tolist(), segment.tolist()
-    for i in range(len(sums) - 2, -1, -1):
-        if places[i] == places[i + 1]:
-            sums[i] += decay * sums[i + 1]
-    return torch.tensor(sums, dtype=value.dtype)
+    """G_i = value_i + decay x G_{i+1} within each segment, [M] -> [M]; ``segment`` non-decreasing.
+
+    In double precision, and from the values of the segment alone: the size of others does not matter.
+    """
+    total = value.double()
+    longest = int(torch.bincount(segment).max()) if len(segment) else 0
+    reach = 1
+    # Each pass doubles the number of values that a sum holds.
+    while reach < longest:
+        ahead = torch.where(segment[reach:] == segment[:-reach], total[reach:], 0)
+        total = torch.cat((total[:-reach] + decay**reach * ahead, total[-reach:]))
+        reach *= 2
+    return total.to(value.dtype)
 
 
 def prefix_mean(value: Tensor, segment: Tensor) -> Tensor:
@@ -105,18 +107,38 @@ class Segments:
         """Counted items in each item's segment, at least 1, [M], in the precision of ``like``."""
         return self.shared_sum(torch.ones_like(like)).clamp(min=1)
 
-    def shared_mean(self, value: Tensor) -> Tensor:
-        """Mean over the counted items of each item's segment, [M] -> [M]; differentiable."""
-        return self.shared_sum(value) / self.shared_size(value)
+    def shared_mean(self, value: Tensor, weight: Tensor | None = None) -> Tensor:
+        """Mean over the counted items of each item's segment, [M] -> [M]; differentiable.
+
+        The mean of equal values is exactly their value, and adding a constant to all adds it to the mean.
+
+        Args:
+            weight: of each item, at least 0, [M]; all count alike in segments where no weight is positive.
+        """
+        if weight is None:
+            level = self._largest(value.detach())
+            return level + self.shared_sum(value - level) / self.shared_size(value)
+        weighty, total = weight > 0, self.shared_sum(weight)
+        level = self._largest(torch.where(weighty, value.detach(), -torch.inf))
+        offsets = self.shared_sum(torch.where(weighty, weight * (value - level), 0.0))
+        return torch.where(total > 0, level + offsets / total.where(total > 0, 1), self.shared_mean(value))
 
     def shared_std(self, value: Tensor, ddof: float) -> Tensor:
         """Standard deviation over each item's segment, [M] -> [M]; 0 for a segment of one."""
-        squares = self.shared_sum((value - self.shared_mean(value)) ** 2)
-        return (squares / (self.shared_size(value) - ddof).clamp(min=1)).sqrt()
+        offset = value - self.shared_mean(value)
+        # Squares of the offsets themselves could exceed the largest number.
+        size = self._largest(offset.detach().abs())
+        squares = self.shared_sum((offset / size.where(size > 0, 1)) ** 2)
+        return size * (squares / (self.shared_size(value) - ddof).clamp(min=1)).sqrt()
 
     def shared_max(self, value: Tensor) -> Tensor:
         """Largest value in each item's segment, [M] -> [M]."""
         return segment_max(value, self.of, self.count)[self.of]
+
+    def _largest(self, value: Tensor) -> Tensor:
+        """Largest value of the counted items of each item's segment, [M]; 0 where that is no finite number."""
+        largest = self.shared_max(value if self.counted is None else torch.where(self.counted, value, -torch.inf))
+        return torch.where(largest.isfinite(), largest, 0)
 
     def first(self) -> Tensor:
         """True at the first item of each segment that has any, bool [M]."""

@@ -18,6 +18,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from ....rewards import Episode, Step
+from .rounding import differ, exact_sum
 
 
 class Origin(IntEnum):
@@ -181,12 +182,12 @@ class Trajectory:
     @property
     def env_return(self) -> float:
         """Sum of the environment's rewards."""
-        return sum(turn.reward for turn in self.turns)
+        return exact_sum(turn.reward for turn in self.turns)
 
     @property
     def outcome(self) -> float:
         """The return: environment rewards plus shaping, or shaping alone if it replaces them."""
-        return sum(self.shaping.values()) + (0.0 if self.replaced else self.env_return)
+        return exact_sum([*self.shaping.values(), *(() if self.replaced else (turn.reward for turn in self.turns))])
 
     @property
     def action_tokens(self) -> int:
@@ -242,9 +243,8 @@ class Group:
 
     @property
     def has_variance(self) -> bool:
-        """True if the returns of the valid trajectories differ."""
-        outcomes = [t.outcome for t in self.valid]
-        return bool(outcomes) and max(outcomes) - min(outcomes) > 1e-9
+        """True if the returns of the valid trajectories differ by more than rounding."""
+        return differ([t.outcome for t in self.valid])
 
     def invalidate(self, lost: Sequence[bool]) -> Group:
         """Mark trajectories as invalid."""

@@ -70,7 +70,7 @@ LOSS_ARRAYS: dict[str, Callable[[Scored], Any]] = {
     "sampled_t": lambda s: (s.origin == Origin.POLICY) | (s.origin == Origin.COPY),
     "turn_t": attrgetter("turn"),
     "outcome_e": attrgetter("outcome"),
-    "kl_scale_e": lambda s: torch.full_like(s.outcome, torch.nan) if s.kl_scale is None else s.kl_scale,
+    "kl_scale_e": lambda s: s.logp.new_full((s.episodes,), torch.nan) if s.kl_scale is None else s.kl_scale,
     "taught_e": lambda s: s.sum_by_episode((s.origin == Origin.TEACHER).to(s.logp_old.dtype)) > 0,
     "episode": lambda s: Segments(s.episode, s.episodes, s.trained),
     "present_e": _present,
@@ -87,7 +87,7 @@ with gradient, and then, [A, k].
 adv_t, entropy_t: advantage and entropy, [A].
 trained_t, sampled_t: tokens that carry weight, and tokens that the policy sampled itself, bool [A].
 turn_t: turn of each token, int64 [A].
-outcome_e: return of each episode, [R].
+outcome_e: return of each episode, equal where those of a group differ by rounding alone, float64 [R].
 kl_scale_e: factor of the teacher on the KL penalties of each episode, NaN where it asked for none, [R].
 taught_e, present_e: episodes with tokens of a teacher, and episodes with trained tokens, bool [R].
 episode: `Segments` of the tokens; those that are trained count.

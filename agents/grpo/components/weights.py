@@ -68,7 +68,7 @@ def mid_difficulty(
         for group, trajectory in zip(batch.group_of.tolist(), batch.trajectories, strict=True):
             members[group].append(trajectory)
         weight = weight * torch.tensor([answer_dispersion(one, choices) for one in members]).to(mean) ** diversity
-    return batch.per_token(weight[batch.group_of])
+    return batch.per_token(weight[batch.group_of]).to(advantage.dtype)
 
 
 @WEIGHTS.register("pass_rate")

@@ -120,7 +120,7 @@ def make_scored(weighted: WeightedBatch, place: Tensor, episode: Tensor, episode
         origin=batch.origin[place].to(device),
         turn=batch.turn_of[place].to(device),
         group=batch.group_of[episodes].to(device),
-        outcome=batch.outcome[episodes].to(logp),
+        outcome=batch.outcome[episodes].to(device),
         logp_ref=at(batch.logp_ref),
         logp_teacher=at(batch.logp_teacher),
         kl_ref=outputs.kl_ref,

@@ -251,7 +251,7 @@ class Objective:
             live_anchor: True if the batch is trained before any other update, so that the policy at the beginning of
                 the update need not be measured; by default, if ``logp_old`` was not measured.
         """
-        advantage = torch.zeros(len(batch.ids))
+        advantage = torch.zeros(len(batch.ids), dtype=batch.outcome.dtype)
         for term in self.credit:
             advantage = advantage + term.advantage(batch)
         if any(t.advantage_weight != 1.0 for t in batch.trajectories):
@@ -259,6 +259,7 @@ class Objective:
             advantage = advantage * batch.per_token(torch.tensor(asked))
         for adjust in self.adjustments:
             advantage = adjust(advantage, batch)
+        advantage = advantage.float()
         weight = self.share(self.clock) * self.selection.weight(batch, advantage)
         if live_anchor is None:
             live_anchor = batch.logp_old is None

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ....errors import unknown_name
 from ..batch.batch import Batch
+from ..batch.rounding import merge_equal, subtract
 from ..batch.trajectory import Origin
 from ..recipes import Credit, Recipe, Stream
 from .binding import Bound, Clock, bind_number, bind_stages
@@ -65,9 +66,10 @@ class CreditTerm:
         ]
 
     def advantage(self, batch: Batch) -> Tensor:
-        """Advantage of every token, [N]."""
+        """Advantage of every token, [N]; exactly 0 where the return differs from its baseline by rounding alone."""
         units = self.returns(batch)
-        centred = units.with_value(units.value - self.baseline(units, batch))
+        units = replace(units, value=merge_equal(units.value, units.group))
+        centred = units.with_value(subtract(units.value, self.baseline(units, batch)))
         return self.coefficient(self.clock) * units.spread(self.scale(centred, batch))
 
 

@@ -5,8 +5,10 @@ update makes the better answer likelier, and a run of a few steps learns the bet
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +21,7 @@ from palaestra.agents.grpo.batch.packing import PACKERS
 from palaestra.agents.grpo.batch.trajectory import Group, Node
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
+from palaestra.agents.grpo.objective.dry_run import with_measurements
 from palaestra.agents.grpo.objective.loss import accumulate_gradients
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
@@ -27,6 +30,7 @@ from palaestra.agents.language.model import LanguageModel
 from palaestra.errors import InputError
 
 from .arms import ENV, SUPPLIED, both_arms, measured, preference, trained_on  # isort: skip
+from .conftest import trajectory  # isort: skip
 
 WITHOUT_LABELS = {"evol_rl", "ttrl", "co_rewarding", "co_rewarding_ema", "co_rewarding_both"}
 """Recipes that strengthen what the policy mostly says already; they begin where that is right."""
@@ -180,6 +184,94 @@ def test_at_the_reference_the_episodes_that_are_left_out_have_no_gradient(name, 
         found.append(gradient_of(model).clone())
     model.zero_grad()
     assert apart(found[1], found[0]) < 1e-6
+
+
+# Equal returns -------------------------------------------------------------------------------------------------------
+
+SIZES = (*range(2, 9), 16)
+LEVELS = (0.1, -0.1, 10.1, 100.1, 1000.1, 1e4 + 0.1, 1e5 + 0.1, 1e6 + 0.1, 1e20 / 3)
+
+
+def short(number: float) -> float:
+    """Nearly the same number with so few digits that its sums have no rounding."""
+    mantissa, exponent = math.frexp(number)
+    return math.ldexp(round(mantissa * 1024), exponent - 10)
+
+
+def paid(groups: Sequence[Sequence[Sequence[float]]]) -> list[Group]:
+    """Groups of episodes alike in all but the rewards of their turns."""
+    made = []
+    for number, rewards in enumerate(groups):
+        members = []
+        for member, own in enumerate(rewards):
+            turns = [([5 + turn], [7, 8]) for turn in range(len(own))]
+            one = trajectory(0.0, turns, texts=["1"] * len(own), extras={**SUPPLIED, **measured(number, "1")})
+            value = math.fsum(own)
+            nodes = [
+                Node("root", 2, value),
+                *([Node(f"{member}", one.action_tokens - 2, value)] if len(own) > 1 else []),
+            ]
+            turns = tuple(replace(turn, reward=r) for turn, r in zip(one.turns, own, strict=True))
+            members.append(replace(one, turns=turns, nodes=tuple(nodes)))
+        outcomes = tuple(t.outcome for t in members)
+        made.append(Group(number, tuple(members), greedy=outcomes[0], drawn=outcomes))
+    return made
+
+
+def advantages(name: str, groups: Sequence[Sequence[Sequence[float]]]) -> torch.Tensor:
+    """Of the action tokens, measurements being the same for all of them."""
+    objective = Objective(RECIPES[name], teacher_model=True, extras=SUPPLIED)
+    objective.advance(3, 10)
+    batch = with_measurements(collate(paid(groups)), objective)
+    return objective.weigh(batch).advantage[batch.action]
+
+
+@every_recipe
+def test_returns_that_differ_by_rounding_alone_have_advantage_zero(name):
+    def check(groups):
+        # Recipes that compare siblings are those without an advantage where no sum is rounded.
+        exact = advantages(name, [[list(map(short, episode)) for episode in group] for group in groups])
+        return bool(exact.any()) or not advantages(name, groups).any()
+
+    def equal(*levels):
+        return [[[level]] * size for level in levels for size in SIZES]
+
+    assert check(equal(*LEVELS))
+    assert check(equal(0.1))
+    assert check(equal(1e6 + 0.1))
+    for rewards in ((0.1, 0.2, -0.3, 0.7), (1000.1, 0.2, -1000.3, 0.7)):
+        assert check([list(itertools.permutations(rewards))[:size] for size in (3, 5, 16)])
+
+
+@every_recipe
+def test_a_constant_that_is_added_to_all_returns_changes_no_advantage(name):
+    returns = (2.47, -0.35, 0.1, 0.1, 1.9)
+
+    def shifted(by):
+        return [[[r + by] for r in returns[:size]] for size in (2, 3, 5)]
+
+    def close(one, other):
+        return torch.allclose(one, other, rtol=1e-5, atol=1e-6)
+
+    plain = advantages(name, shifted(0))
+    if close(advantages(name, shifted(8)), plain) and close(advantages(name, shifted(-4)), plain):
+        for level in (1e3, -1e5, 1e7):
+            assert close(advantages(name, shifted(level)), plain), level
+
+
+def test_many_recipes_compare_siblings_or_the_batch():
+    for name in ("grpo", "dapo", "rloo", "gspo", "branch_grpo", "gigpo", "lite_ppo", "reinforce_pp_baseline", "copo"):
+        assert not advantages(name, [[[0.0, -0.125]] * 8] * 2).any()
+        assert advantages(name, [[[0.0, -0.125], [0.0, 0.5], [0.0, 0.1]]] * 2).any()
+
+
+def test_flat_rewards_are_no_signal(models):
+    flat = paid([[[-0.1]] * 8, [[0.7]] * 7])
+    for name in ("dr_grpo", "dpo", "prdp"):
+        update = update_of(models, name, minibatches=1, epochs=1)
+        _, figures = update.run(flat, [], rate=0.0)
+        assert not update.has_signal
+        assert figures["grad_norm"] == 0.0
 
 
 # Learning ------------------------------------------------------------------------------------------------------------

@@ -47,7 +47,9 @@ class Critic(ValueHeadModel):
         if self.beta:
             gap = batch.measurement("logp_old") - batch.measurement("logp_ref")
             reward = reward - self.beta * gap[batch.action].to(reward)
-        target = (advantage_estimates(reward, value, episode, self.discount, self.decay) + value).detach()
+        target = (
+            (advantage_estimates(reward, value, episode, self.discount, self.decay) + value).detach().to(value.dtype)
+        )
         features, errors = self._features(batch), []
         for _ in range(self.passes):
             error = self.head(features) - target

@@ -8,6 +8,7 @@ from torch import Tensor
 from .....checks import check_number
 from .....errors import InputError
 from ...batch.batch import Batch
+from ...batch.rounding import ROUNDING
 from ...batch.scored import needs
 from ...batch.segments import number_combinations, prefix_mean, segment_places, segment_sum, suffix_sum
 from ...batch.trajectory import Origin
@@ -158,7 +159,9 @@ def shared_mean(advantage: Tensor, batch: Batch) -> Tensor:
     node, visit = tree.of_token[batch.action], tree.visit_of_token[batch.action]
     shared = number_combinations(node, segment_places(visit))
     count = torch.bincount(shared)
-    total = segment_sum(advantage[batch.action], shared, len(count))
+    own = advantage[batch.action]
+    total, size = (segment_sum(value, shared, len(count)) for value in (own, own.abs()))
+    total = torch.where(total.abs() <= ROUNDING * size, 0, total)
     adjusted = advantage.clone()
     adjusted[batch.action] = (total / count.clamp(min=1))[shared]
     return adjusted

@@ -66,8 +66,8 @@ for _name, _peers, _summary in (
 def leave_one_out(return_u: Tensor, peers: Segments) -> Tensor:
     """Mean return of the *other* peers (RLOO, arXiv 2402.14740, section 2.3). A group of one gets advantage 0."""
     size = peers.shared_size(return_u)
-    others = (peers.shared_sum(return_u) - return_u) / (size - 1).clamp(min=1)
-    return torch.where(size > 1, others, return_u)
+    mean = peers.shared_mean(return_u)
+    return torch.where(size > 1, mean - (return_u - mean) / (size - 1).clamp(min=1), return_u)
 
 
 @baseline("own_mean")
@@ -75,10 +75,7 @@ def own_mean(return_u: Tensor, taught_u: Tensor, peers: Segments) -> Tensor:
     """Mean over the peers without a teacher's tokens, which is the baseline of the teacher's rows too (RL-PLUS, arXiv
     2508.00222); over all peers where none is the policy's own.
     """
-    own = (~taught_u).to(return_u.dtype)
-    count = peers.shared_sum(own)
-    mean = peers.shared_sum(own * return_u) / count.clamp(min=1)
-    return torch.where(count > 0, mean, peers.shared_mean(return_u))
+    return peers.shared_mean(return_u, weight=(~taught_u).to(return_u.dtype))
 
 
 @baseline("length_weighted", by="group")
@@ -86,9 +83,7 @@ def length_weighted(return_u: Tensor, tokens_u: Tensor, peers: Segments) -> Tens
     """sum n R / sum n over the peers, n being action tokens: the baseline of least variance where tokens' gradients are
     independent (OPO, arXiv 2505.23585).
     """
-    total = peers.shared_sum(tokens_u)
-    weighted = peers.shared_sum(tokens_u * return_u) / total.clamp(min=1)
-    return torch.where(total > 0, weighted, peers.shared_mean(return_u))
+    return peers.shared_mean(return_u, weight=tokens_u)
 
 
 @BASELINES.register("optimal_token")
@@ -106,9 +101,7 @@ def optimal_token(units: Units, batch: Batch) -> Tensor:
     weight = energy + _sum_before(energy, units.episode)
     place = _sum_before(torch.ones_like(energy), units.episode).long()
     peers = Units(units.value, number_combinations(units.group, place), units.episode, units.of_token).peers
-    total = peers.shared_sum(weight)
-    mean = peers.shared_sum(weight * units.value) / total.clamp(min=1e-8)
-    return torch.where(total > 0, mean, peers.shared_mean(units.value))
+    return peers.shared_mean(units.value, weight)
 
 
 def _sum_before(value: Tensor, segment: Tensor) -> Tensor:

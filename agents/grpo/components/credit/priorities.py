@@ -16,6 +16,7 @@ import torch
 
 from .....checks import check_count, check_number
 from ...batch.batch import Batch
+from ...batch.rounding import exact_sum
 from ...batch.trajectory import Trajectory
 from ...recipes.stages import RETURNS
 from .units import Units, episode_units
@@ -88,9 +89,10 @@ def split_outcome(trajectory: Trajectory) -> dict[str, float]:
     parts = {f"shaping/{name}": value for name, value in trajectory.shaping.items()}
     if trajectory.replaced:
         return parts
+    by_name: dict[str, list[float]] = {name: [value] for name, value in parts.items()}
     for turn in trajectory.turns:
-        rest = turn.reward - math.fsum(turn.reward_terms.values())
+        rest = turn.reward - exact_sum(turn.reward_terms.values())
         unnamed = {"environment": rest} if abs(rest) > 1e-9 else {}
         for name, value in {**turn.reward_terms, **unnamed}.items():
-            parts[name] = parts.get(name, 0.0) + value
-    return parts
+            by_name.setdefault(name, []).append(value)
+    return {name: exact_sum(values) for name, values in by_name.items()}

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ...batch.batch import Batch
+from ...batch.rounding import merge_equal, subtract
 from ...batch.segments import Segments
 from ...recipes.stages import SCALES
 from .credit_arrays import scale
@@ -53,12 +54,12 @@ def whiten_units(centred_u: Tensor, eps: float = 1e-8) -> Tensor:
 
 def standardise(value: Tensor, count: Tensor, eps: float) -> Tensor:
     """Mean 0 and deviation 1, each value counted ``count`` times; 0 where all that count are equal: [M] -> [M]."""
-    total = count.sum().clamp(min=1)
-    centred = value - (count * value).sum() / total
-    deviation = ((count * centred**2).sum() / total).sqrt()
-    # Rounding errors of equal values are not to be blown up.
-    noise = 1e-6 * value.abs().max() if len(value) else deviation
-    return torch.where(deviation > noise, centred / (deviation + eps), 0)
+    whole = Segments(torch.zeros(len(value), dtype=torch.int64), min(len(value), 1))
+    centred = subtract(value, whole.shared_mean(value, count))
+    counted = torch.where(count > 0, centred, 0)
+    size = counted.abs().sum()
+    deviation = size * ((count * (counted / size.where(size > 0, 1)) ** 2).sum() / count.sum().clamp(min=1)).sqrt()
+    return torch.where(size > 0, centred / (deviation + eps), 0)
 
 
 @scale("mean")
@@ -79,7 +80,7 @@ def max_abs(centred_u: Tensor, peers: Segments, eps: float = 1e-8) -> Tensor:
 @scale("rank", by="group")
 def rank(centred_u: Tensor, peers: Segments) -> Tensor:
     """Rank among the peers, from -1 (lowest) to 1 (highest), equals sharing their mean rank: only the order counts."""
-    _, level = centred_u.unique(return_inverse=True)
+    _, level = merge_equal(centred_u, peers.of).unique(return_inverse=True)
     levels = int(level.max()) + 1 if len(level) else 1
     cell = peers.of * levels + level
     same = torch.bincount(cell, minlength=peers.count * levels).reshape(-1, levels)

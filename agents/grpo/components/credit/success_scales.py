@@ -7,6 +7,7 @@ from torch import Tensor
 
 from .....errors import InputError
 from ...batch.batch import Batch
+from ...batch.rounding import subtract
 from ...batch.segments import Segments
 from ...recipes.stages import SCALES
 from .credit_arrays import scale
@@ -47,9 +48,7 @@ def beta_norm(centred_u: Tensor, return_u: Tensor, peers: Segments, low: float =
         + torch.xlogy(beta - 1, 1 - p)
         - (torch.lgamma(alpha) + torch.lgamma(beta) - torch.lgamma(alpha + beta))
     )
-    weight = (-log_density).exp().clamp(max=1e6).to(centred_u.dtype)
-    # A unanimous group has a weight of up to 1e6, which must not meet the rounding error of its mean.
-    return torch.where(centred_u.abs() > 1e-6 * span, centred_u / span * weight, 0)
+    return centred_u / span * (-log_density).exp().clamp(max=1e6).to(centred_u.dtype)
 
 
 @scale("pass_at_k")
@@ -125,8 +124,10 @@ def consistency_blend(
     """
     peers = units.peers
     level = peers.shared_mean(units.raw)
-    levels = level[peers.first()]
-    across = (level - levels.mean()) / ((levels.std() if len(levels) > 1 else levels.new_zeros(())) + eps)
+    first = peers.first()
+    # Every group counts once.
+    groups = Segments(torch.zeros_like(peers.of), min(len(level), 1), first)
+    across = subtract(level, groups.shared_mean(level)) / (groups.shared_std(level, 1) + eps)
     within = units.value / (peers.shared_std(units.raw, 1) + eps)
     entropy = entropy_of_answers(batch, answer_format).to(level.dtype)[batch.group_of[units.episode]]
     share = (gamma * (entropy - rho)).sigmoid()

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ...batch.batch import Batch
+from ...batch.rounding import ROUNDING
 from ...batch.segments import Segments, segment_places, segment_sum
 
 
@@ -97,7 +98,10 @@ def reward_by_turn(batch: Batch) -> Tensor:
     reward = batch.turn_reward.clone()
     last = turns_left(batch) == 0
     total = segment_sum(batch.turn_reward, batch.episode_of_turn, batch.episodes)
-    reward[last] += (batch.outcome - total)[batch.episode_of_turn[last]]
+    size = segment_sum(batch.turn_reward.abs(), batch.episode_of_turn, batch.episodes)
+    rest = batch.outcome - total
+    rest = torch.where(rest.abs() < ROUNDING * torch.maximum(size, batch.outcome.abs()), 0, rest)
+    reward[last] += rest[batch.episode_of_turn[last]]
     return reward
 
 

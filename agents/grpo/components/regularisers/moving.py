@@ -48,7 +48,7 @@ def kl_by_difficulty(
     """k3 with ``hard`` x the coefficient in groups of which at most ``border`` reach an outcome above ``threshold``
     (CLPO, arXiv 2509.25004). A factor that the teacher asks for takes the place of this one.
     """
-    rate = group.shared_mean((outcome_e > threshold).to(outcome_e.dtype))
+    rate = group.shared_mean((outcome_e > threshold).to(logp_t.dtype))
     graded = (rate <= border + 1e-6) & kl_scale_e.isnan()
     factor = torch.where(episode.spread(graded), hard, 1.0)
     return penalty(k3(logp_ref_t - logp_t), coefficient * factor)

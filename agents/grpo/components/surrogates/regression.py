@@ -60,8 +60,8 @@ def sppo(
     the episode itself) counting half (SPPO, arXiv 2405.00675).
     """
     same = group.of[:, None] == group.of[None, :]
-    ahead = (outcome_e[:, None] > outcome_e[None, :]).to(outcome_e.dtype)
-    level = (outcome_e[:, None] == outcome_e[None, :]).to(outcome_e.dtype)
+    ahead = (outcome_e[:, None] > outcome_e[None, :]).to(logp_t.dtype)
+    level = (outcome_e[:, None] == outcome_e[None, :]).to(logp_t.dtype)
     win = ((ahead + level / 2) * same).sum(1) / same.sum(1)
     return episode.spread(-((episode.sum(logp_t - logp_old_t) - eta * (win - 0.5)) ** 2))
 
@@ -103,7 +103,7 @@ def prdp(
     s = episode.sum(logp_t - logp_ref_t)
     # Ranked by number, every two episodes of a group are one pair, ties too.
     a, b = group.pairs(torch.arange(len(outcome_e), device=outcome_e.device))
-    reward = outcome_e[a] - outcome_e[b]
+    reward = (outcome_e[a] - outcome_e[b]).to(s.dtype)
     square = (reward - beta * (s[a] - s[b])) ** 2
     if check_number("window", window, 0):
         old = episode.sum(logp_old_t - logp_ref_t)

@@ -136,7 +136,8 @@ def test_the_recipe_shields_in_the_first_update_of_a_run(tmp_path):
         final_episodes=1,
         threads=1,
         track=(),
-        stages=Stages(shaping="cosine-length"),
+        # A tenth of all tokens: the one per cent of the recipe is two, of which none need have a negative advantage.
+        stages=Stages(shaping="cosine-length", regularisers="low_prob_shield(share=0.1)"),
     )
     learner = Learner.start(tmp_path / "run", config)
     assert learner.run()
