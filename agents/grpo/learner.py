@@ -41,7 +41,7 @@ from .proposals.rewriting import Rewriter
 from .ranks.leader import Ranks, plain
 from .recipes import RECIPES
 from .run.collapse import SuccessWatch
-from .run.defaults import describe_defaults
+from .run.defaults import choose_prompt_form, describe_defaults, take_open_values
 from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, refuse_changes
 from .run.health import DeadRun, Health, StepSigns
 from .run.models import add_missing_adapters, load_policy, load_teacher
@@ -123,8 +123,8 @@ class Learner:
     @classmethod
     def start(cls, out: str | Path, config: TrainConfig, ranks: Ranks | None = None) -> Learner:
         """Begin a new run in a new folder."""
-        threads = config.threads or torch.get_num_threads()
-        config = dataclasses.replace(config, threads=threads, device=resolve_device(config.device))
+        settled = {"threads": config.threads or torch.get_num_threads(), "device": resolve_device(config.device)}
+        config = dataclasses.replace(config, **settled, prompt_form=choose_prompt_form(config))
         RunFolder.check_free(Path(out))
         learner = cls(config, ranks=ranks)
         learner._load(load_policy(config, texts=solution_texts(learner.environments, config.seed)))
@@ -143,9 +143,7 @@ class Learner:
         """
         folder, saved = RunFolder.reopen(Path(path))
         if config is not None:
-            device = saved.device if config.device == "auto" else config.device
-            config = dataclasses.replace(config, threads=config.threads or saved.threads, device=device)
-            refuse_changes(Path(path), config, saved, ("steps", *FREE))
+            refuse_changes(Path(path), take_open_values(config, saved), saved, ("steps", *FREE))
             saved = config
         learner = cls(saved, ranks=ranks)
         learner.folder = folder
