@@ -57,10 +57,13 @@ class Agent:
     Attributes:
         name: the agent's name in reports.
         max_slots: the most slots it can play at once, or None without a limit (a person plays one).
+        prompt_form: the form in which environments are to ask it, a value of their option ``prompt``; None leaves the
+            default.
     """
 
     name: str = "agent"
     max_slots: int | None = None
+    prompt_form: str | None = None
 
     def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
         """Choose one action for each slot.

@@ -150,8 +150,8 @@ class Mixture(TaskEnv):
         longest_answer: most characters of the right answer to a question of any of them; those with a longer one are
             not played, as their verification is unreliable. None: no limit.
         **kwargs: as for every environment. ``axes`` names axes as above: ``{"env": ["Arithmetic"],
-            "Arithmetic.digits": [1, 2]}``. Arguments about answers reach every environment whose options do not say
-            otherwise.
+            "Arithmetic.digits": [1, 2]}``. ``prompt`` and arguments about answers reach every environment whose options
+            do not say otherwise.
 
     Raises:
         InputError: an environment that is unknown, takes no text, or is a mixture itself.
@@ -180,7 +180,7 @@ class Mixture(TaskEnv):
         if longest_answer is not None:
             check_count("longest_answer", longest_answer, low=1, unit="characters")
         self.longest_answer = longest_answer
-        shared = {name: kwargs[name] for name in ("split", "max_action", "thoughts") if name in kwargs}
+        shared = {name: kwargs[name] for name in ("split", "max_action", "thoughts", "prompt") if name in kwargs}
         if answer_format is not None:
             shared["answer_format"] = answer_format
         self.parts = {name: _make_part(part, render_mode, shared) for name, part in self.blend.items()}

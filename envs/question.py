@@ -6,13 +6,14 @@ class Doubling(palaestra.envs.Question):
 
     def generate(self, rng, params):
         n = int(rng.integers(1, params["high"] + 1))
-        return Task(f"Compute 2 * {n}. Answer with an integer.", reference=2 * n)
+        return Task(f"What is 2 * {n}? Answer with an integer only.", reference=2 * n)
 
 palaestra.envs.register("me/Doubling-v0", Doubling)
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -31,12 +32,13 @@ class Task:
     """One question with its reference answer.
 
     Args:
-        prompt: the text that the agent reads.
+        prompt: the text that the agent reads: what is asked, and in which form the answer is wanted.
         reference: the value that the verifier compares with; plain data.
         solution: an answer that scores 1, for the oracle; None where ``str(reference)`` is one.
-        content: identifies the question, for splits and task ids; the prompt where empty.
+        content: identifies the question, for splits and task ids; the terse prompt where empty, or else the prompt.
         split_key: shared by tasks of one origin, which then lie in the same split; the content where empty.
         data: whatever else the family needs to judge, solve or draw the task; picklable.
+        terse: a shorter prompt for models of characters; the prompt where empty.
     """
 
     prompt: str
@@ -45,6 +47,7 @@ class Task:
     content: str = ""
     split_key: str = ""
     data: Any = None
+    terse: str = ""
 
 
 class Question(TaskEnv):
@@ -72,6 +75,10 @@ class Question(TaskEnv):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         """Make a task with these parameters; all randomness comes from ``rng``."""
         raise NotImplementedError(f"{type(self).__name__} must implement generate(rng, params) -> Task.")
+
+    def prompt_of(self, task: Task) -> str:
+        """Return the text of a task in this environment's form of prompts."""
+        return task.terse if task.terse and self.prompt == "terse" else task.prompt
 
     def verify(self, task: Task, answer: str) -> Verdict:
         """Judge an answer: untrusted text of at most ``max_answer`` characters."""
@@ -134,7 +141,7 @@ class Question(TaskEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         self._task = task = self.begin(seed, options)
-        return task.prompt + self._request, self.task_info(task)
+        return self.prompt_of(task) + self._request, self.task_info(task)
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self.require_running()
@@ -156,13 +163,13 @@ class Question(TaskEnv):
     def render(self) -> str | np.ndarray | None:  # type: ignore[override]
         if self.render_mode == "rgb_array":
             return self.draw(self.here())
-        return self.here().prompt + self._request if self.render_mode == "ansi" else None
+        return self.prompt_of(self.here()) + self._request if self.render_mode == "ansi" else None
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         return self.generate(rng, params)
 
     def content_of(self, episode: Task) -> str:
-        return episode.content or episode.prompt
+        return episode.content or episode.terse or episode.prompt
 
     def split_key(self, episode: Task) -> str:
         return episode.split_key
@@ -178,3 +185,9 @@ class Question(TaskEnv):
     def set_state(self, state: Any) -> None:
         super().set_state(state)
         self._task = state["task"]
+
+
+def with_prompt(of_kwargs: Mapping[str, Any] | None, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a question that another environment asks: ``of_kwargs``, and the form of prompts among
+    the outer environment's arguments, unless ``of_kwargs`` has one."""
+    return {**({"prompt": own["prompt"]} if "prompt" in own else {}), **(of_kwargs or {})}

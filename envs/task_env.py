@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -63,6 +64,7 @@ class TaskEnv(gym.Env[Any, Any]):
             directions; a text that ends in a line break is sent at once.
         is_ascii: whether observations and actions of the solver are ASCII.
         return_range: the least and the most that an episode can earn, which teachers are told.
+        prompts: the forms in which observations can be worded.
         takes_difficulty: whether a difficulty may be chosen; False where an argument has chosen every task's.
         supplies: the names in ``info["extras"]``, whose values are None until they are known. A subclass lists the
             names that it adds to those of its bases.
@@ -77,6 +79,9 @@ class TaskEnv(gym.Env[Any, Any]):
         max_action: the most characters that a reply may have, thoughts included.
         thoughts: names of the tags around the thoughts of a reasoning model, ``["think", "[THINK]"]``. The reply up to
             the last closing tag is dropped; where a thought is not closed, there is no answer.
+        prompt: the form of observations, one of ``prompts``: "sentences", which say what is asked and how to answer, or
+            "terse", for models of characters; the same tasks under the same ids. A family whose sentences are as short
+            has one form under both names.
         render_mode: None, or one of ``metadata["render_modes"]``.
         **fixed: any axis by name, fixed to one value.
 
@@ -99,6 +104,7 @@ class TaskEnv(gym.Env[Any, Any]):
     arrow_keys: ClassVar[Mapping[str, str]] = {}
     is_ascii: ClassVar[bool] = True
     return_range: tuple[float, float] = (0.0, 1.0)
+    prompts: ClassVar[tuple[str, ...]] = ("sentences", "terse")
     takes_difficulty: bool = True
     supplies: frozenset[str] = frozenset({"feedback"})
 
@@ -129,6 +135,7 @@ class TaskEnv(gym.Env[Any, Any]):
         answer_format: str | None = None,
         max_action: int = MAX_ACTION,
         thoughts: Sequence[str] = THOUGHTS,
+        prompt: str = "sentences",
         render_mode: str | None = None,
         **fixed: Any,
     ):
@@ -152,6 +159,7 @@ class TaskEnv(gym.Env[Any, Any]):
             raise InputError(f"max_action must be a whole number of characters, at least 1, not {max_action!r}.")
         self.max_action = max_action
         self.thoughts = check_thoughts(thoughts)
+        self.prompt = _check_prompt(prompt, self.prompts)
         self._is_move = self.answer_form in ("move", "moves")
         self.render_mode = render_mode
         self._params: dict[str, Any] = {}
@@ -366,6 +374,17 @@ class TaskEnv(gym.Env[Any, Any]):
         if self._ended:
             why = "reset() has not been called yet" if not self._task_id else "the episode is over"
             raise gym.error.ResetNeeded(f"cannot step {type(self).__name__}: {why}; call reset() first.")
+
+
+def _check_prompt(prompt: str, prompts: Sequence[str]) -> str:
+    """Return the form of observations if it is one of ``prompts``. "full" is the former name of "sentences" in the
+    families that had the option before all had it."""
+    if prompt == "full" and "compact" in prompts:
+        warnings.warn("prompt='full' is now called prompt='sentences', which is the default.", stacklevel=4)
+        return "sentences"
+    if prompt not in prompts:
+        raise unknown_name("form of a prompt", str(prompt), prompts)
+    return prompt
 
 
 def _bind_current_episode(solver: Callable[[Any, Any], Any]) -> Callable[..., Any]:

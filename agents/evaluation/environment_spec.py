@@ -12,6 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 from ...envs.registration import unknown_environment
 from ...errors import InputError
 from ..history import HistoryWrapper
+from ..prompt_form import add_prompt_form
 from ..shots import ShotsWrapper
 
 
@@ -60,8 +61,12 @@ def make_envs(
     history: str | None = None,
     pictures: bool = False,
     shots: int = 0,
+    prompt_form: str | None = None,
 ) -> tuple[list[gym.Env], str | None]:
-    """Make ``count`` environments; the split they draw from is None when the environment has no splits."""
+    """Make ``count`` environments; the split they draw from is None when the environment has no splits.
+
+    ``prompt_form`` is that of the agent; environments of a function keep theirs.
+    """
     if not isinstance(env, str | gym.Env):
         if not callable(env):
             raise InputError(f"env must be an id, an environment or a function that makes one, not {env!r}.")
@@ -74,6 +79,7 @@ def make_envs(
         made: list[gym.Env] = [HistoryWrapper(env(), history) if history else env() for _ in range(count)]
         return made, getattr(made[0].unwrapped, "split", None)
     spec = environment_spec(env) if isinstance(env, str) else _spec_of(env, kwargs)
+    kwargs = add_prompt_form(spec, kwargs, prompt_form)
 
     def make(**more: Any) -> gym.Env:
         # The checker is for those who write environments; here it would cost time at every step.

@@ -126,7 +126,9 @@ def evaluate(
         num_envs = concurrency
     width = min(num_envs, episodes * samples, player.max_slots or num_envs)
     kwargs = dict(env_kwargs or {})
-    envs, used_split = make_envs(env, width, split, dict(kwargs), history, replay is not None, shots)
+    envs, used_split = make_envs(
+        env, width, split, dict(kwargs), history, replay is not None, shots, player.prompt_form
+    )
     env_id = env if isinstance(env, str) else name_of(envs[0])
     fixed = getattr(envs[0].unwrapped, "difficulty", None)
     if difficulties is None and axes is None and fixed is not None:

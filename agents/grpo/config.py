@@ -12,6 +12,7 @@ import tyro
 from ...errors import InputError
 from ...schedules import read_schedule
 from ..language.tokenizer import FEWEST_TOKENS
+from ..prompt_form import FORM_OF_OLD_RUNS
 from .recipes import Stages
 from .settings import Collapse, Patience, RequestSettings, WarmUp
 
@@ -27,6 +28,8 @@ class TrainConfig:
         env_weights: of several environments, how often each is drawn: numbers, or schedules of training progress as
             plain data; all alike where empty.
         env_options: further arguments of the environment, e.g. ``{"source": "questions.jsonl"}``.
+        prompt_form: the form of the prompts, "sentences" or "terse", unless ``env_options`` have a ``prompt``. None:
+            that which suits the model, which a run then records.
         history: what the policy sees of a long episode, such as "notes(keep=2)"; see `palaestra list histories`. None:
             the whole conversation, up to `context`.
         shots: worked examples before each question, training tasks with its parameters; for models that have not
@@ -118,6 +121,7 @@ class TrainConfig:
     env: tyro.conf.Positional[str | tuple[str, ...]] = "palaestra/Arithmetic-v0"
     axes: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
     env_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
+    prompt_form: Annotated[str | None, tyro.conf.Suppress] = None
     env_weights: Annotated[tuple[Any, ...], tyro.conf.Suppress] = ()
     history: str | None = None
     shots: int = 0
@@ -273,7 +277,7 @@ class TrainConfig:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrainConfig:
-        """The inverse of `to_json`; unknown keys raise InputError."""
+        """The inverse of `to_json`; unknown keys raise InputError. Runs that name no form of prompts are terse."""
         inner = {name: (record, data.get(name, {})) for name, record in _RECORDS.items()}
         for record, given in ((cls, data), *inner.values()):
             known = {item.name for item in dataclasses.fields(record)}
@@ -281,7 +285,7 @@ class TrainConfig:
                 raise InputError(f"the configuration has unknown entries {unknown}; it was written by another version.")
         parts = {name: record(**given) for name, (record, given) in inner.items()}
         lists = {name: tuple(data.get(name, ())) for name in ("env_weights", "track")}
-        return cls(**{**data, **parts, **lists})
+        return cls(**{"prompt_form": FORM_OF_OLD_RUNS, **data, **parts, **lists})
 
     def differences(self, other: TrainConfig) -> list[str]:
         """``name: ours != theirs`` for each entry that differs."""

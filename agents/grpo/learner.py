@@ -23,7 +23,6 @@ from ...schedules import read_schedule
 from ..engines.engine import check_engine, check_ranks
 from ..engines.serving import Serving
 from ..evaluation import Report
-from ..language.chat_options import keep_date
 from ..language.model import LanguageModel, resolve_device
 from ..lookup import find_agent
 from .asynchronous import AsynchronousCollection, StepCollection, separate_models
@@ -41,7 +40,7 @@ from .proposals.rewriting import Rewriter
 from .ranks.leader import Ranks, plain
 from .recipes import RECIPES
 from .run.collapse import SuccessWatch
-from .run.defaults import describe_defaults
+from .run.defaults import choose_prompt_form, describe_defaults, take_open_values
 from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, refuse_changes
 from .run.health import DeadRun, Health, StepSigns
 from .run.models import add_missing_adapters, load_policy, load_teacher
@@ -123,8 +122,8 @@ class Learner:
     @classmethod
     def start(cls, out: str | Path, config: TrainConfig, ranks: Ranks | None = None) -> Learner:
         """Begin a new run in a new folder."""
-        threads = config.threads or torch.get_num_threads()
-        config = dataclasses.replace(config, threads=threads, device=resolve_device(config.device))
+        settled = {"threads": config.threads or torch.get_num_threads(), "device": resolve_device(config.device)}
+        config = dataclasses.replace(config, **settled, prompt_form=choose_prompt_form(config))
         RunFolder.check_free(Path(out))
         learner = cls(config, ranks=ranks)
         learner._load(load_policy(config, texts=solution_texts(learner.environments, config.seed)))
@@ -143,10 +142,7 @@ class Learner:
         """
         folder, saved = RunFolder.reopen(Path(path))
         if config is not None:
-            device = saved.device if config.device == "auto" else config.device
-            chat_options = keep_date(config.chat_options, saved.chat_options)
-            threads = config.threads or saved.threads
-            config = dataclasses.replace(config, threads=threads, device=device, chat_options=chat_options)
+            config = take_open_values(config, saved)
             refuse_changes(Path(path), config, saved, ("steps", *FREE))
             saved = config
         learner = cls(saved, ranks=ranks)

@@ -17,6 +17,7 @@ from ..agent import EndEpisode, SlotAgent, register
 from ..engines.engine import check_engine
 from ..engines.sampler import Request
 from ..engines.serving import Serving
+from ..prompt_form import FORM_OF_OLD_RUNS, SENTENCES, TERSE
 
 if TYPE_CHECKING:
     from .model import LanguageModel
@@ -110,6 +111,10 @@ class LanguageAgent(SlotAgent):
         self.name = "language"
         from ..engines.truncation import Truncation, read_generation_config
         from .decoder import context_limit  # loads torch
+        from .renderer import MarkerRenderer
+
+        suited = TERSE if isinstance(model.renderer, MarkerRenderer) else SENTENCES
+        self.prompt_form = own.get("prompt_form", FORM_OF_OLD_RUNS) if own else suited
 
         def choose(name: str, value: Any, default: Any) -> Any:
             return own.get(name, default) if value is None else value

@@ -85,7 +85,8 @@ class PythonTool(ToolQuestion):
 
     def oracle(self, state: Session) -> str:
         if state.output is None:
-            return f"```python\n{write_script(state.task.prompt, self.inner.oracle(state.task))}\n```"
+            question = state.task.terse or state.task.prompt
+            return f"```python\n{write_script(question, self.inner.oracle(state.task))}\n```"
         return self.write_answer(state)
 
 

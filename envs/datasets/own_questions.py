@@ -53,7 +53,7 @@ class OwnQuestions(DatasetQuestion):
         level: with the argument ``level``, the whole numbers in that column, such as 3 or "Level 3"; without, absent.
 
     Observation:
-        The prompt, and ``instruction`` below it.
+        The prompt as the record has it, and ``instruction`` below it.
 
     Actions:
         Text with the answer, read in ``answer_format``.
@@ -70,11 +70,13 @@ class OwnQuestions(DatasetQuestion):
     Args:
         prompt, answer, solution: names of the columns with the prompt, the right answer and, a step a line, the worked
             solution; "meta.text" is the column "text" of a column of records. None: guessed, and no solution where
-            there seems to be none.
+            there seems to be none. ``prompt="sentences"`` and ``prompt="terse"`` name no column, but the form of
+            prompts that every environment takes; it makes no difference to questions from a source.
         level: the column with the difficulty; None: none.
         verifier: the name of a verifier that compares with text (`palaestra list verifiers`); None: "number" where
             every answer is one, "math" where most have LaTeX, else "text".
-        instruction: text after each prompt, such as "Answer with the name alone."
+        instruction: text after each prompt, such as "Answer with the name alone."; None: nothing, as the prompts of a
+            source should say it, and after those of the small set that they ask for a number.
         **kwargs: as for `DatasetQuestion`.
     """
 
@@ -93,9 +95,11 @@ class OwnQuestions(DatasetQuestion):
         level: str | None = None,
         solution: str | None = None,
         verifier: str | None = None,
-        instruction: str = "",
+        instruction: str | None = None,
         **kwargs: Any,
     ):
+        form = prompt if prompt in self.prompts else self.prompts[0]
+        prompt = None if prompt in self.prompts else prompt
         for name, value in (
             *(("prompt", prompt), ("answer", answer), ("level", level), ("solution", solution)),
             *(("verifier", verifier), ("instruction", instruction)),
@@ -105,7 +109,7 @@ class OwnQuestions(DatasetQuestion):
         self._columns = tuple(name and normalise_name(name) for name in (prompt, answer, level, solution))
         self._verifier = verifier
         self.instruction, self.rung_axis = instruction, "level" if level else ""
-        super().__init__(source=source, part=part, config=config, **kwargs)
+        super().__init__(source=source, part=part, config=config, prompt=form, **kwargs)
 
     def _source(self) -> Source:
         """The source with its columns and verifier, guessed where they are not named."""
@@ -137,7 +141,9 @@ class OwnQuestions(DatasetQuestion):
         return [*level, FloatAxis("length", 0.0, 1.0)]
 
     def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        return Task(f"{item.question}\n{self.instruction}".rstrip("\n"), item.answer, data=item)
+        if self.instruction is None and self.source is None:
+            return Task(f"{item.question}\nAnswer with an integer only.", item.answer, data=item, terse=item.question)
+        return Task(f"{item.question}\n{self.instruction or ''}".rstrip("\n"), item.answer, data=item)
 
     def verify(self, task: Task, answer: str) -> Verdict:
         return verify(self._layout[-1], answer, task.reference)

@@ -45,7 +45,7 @@ class CombinationLock(Game):
         doors (3 to 8; open from 2 to 20): doors in each room.
 
     Observation:
-        Text: the rules first, then ``Floor 2, room a.`` on each floor.
+        Text: the rules first, shorter ones where the prompt is terse, then ``Floor 2, room a.`` on each floor.
 
     Actions:
         Text with the number of a door, read in ``answer_format``.
@@ -91,7 +91,12 @@ class CombinationLock(Game):
         here = f"Floor {state.done + 1}, room {state.rooms[state.done]}."
         if state.done:
             return here
-        return f"In every room one of doors 1 to {state.doors} leads up. Answer with its number. {here}"
+        if self.prompt == "terse":
+            return f"In every room one of doors 1 to {state.doors} leads up. Answer with its number. {here}"
+        return (
+            f"Climb a tower of {len(state.rooms)} floors. In every room one of doors 1 to {state.doors} leads up; a "
+            f"wrong one ends the game. {here} Answer with the number of a door only."
+        )
 
     def act(self, state: Climb, action: str) -> Transition:
         floors = len(state.rooms)

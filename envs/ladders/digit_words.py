@@ -32,10 +32,12 @@ class DigitRule(DigitWord):
     A small model has to find its place in a longer word than it has practised: the rule is the same everywhere.
 
     Class attributes:
-        rule: its name, which is all that the question says of it beside the word.
+        rule: its name, which is all that the terse question says of it beside the word.
+        question: the question in sentences, with ``{word}`` for the word.
     """
 
     rule: ClassVar[str]
+    question: ClassVar[str]
     param_space = ParamSpace([IntAxis("length", 4, 40, limits=(2, LONGEST)), IntAxis("digits", 3, 8, limits=(2, 8))])
     baselines: ClassVar = {}
 
@@ -52,10 +54,11 @@ class DigitRule(DigitWord):
         word = rng.integers(1, highest + 1, self.word_length(params["length"])).tolist()
         text = "".join(map(str, word))
         return Task(
-            f"{self.rule}: {text}",
+            self.question.format(word=text),
             int("".join(map(str, self.apply(word)))),
             content=text,
             data=highest,
+            terse=f"{self.rule}: {text}",
         )
 
     def criteria(self, task: Task) -> list[str]:

@@ -30,8 +30,9 @@ class InterleavedAddition(Question):
         base (4 to 10; open from 2 to 10): the base in which the numbers are written.
 
     Observation:
-        Text such as ``Add in base 10, digit pairs lowest first, with commas: 86 52 30 00``, that is 358 + 26 with
-        one more place.
+        Text such as ``Add two numbers in base 10. Each pair has a digit of either, the lowest place first: 86 52 30 00.
+        Answer with the digits of the sum in the same order, separated by commas.``, that is 358 + 26 with one more
+        place; terse, ``Add in base 10, digit pairs lowest first, with commas: 86 52 30 00``.
 
     Actions:
         Text with as many digits as there are pairs, ``4, 8, 3, 0`` (commas or spaces, with or without brackets), read
@@ -68,13 +69,15 @@ class InterleavedAddition(Question):
             carry, digit = divmod(a + b + carry, base)
             digits.append(digit)
         return Task(
-            f"Add in base {base}, digit pairs lowest first, with commas: {text}",
+            f"Add two numbers in base {base}. Each pair has a digit of either, the lowest place first: {text}. "
+            "Answer with the digits of the sum in the same order, separated by commas.",
             digits,
             solution=", ".join(map(str, digits)),
             content=f"{text} base {base}",
             # Either number may have either digit of a place: the sum is the same.
             split_key=f"{[sorted(pair) for pair in pairs[:places]]} base {base}",
             data=(pairs, base),
+            terse=f"Add in base {base}, digit pairs lowest first, with commas: {text}",
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:

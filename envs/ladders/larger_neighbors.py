@@ -22,7 +22,8 @@ class LargerNeighbors(DigitRule):
         digits (3 to 8; open from 2 to 8): the word has digits from 1 to this one.
 
     Observation:
-        Text such as ``Larger neighbors: 31244``.
+        Text such as ``For each two neighboring digits of 31244, write the larger one. Answer with these digits
+        only.``; terse, ``Larger neighbors: 31244``.
 
     Actions:
         Text with one digit for each two neighbors, ``3244`` (or apart, ``3 2 4 4``), read in ``answer_format``.
@@ -39,6 +40,7 @@ class LargerNeighbors(DigitRule):
     """
 
     rule = "Larger neighbors"
+    question = "For each two neighboring digits of {word}, write the larger one. Answer with these digits only."
 
     def word_length(self, length: int) -> int:
         return length + 1

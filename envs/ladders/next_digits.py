@@ -22,7 +22,8 @@ class NextDigits(DigitRule):
         digits (3 to 8; open from 2 to 8): the word has digits from 1 to this one.
 
     Observation:
-        Text such as ``Next digits: 31244``.
+        Text such as ``Replace each digit of 31244 by the next higher one. Answer with the digits only.``; terse,
+        ``Next digits: 31244``.
 
     Actions:
         Text with one digit for each digit of the word, ``42355`` (or apart, ``4 2 3 5 5``), read in ``answer_format``.
@@ -40,6 +41,7 @@ class NextDigits(DigitRule):
     """
 
     rule = "Next digits"
+    question = "Replace each digit of {word} by the next higher one. Answer with the digits only."
 
     def apply(self, word: list[int]) -> list[int]:
         return [digit + 1 for digit in word]

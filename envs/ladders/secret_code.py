@@ -40,7 +40,8 @@ class SecretCode(DigitWord):
             little; at 0.8 nothing is to be gained two rungs ahead of what is known.
 
     Observation:
-        Text such as ``Secret code, digits 1 to 8: b f h a e``.
+        Text such as ``In a secret code each symbol stands for a digit from 1 to 8. Which digits does b f h a e stand
+        for? Answer with the digits only.``; terse, ``Secret code, digits 1 to 8: b f h a e``.
 
     Actions:
         Text with one digit for each symbol, ``31724`` (or apart, ``3 1 7 2 4``), read in ``answer_format``.
@@ -79,9 +80,11 @@ class SecretCode(DigitWord):
         places = rng.permutation([*range(used - newest, used), *older]).tolist()
         word = " ".join(SYMBOLS[place] for place in places)
         return Task(
-            f"Secret code, digits 1 to {self.digits}: {word}",
+            f"In a secret code each symbol stands for a digit from 1 to {self.digits}. Which digits does {word} stand "
+            "for? Answer with the digits only.",
             int("".join(self._digits[symbol] for symbol in word.split())),
             content=word,
+            terse=f"Secret code, digits 1 to {self.digits}: {word}",
         )
 
     def solution_steps(self, task: Task) -> list[str]:

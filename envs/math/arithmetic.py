@@ -28,7 +28,8 @@ class Arithmetic(NumberQuestion):
         operations ("+", "+-", "+-*"): the operators that may occur; the hardest one listed occurs at least once.
 
     Observation:
-        Text such as ``17 + 25 - 3 = ? (integer)``; short, as small models read it character by character.
+        Text such as ``What is 17 + 25 - 3? Answer with an integer only.``; ``17 + 25 - 3 = ? (integer)`` where
+        ``prompt="terse"``, for models that read it character by character.
 
     Actions:
         Text with one integer, read in ``answer_format``.
@@ -68,11 +69,12 @@ class Arithmetic(NumberQuestion):
         expression = format_expression(list(map(str, numbers)), operators)
         data = (numbers, operators)
         return Task(
-            f"{expression} = ? (integer)",
+            f"What is {expression}? Answer with an integer only.",
             _evaluate(numbers, operators),
             content=expression,
             split_key=order_free_key(numbers, operators),
             data=data,
+            terse=f"{expression} = ? (integer)",
         )
 
     def solution_steps(self, task: Task) -> list[str]:

@@ -14,7 +14,7 @@ from ...errors import InputError
 from ...rewards import Verdict
 from ...rewards.verifiers.number import parse_number
 from ..param_space import FloatAxis, IntAxis, ParamSpace
-from ..question import Question, Task
+from ..question import Question, Task, with_prompt
 from ..registration import register
 from ..splits import TEST_FRACTION, split_of
 from .symbolic_answers import format_sum
@@ -51,7 +51,8 @@ class Chained(Question):
         level (0.0 to 1.0): the difficulty of each of them, in its own family.
 
     Observation:
-        Text such as ``... 1. 17 + 25 = ? (integer) 2. Let n = 2*A1 - 17. Solve 3x + n = 19. ...``, one question a line.
+        Text such as ``... 1. What is 17 + 25? Answer with an integer only. 2. Let n = 2*A1 - 17. Solve 3x + n =
+        19. ...``, one question a line.
 
     Actions:
         Text with the answer to the last question, in the form that its family asks for, read in ``answer_format``.
@@ -77,7 +78,7 @@ class Chained(Question):
         super().__init__(**kwargs)
         if isinstance(families, str) or not families:
             raise InputError(f"families must be a list of ids such as {list(FAMILIES[:2])}, not {families!r}.")
-        self.families = tuple(_make_family(name) for name in families)
+        self.families = tuple(_make_family(name, with_prompt(None, kwargs)) for name in families)
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         # The questions of a training chain are training tasks of their families.
@@ -90,23 +91,22 @@ class Chained(Question):
             chosen, u = rng.random(2).tolist()
             k = int(chosen * len(self.families))
             task, answer, number = _draw_task(self.families[k], rng, space[k], side)
-            factor, offset, text = 1, 0, task.prompt
+            factor, offset, text = 1, 0, self.families[k].prompt_of(task)
             if links:
                 before = links[-1].answer
                 factor = before.denominator * (1 + int(u * 3))
                 offset = int(number - factor * before)
-                text = (
-                    f"Let n = {_format_map(factor, offset, f'A{place - 1}')}. {_LITERAL.sub('n', task.prompt, count=1)}"
-                )
+                text = f"Let n = {_format_map(factor, offset, f'A{place - 1}')}. {_LITERAL.sub('n', text, count=1)}"
             lines.append(f"{place}. {text}")
             links.append(Link(k, task, answer, factor, offset))
         last = len(links)
-        prompt = links[0].task.prompt
+        prompt = self.families[links[0].family].prompt_of(links[0].task)
         if last > 1:
             lines.insert(0, f"Answer these {last} questions in order; A1 is the answer to question 1, and so on.")
             prompt = "\n".join([*lines, f"Give only A{last}, as question {last} asks for it."])
         content = [
-            f"{type(self.families[k]).__name__} {task.content or task.prompt} {a} {b}" for k, task, _, a, b in links
+            f"{type(self.families[k]).__name__} {self.families[k].content_of(task)} {a} {b}"
+            for k, task, _, a, b in links
         ]
         return Task(prompt, links[-1].task.reference, content=" -> ".join(content), data=links)
 
@@ -152,10 +152,10 @@ def _draw_task(
     )
 
 
-def _make_family(name: str) -> Question:
+def _make_family(name: str, options: dict[str, Any]) -> Question:
     """Make the family of an id. Raise InputError where its answers are not numbers."""
     try:
-        family: Any = gym.make(name, disable_env_checker=True).unwrapped
+        family: Any = gym.make(name, disable_env_checker=True, **options).unwrapped
     except gym.error.Error as error:
         raise InputError(f"families has {name!r}, which cannot be made: {error}") from None
     if not isinstance(family, Question) or family.verifier not in ("integer", "number"):

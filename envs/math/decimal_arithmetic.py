@@ -29,7 +29,7 @@ class DecimalArithmetic(NumberQuestion):
         operations ("+-", "+-*", "+-*/"): the operators that may occur; the hardest one listed occurs at least once.
 
     Observation:
-        Text such as ``3.7 + 2.5 * 0.4 = ? Answer with the exact decimal.``
+        Text such as ``What is 3.7 + 2.5 * 0.4? Answer with the exact decimal.``
 
     Actions:
         Text with one number (``4.7``; trailing zeros do not matter), read in ``answer_format``.
@@ -79,12 +79,13 @@ class DecimalArithmetic(NumberQuestion):
                 "Answer with the rounded decimal."
             )
         return Task(
-            f"{expression} = ? {request}",
+            f"What is {expression}? {request}",
             str(result),
             solution=_format_exact(result),
             content=expression,
             split_key=f"{places} {order_free_key(values, operators)}",
             data=(values, operators, places),
+            terse=f"{expression} = ? {request}",
         )
 
     def solution_steps(self, task: Task) -> list[str]:

@@ -30,7 +30,7 @@ class FractionArithmetic(NumberQuestion):
         form ("any", "lowest"): whether the answer may be any exact number, or must be a fraction in lowest terms.
 
     Observation:
-        Text such as ``(3/4) - (5/6) * (1/2) = ? Answer with a fraction p/q.``
+        Text such as ``What is (3/4) - (5/6) * (1/2)? Answer with a fraction p/q.``
 
     Actions:
         Text with one number (``-7/12``; with form "any" also ``-14/24`` or ``0.75``), read in ``answer_format``.
@@ -70,8 +70,8 @@ class FractionArithmetic(NumberQuestion):
         form = "a fraction p/q in lowest terms" if lowest else "a fraction p/q"
         data = (values, operators, lowest)
         key = order_free_key([f"({value})" for value in values], operators)
-        prompt = f"{expression} = ? Answer with {form}."
-        return Task(prompt, str(result), content=expression, split_key=key, data=data)
+        prompt, terse = f"What is {expression}? Answer with {form}.", f"{expression} = ? Answer with {form}."
+        return Task(prompt, str(result), content=expression, split_key=key, data=data, terse=terse)
 
     def verify(self, task: Task, answer: str) -> Verdict:
         verdict = super().verify(task, answer)

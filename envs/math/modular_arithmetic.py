@@ -34,7 +34,8 @@ class ModularArithmetic(NumberQuestion):
             hardest one occurs at least once.
 
     Observation:
-        Text such as ``(17 * 58 - 23) mod 97 = ? Answer with an integer from 0 to 96.``
+        Text such as ``What is (17 * 58 - 23) mod 97? Answer with an integer from 0 to 96.``; terse, ``(17 * 58 - 23)
+        mod 97 = ? Answer ...``.
 
     Actions:
         Text with one integer, read in ``answer_format``.
@@ -76,11 +77,12 @@ class ModularArithmetic(NumberQuestion):
             if answer > 1 and answer != value:
                 break
         expression = f"({format_expression([operand[0] for operand in operands], operators)}) mod {n}"
-        prompt = f"{expression} = ? Answer with an integer from 0 to {n - 1}."
+        request = f"Answer with an integer from 0 to {n - 1}."
         if "inv" in expression:
-            prompt += f" inv(a) is the number from 1 to {n - 1} with a * inv(a) = 1 modulo {n}."
+            request += f" inv(a) is the number from 1 to {n - 1} with a * inv(a) = 1 modulo {n}."
         key = f"{order_free_key([operand[0] for operand in operands], operators)} mod {n}"
-        return Task(prompt, answer, content=expression, split_key=key, data=(operands, operators, n))
+        prompt, terse = f"What is {expression}? {request}", f"{expression} = ? {request}"
+        return Task(prompt, answer, content=expression, split_key=key, data=(operands, operators, n), terse=terse)
 
     def verify(self, task: Task, answer: str) -> Verdict:
         # The modulus may follow the residue.

@@ -126,7 +126,7 @@ class SQLExplorer(ToolQuestion):
 
     def ask(self, task: Task) -> str:
         """The question without the tables, which stand before a blank line."""
-        return task.prompt.partition("\n\n")[2]
+        return self.inner.prompt_of(task).partition("\n\n")[2]
 
     def explain(self, calls: int) -> str:
         return (

@@ -19,6 +19,7 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from ..splits import split_of
+from ..task_env import TaskEnv
 from .databases.contents import Rows, draw_rows, format_row, make_database
 from .databases.domains import read_domains
 from .databases.relations import Schema
@@ -34,7 +35,6 @@ from .queries.wording import STYLES, write_question
 _DRAWS, _TRIES = 8, 10
 # Rows of a result, at most, and rows that meet the conditions, at least.
 _MOST_ROWS, _FEWEST_MATCHES = 40, 3
-PROMPTS = ("full", "compact")
 REQUEST = (
     "Answer with one {engine} query. It must return exactly these columns in this order, and be right for any contents "
     "of the tables. Round nothing; years are integers; aggregates skip NULL, and without values are NULL (counts: 0)."
@@ -102,8 +102,8 @@ class TextToSQL(Question):
         seconds: time of an answer on all databases together; of the processor, but for PostgreSQL.
         sample_rows: rows of each table that the prompt shows.
         domains: names of the domains that databases are of, such as ("shop",); all where empty.
-        prompt: "full", or "compact" for models with a short context: a line such as ``sale(sale_id, product_id ->
-            product, quantity)`` for each table, without types and rows, and the request in five words.
+        prompt: as for every environment, or "compact" for models with a short context: a line such as ``sale(sale_id,
+            product_id -> product, quantity)`` for each table, without types and rows, and the request in five words.
     """
 
     param_space = ParamSpace(
@@ -120,6 +120,7 @@ class TextToSQL(Question):
     answer_form = "program"
     max_answer = MAX_PROGRAM
     strips_marks: ClassVar[bool] = False
+    prompts = (*TaskEnv.prompts, "compact")
     supplies = frozenset({"sql_reference"})
 
     def __init__(
@@ -129,14 +130,12 @@ class TextToSQL(Question):
         seconds: float = 2.0,
         sample_rows: int = 2,
         domains: Sequence[str] = (),
-        prompt: str = "full",
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.engine = engine
         self.dialect = make_engine(engine).dialect
-        self.prompt = check_choice("prompt", prompt, PROMPTS)
-        request = REQUEST if prompt == "full" else SHORT_REQUEST
+        request = SHORT_REQUEST if self.prompt == "compact" else REQUEST
         self.request = request.format(engine=make_engine(engine).title)
         self.domains = tuple([domains] if isinstance(domains, str) else domains)
         for name in self.domains:
@@ -164,8 +163,8 @@ class TextToSQL(Question):
         plan, query = best.plan, best.query
         question = write_question(query, plan.schema, params["wording"], dice)
         gold = translate_query(query.sql(), self.dialect)
-        full = self.prompt == "full"
-        shown = _show(plan.schema, rows, self.sample_rows, self.dialect) if full else plan.schema.outline
+        is_compact = self.prompt == "compact"
+        shown = plan.schema.outline if is_compact else _show(plan.schema, rows, self.sample_rows, self.dialect)
         return Task(
             f"{shown}\n\n{question}\n{self.request}",
             reference=gold,

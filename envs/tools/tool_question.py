@@ -17,7 +17,7 @@ from ...rewards.answers import REQUESTS, program_in
 from ..code.judging.tool_calls import strip_output
 from ..game import Game, Transition
 from ..param_space import FloatAxis, IntAxis, ParamSpace
-from ..question import Question, Task
+from ..question import Question, Task, with_prompt
 from ..registration import unknown_environment
 from ..task_env import MAX_ACTION
 from ..unicode import Unicode
@@ -88,7 +88,7 @@ class ToolQuestion(Game):
         answer_format: str | None = None,
         **kwargs: Any,
     ):
-        self.inner = make_question(type(self).__name__, of, of_kwargs or {}, answer_format)
+        self.inner = make_question(type(self).__name__, of, with_prompt(of_kwargs, kwargs), answer_format)
         self.of, self.tools = of, tuple(tools)
         self.needs_sandbox = any(tool.needs_sandbox for tool in tools)
         self.supplies = self.supplies | self.inner.supplies
@@ -108,7 +108,7 @@ class ToolQuestion(Game):
 
     def ask(self, task: Task) -> str:
         """Return the question and the form of its answer."""
-        return f"{task.prompt}{REQUESTS[self.inner.answer_format]}"
+        return f"{self.inner.prompt_of(task)}{REQUESTS[self.inner.answer_format]}"
 
     def explain(self, calls: int) -> str:
         """Tell how tools are called, and what the answer is."""

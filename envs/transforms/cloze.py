@@ -96,7 +96,7 @@ class Cloze(Transform):
         if any(BLANK in line for line in steps) or not _is_unique(statements, Fraction(spot[0])):
             return None
         prompt = (
-            f"{task.prompt}\nA solution, where each {BLANK} is the same number:\n"
+            f"{self.inner.prompt_of(task)}\nA solution, where each {BLANK} is the same number:\n"
             + "\n".join(filled)
             + f"\nWhich number is {BLANK}? Answer with that number alone."
         )

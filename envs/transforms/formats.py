@@ -14,7 +14,7 @@ from ...rewards.answers import Form
 from ...rewards.verifiers.choice import intersection_over_union
 from ..axes import ChoiceAxis
 from ..param_space import ParamSpace
-from ..question import Task
+from ..question import Task, with_prompt
 from ..registration import register
 from .cloze import Cloze
 from .multiple_choice import LETTERS, MultipleChoice, near_misses
@@ -74,8 +74,9 @@ class Formats(Transform):
         answer_format: str | None = None,
         **kwargs: Any,
     ):
-        self._choices = MultipleChoice(of=of, of_kwargs=of_kwargs)
-        self._cloze = _make_cloze(of, of_kwargs)
+        inner = with_prompt(of_kwargs, kwargs)
+        self._choices = MultipleChoice(of=of, of_kwargs=inner)
+        self._cloze = _make_cloze(of, inner)
         super().__init__(of=of, of_kwargs=of_kwargs, answer_format=answer_format, **kwargs)
         if answer_format is None:
             self.adopt_answer_format()
@@ -103,7 +104,7 @@ class Formats(Transform):
     def _pose(self, task: Task, rng: np.random.Generator, inner: dict[str, Any], form: str) -> Task | None:
         """Give an inner task a form without gap; None where there are too few wrong answers."""
         if form == "open":
-            return Task(task.prompt, {}, data=task)
+            return Task(self.inner.prompt_of(task), {}, data=task)
         right = self.inner.oracle(task)
         if form == "yes_no":
             wrong = self._choices.draw_wrong_answers(rng, inner, task, right, 2)
@@ -111,7 +112,7 @@ class Formats(Transform):
                 return None
             word = "yes" if rng.random() < 0.5 else "no"
             claim = right if word == "yes" else wrong[0]
-            prompt = f"{task.prompt}\nIs this answer right: {claim}\nAnswer yes or no."
+            prompt = f"{self.inner.prompt_of(task)}\nIs this answer right: {claim}\nAnswer yes or no."
             return Task(prompt, {"word": word}, data=task)
         elements = self.inner.read_elements(right)
         if elements:
@@ -133,7 +134,7 @@ class Formats(Transform):
         letters = [letter for letter, i in zip(LETTERS, order) if i < len(shown)]
         listed = "\n".join(f"{letter}) {text}" for letter, text in zip(LETTERS, options))
         prompt = (
-            f"{task.prompt}\nThese may belong to the answer, one or more of them do:\n{listed}\n"
+            f"{self.inner.prompt_of(task)}\nThese may belong to the answer, one or more of them do:\n{listed}\n"
             "Answer with the letters of all that do, such as A, C."
         )
         return Task(prompt, {"letter": ", ".join(letters), "options": options}, data=task)

@@ -64,7 +64,7 @@ class HintPrefix(Transform):
             if self._gives_away(task, step):
                 shown = shown[:place]
                 break
-        prompt = task.prompt
+        prompt = self.inner.prompt_of(task)
         if shown:
             prompt += "\nA solution begins so:\n" + "\n".join(shown) + "\nGo on from there to the answer."
         return Task(prompt, {"shown": len(shown)}, data=task)

@@ -81,7 +81,9 @@ class MultipleChoice(Transform):
         texts = [right, *wrong]
         options = [texts[i] for i in order]
         listed = "\n".join(f"{letter}) {text}" for letter, text in zip(LETTERS, options))
-        prompt = f"{task.prompt}\nOne of these answers is right:\n{listed}\nAnswer with its letter alone."
+        prompt = (
+            f"{self.inner.prompt_of(task)}\nOne of these answers is right:\n{listed}\nAnswer with its letter alone."
+        )
         return Task(prompt, {"letter": LETTERS[order.index(0)], "options": options}, data=task)
 
     def verify(self, task: Task, answer: str) -> Verdict:

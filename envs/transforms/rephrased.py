@@ -87,7 +87,7 @@ class Rephrased(Transform):
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         task = self.inner.generate(rng, self.inner_params(params))
-        return Task(reword(task.prompt, rng, params["changes"]), task.reference, data=task)
+        return Task(reword(self.inner.prompt_of(task), rng, params["changes"]), task.reference, data=task)
 
 
 def reword(prompt: str, rng: np.random.Generator, changes: int) -> str:

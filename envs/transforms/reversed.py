@@ -67,7 +67,7 @@ class Reversed(Transform):
             task = self.inner.generate(rng, inner)
             pick = rng.random()
             answer = parse_number(self.inner.oracle(task))
-            statement, x = _find_statement(task.prompt, answer)
+            statement, x = _find_statement(task.terse or task.prompt, answer)
             spots = [spot for spot in NUMBER.finditer(statement) if Fraction(spot[0]) >= SMALLEST]
             if not spots:
                 continue

@@ -17,7 +17,7 @@ from ...rewards import Verdict
 from ...rewards.answers import REQUESTS
 from ..axes import Axis
 from ..param_space import ParamSpace
-from ..question import Question, Task
+from ..question import Question, Task, with_prompt
 from ..registration import unknown_environment
 from ..unicode import Unicode
 
@@ -57,7 +57,7 @@ class Transform(Question):
         of_kwargs: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ):
-        self.inner = _make_question(of, {} if of_kwargs is None else of_kwargs)
+        self.inner = _make_question(of, with_prompt(of_kwargs, kwargs))
         self.param_space = self.join_axes()
         self.of = of
         if type(self).verify is Transform.verify:

@@ -21,6 +21,7 @@ from ...checks import check_choice, check_count
 from ...errors import InputError, MissingExtra, unknown_name
 from ..game import Game, Transition
 from ..splits import split_of
+from ..task_env import TaskEnv
 
 if TYPE_CHECKING:
     from ..tools.tool_function import ToolFunction
@@ -81,7 +82,8 @@ class WebTaskEnv(Game):
         observation: "tree" (the accessibility tree), "html" (simplified HTML), or "controls" (those lines of the tree
             on which one can act, and messages: a third of the text, and too little where a page has to be read).
         lines: how many lines of a page are shown at once, from 6 on; to see others takes ``scroll down``.
-        prompt: "full", or "compact": without the lines on how to act, for models that learn it from solutions.
+        prompt: as for every environment, or "compact": without the lines on how to act, for models that learn it from
+            solutions.
         templates: names of the templates that tasks are drawn from, a list or a text with commas; None: all of them.
             The axis "intent" keeps the intents that they have.
         **kwargs: as for every environment.
@@ -96,6 +98,7 @@ class WebTaskEnv(Game):
     # The axis that is the size of the site.
     size_axis: ClassVar[str]
     supplies = frozenset({"milestones", "solution_steps"})
+    prompts = (*TaskEnv.prompts, "compact")
     keeps_states = True
     max_answer = 4_096
     longest_text = MOST_CHARACTERS
@@ -107,7 +110,6 @@ class WebTaskEnv(Game):
         backend: str = "inprocess",
         observation: str = "tree",
         lines: int = 60,
-        prompt: str = "full",
         templates: Sequence[str] | str | None = None,
         **kwargs: Any,
     ):
@@ -117,7 +119,6 @@ class WebTaskEnv(Game):
         from .browsers.observations import OBSERVATIONS
 
         self.lines = check_count("lines", lines, 6)
-        self.prompt = check_choice("prompt", prompt, ("full", "compact"))
         self.backend, self.observation = backend, check_choice("observation", observation, OBSERVATIONS)
         self._browser = BROWSERS[backend]
         self._browser.check()

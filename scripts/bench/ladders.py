@@ -85,6 +85,7 @@ class LadderCase:
             env=self.env,
             axes={**self.fixed, self.axis: [low, highest or max(self.rungs)]},
             env_options=dict(self.options),
+            prompt_form="terse" if self.shown else None,
             warmup=replace(self.warmup, axes=shown),
             samples=SAMPLES,
             steps=0,
@@ -347,8 +348,10 @@ def warm_up_tiny(config: TrainConfig, watch: Callable[[TrainingProgress], None])
 def make_environments(config: TrainConfig, split: str) -> Environments:
     """Make the environments of a run, for its own tasks ("train") or held-out ones ("test")."""
     from ...agents.grpo.rollouts.environments import Environments
+    from ...agents.grpo.run.blend import environment_of
 
-    return Environments(config.envs[0], split=split, axes=config.axes, **config.env_options)
+    env_id, options = environment_of(config)
+    return Environments(env_id, split=split, **options)
 
 
 def measure_held_out(

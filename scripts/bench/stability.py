@@ -26,7 +26,7 @@ import tyro
 from ...agents.atomic import check_output, write_atomically
 from ...agents.grpo.config import Patience, Stages, TrainConfig
 from ...errors import InputError, MissingExtra, unknown_name
-from .ladders import LADDERS
+from .ladders import LADDERS, make_environments
 
 LADDER = LADDERS["SecretCode"]
 RUNGS = (8, 9, 10)
@@ -157,12 +157,11 @@ def change(config: TrainConfig, entries: Mapping[str, Any]) -> TrainConfig:
 def measure(learner: Any, tasks: int) -> float:
     """Mean success over the rungs, on held-out tasks of each."""
     from ...agents.grpo.collection import token_limits
-    from ...agents.grpo.rollouts.environments import Environments
     from ...agents.grpo.warmup import measure_variance
 
     config, found = learner.config, []
     for rung in RUNGS:
-        environments = Environments(config.env, split="test", axes={**LADDER.fixed, LADDER.axis: rung})
+        environments = make_environments(replace(config, axes={**LADDER.fixed, LADDER.axis: rung}), "test")
         variance = measure_variance(learner.language, environments, 0, token_limits(config), 1, groups=tasks)
         found.append(variance.success)
     return float(np.mean(found))

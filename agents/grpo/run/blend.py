@@ -16,8 +16,10 @@ from ....envs.mixture import read_parts
 from ....errors import InputError, unknown_name
 from ....schedules import schedule
 from ...evaluation import environment_spec, wilson_interval
+from ...prompt_form import add_prompt_form
 from ..config import TrainConfig
 
+MIXTURE = "palaestra/Mixture-v0"
 if TYPE_CHECKING:
     from ..batch.trajectory import Group
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 def environment_of(config: TrainConfig) -> tuple[str, dict[str, Any]]:
     """Return the id and the arguments of the environment of a run, of a mixture where there are several.
 
-    Of several, an option ``"GSM8K.source"`` is one of the environment of that name, any other one of the mixture.
+    Of several, an option ``"GSM8K.source"`` is one of the environment of that name, any other one of the mixture. The
+    form of the prompts is that of the configuration, if it names one.
 
     Raises:
         InputError: an environment is unknown, an option names none of them, or a fixed pool of tasks cannot follow the
@@ -35,7 +38,8 @@ def environment_of(config: TrainConfig) -> tuple[str, dict[str, Any]]:
         environment_spec(env_id)
     axes = {"axes": config.axes} if config.axes else {}
     if len(config.envs) == 1:
-        return config.envs[0], {**axes, **config.env_options}
+        options = add_prompt_form(environment_spec(config.envs[0]), config.env_options, config.prompt_form)
+        return config.envs[0], {**axes, **options}
     weights = config.env_weights or (1.0,) * len(config.envs)
     if config.pool and any(len(set(schedule(weight).bounds)) > 1 for weight in weights):
         raise InputError(
@@ -55,7 +59,8 @@ def environment_of(config: TrainConfig) -> tuple[str, dict[str, Any]]:
             raise unknown_name("environment of this run", name, entries)
         else:
             entries[name]["options"][option] = value
-    return "palaestra/Mixture-v0", {"envs": list(entries.values()), **axes, **shared}
+    shared = add_prompt_form(environment_spec(MIXTURE), shared, config.prompt_form)
+    return MIXTURE, {"envs": list(entries.values()), **axes, **shared}
 
 
 def summarise_environments(groups: Sequence[Group]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Defaults that follow the model: learning rate, token budgets, context and precision.
+"""Defaults that follow the model: learning rate, token budgets, context, precision and the form of prompts.
 
 `TrainConfig` has the values of the tiny model. For any other model `choose_defaults` reads its configuration, not its
 weights, and chooses values from its size, its positions and its precision; the command line takes them in place of
@@ -7,13 +7,19 @@ weights, and chooses values from its size, its positions and its precision; the 
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from ...language.chat_options import keep_date
 from ...language.decoder import context_limit
-from ...language.language_agent import find_weights
+from ...language.language_agent import find_weights, read_run_settings
 from ...language.model import outline, resolve_device
+from ...language.tokenizer import ACTION, OBSERVATION
+from ...prompt_form import FORM_OF_OLD_RUNS, PROMPT_FORMS, SENTENCES, TERSE
 from ..config import TrainConfig
 
 SMALL = 10_000_000
@@ -115,3 +121,37 @@ def describe_defaults(config: TrainConfig) -> str:
     text = f"The model {config.model} has {chosen.parameters:,} parameters"
     text += f"; chosen for it: {', '.join(taken)}" if taken else ""
     return f"{text}; set otherwise: {', '.join(other)}." if other else f"{text}."
+
+
+def choose_prompt_form(config: TrainConfig) -> str:
+    """Choose the form of a run's prompts: that among its options or in its configuration; else that of the run whose
+    folder the model is; terse for models of characters; sentences for all others."""
+    if (asked := config.env_options.get("prompt")) in PROMPT_FORMS:
+        return str(asked)
+    if config.prompt_form is not None:
+        return config.prompt_form
+    if own := read_run_settings(config.model):
+        return str(own.get("prompt_form", FORM_OF_OLD_RUNS))
+    tokenizer = Path(config.model) / "tokenizer.json"
+    is_of_characters = config.model == "tiny" or (tokenizer.is_file() and _has_markers(tokenizer))
+    return TERSE if is_of_characters else SENTENCES
+
+
+def _has_markers(file: Path) -> bool:
+    """Return whether the tokenizer in a file has the special tokens of the character model."""
+    try:
+        added = json.loads(file.read_text(encoding="utf-8"))["added_tokens"]
+        return {OBSERVATION, ACTION} <= {token["content"] for token in added}
+    except (ValueError, KeyError, TypeError):
+        return False  # loading the model says what is wrong with the file
+
+
+def take_open_values(config: TrainConfig, saved: TrainConfig) -> TrainConfig:
+    """Return ``config`` with the values of a saved run for what it leaves open."""
+    return dataclasses.replace(
+        config,
+        threads=config.threads or saved.threads,
+        device=saved.device if config.device == "auto" else config.device,
+        prompt_form=config.prompt_form or saved.prompt_form,
+        chat_options=keep_date(config.chat_options, saved.chat_options),
+    )

@@ -150,7 +150,7 @@ class WikiSearch(ToolQuestion):
 
     def ask(self, task: Task) -> str:
         """The question without the sentences, which stand before a blank line."""
-        return task.prompt.partition("\n\n")[2]
+        return self.inner.prompt_of(task).partition("\n\n")[2]
 
     def explain(self, calls: int) -> str:
         return (
