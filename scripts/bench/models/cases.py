@@ -14,7 +14,7 @@ USUAL = (
 
 
 @dataclass(frozen=True)
-class Case:
+class ModelCase:
     """One environment at one setting.
 
     Attributes:
@@ -64,7 +64,7 @@ def _read_options(words: list[str]) -> dict[str, list[str]]:
 CASES = {
     case.name: case
     for case in (
-        Case(
+        ModelCase(
             "sums",
             "sums and differences of two digits",
             "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+- --max-new-tokens 12 --context 256",

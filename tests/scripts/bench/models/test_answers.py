@@ -19,7 +19,7 @@ def test_both_sides_answer_the_same_held_out_tasks_once(small, tmp_path):
     rows = keep_answers(tmp_path / "run", 3)
     assert len({row["question"] for row in rows}) == 3
     for row in rows:
-        assert row["reference"].isdigit()
+        assert row["reference"].lstrip("-").isdigit()
         assert {len(row[side]["actions"]) for side in ("before", "after")} == {1}
     kept = tmp_path / "run" / "answers.json"
     kept.write_text(json.dumps([*rows[:2], {"question": "kept"}]))

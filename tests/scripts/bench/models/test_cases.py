@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from palaestra.scripts.bench.models.cases import CASES, Case
+from palaestra.scripts.bench.models.cases import CASES, ModelCase
 from palaestra.scripts.train import read_config
 
 
@@ -17,7 +17,7 @@ def test_every_case_is_a_run_that_train_accepts(name):
 
 
 def test_words_of_a_case_take_the_place_of_the_usual_ones_and_arguments_that_of_both():
-    case = Case("x", "", "palaestra/Arithmetic-v0 --axis digits=1 terms=2 --steps 7 --lr 1e-3")
+    case = ModelCase("x", "", "palaestra/Arithmetic-v0 --axis digits=1 terms=2 --steps 7 --lr 1e-3")
     words = case.arguments("m", 0)
     assert (words.count("--steps"), words[words.index("--lr") + 1]) == (1, "1e-3")
     words = case.arguments("m", 0, teacher="sec", steps=9)

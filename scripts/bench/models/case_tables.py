@@ -16,7 +16,7 @@ from ....teachers.benchmarks.table import UNIFORM
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .command import CaseRun
+    from .case_runs import CaseRun
 
 COLUMNS = 3  # panels in a row of the figure
 SHOWN = 240  # characters of a question or an answer

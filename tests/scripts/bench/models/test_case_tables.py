@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from palaestra.scripts.bench.models.case_runs import CaseRun
+from palaestra.scripts.bench.models.case_tables import draw_curves, format_answers, format_cases, format_suite
 from palaestra.scripts.bench.models.cases import CASES
-from palaestra.scripts.bench.models.command import CaseRun
-from palaestra.scripts.bench.models.tables import draw_curves, format_answers, format_cases, format_suite
 
-from palaestra.scripts.bench.models.tables import format_teachers, rises  # isort: skip
+from palaestra.scripts.bench.models.case_tables import format_teachers, rises  # isort: skip
 
 
 def evaluation(step: int, success: float, half: float = 0.05) -> dict:
