@@ -24,6 +24,7 @@ examples:
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import sys
@@ -142,13 +143,7 @@ def work(parent: int) -> None:
         parent: number of the process that waits for it.
     """
     end_with(parent)
-    try:
-        import torch  # noqa: F401
-        from transformers import LlamaForCausalLM, Qwen2ForCausalLM  # noqa: F401
-
-        from ....agents.grpo import learner  # noqa: F401
-    except ImportError:
-        pass  # the row will say it
+    load_libraries()
     line = sys.stdin.readline()
     if not line:
         return
@@ -164,6 +159,15 @@ def work(parent: int) -> None:
         traceback.print_exc()
         lines = [Figure(request["name"], note=f"missing: {_describe(error)}")]
     write_atomically(request["out"], json.dumps([dataclasses.asdict(line) for line in lines]))
+
+
+def load_libraries() -> None:
+    """Import what nearly all rows need; a row that misses some of it says so itself."""
+    with contextlib.suppress(ImportError):
+        import torch  # noqa: F401
+        from transformers import LlamaForCausalLM, Qwen2ForCausalLM  # noqa: F401
+
+        from ....agents.grpo import learner  # noqa: F401
 
 
 def _describe(error: Exception) -> str:

@@ -89,6 +89,7 @@ def test_a_row_that_raises_says_what_is_missing(monkeypatch, tmp_path, capsys):
     rows = {"bad": Row(fail, 1.0), "small": Row(lambda setup: [Figure("speed", 2.0)], 1.0, smaller=True)}
     monkeypatch.setattr(command, "rows_of", lambda kind: rows)
     monkeypatch.setattr(command, "end_with", lambda parent: None)
+    monkeypatch.setattr(command, "load_libraries", lambda: None)
     out, found = tmp_path / "lines.json", []
     for name in rows:
         request = {"name": name, "out": str(out), "device": "cpu", "shape": "tiny-llama", "folder": ""}
@@ -112,15 +113,18 @@ def test_what_was_measured_is_on_disk_before_the_next_row(monkeypatch, tmp_path)
 
 
 def test_a_row_has_its_own_time_and_what_those_before_it_left(monkeypatch, tmp_path):
-    limits, clock = [], iter([0.0, 0.0, 3.0, 3.0, 90.0, 90.0, 110.0, 112.0])
+    limits, clock = [], iter([0.0, 0.0, 3.0, 3.0, 60.0, 60.0, 60.0, 60.0, 60.0])
     monkeypatch.setattr(command.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(command, "describe_machine", lambda device: "a machine")
     monkeypatch.setattr(command, "measure_row", lambda rows, name, setup, limit, more: limits.append(limit) or [])
     plan = {"a": ROW, "b": Row(ROW.measure, 40.0), "c": ROW, "d": ROW}
-    results = measure(plan, "cuda:0", GpuBenchOptions(out=tmp_path, minutes=100 / 60))
-    # The second has 17 s that the first left; it is ended after 87 s all the same, and the last is not reached.
+    results = measure(plan, "cuda:0", GpuBenchOptions(out=tmp_path, minutes=1))
+    # The second has 17 s that the first left beside its own; the minute is over before the third.
     assert limits == [20.0, 57.0]
-    assert [line.note for line in results.lines] == ["missing: not reached in 1.66667 minutes"] * 2
+    assert [(line.name, line.note) for line in results.lines] == [
+        ("c", "missing: not reached in 1 minutes"),
+        ("d", "missing: not reached in 1 minutes"),
+    ]
 
 
 def test_more_minutes_give_each_row_more(monkeypatch, tmp_path):

@@ -46,7 +46,7 @@ def test_what_a_row_started_ends_with_it(tmp_path):
     program = f"import subprocess, sys; sys.stdin.readline(); subprocess.run([sys.executable, '-c', {child!r}])"
     rows = RowProcesses(program, tmp_path / "log.txt")
     begun = time.monotonic()
-    code, _ = rows.run({"name": "a"}, 5.0)
+    code, _ = rows.run({"name": "a"}, 1.5)
     assert code is None
     assert time.monotonic() - begun < 20.0
     if pid.exists() and pid.read_text():
