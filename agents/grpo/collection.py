@@ -17,6 +17,7 @@ from ... import teachers
 from ...errors import InputError
 from ..engines.engine import Engine
 from ..engines.serving import Serving
+from ..language.decoder import context_limit
 from ..language.model import LanguageModel
 from .batch.forward import Forward
 from .batch.trajectory import Group, Trajectory, group_from_json, group_to_json
@@ -63,9 +64,13 @@ def check_room(
         most_overlong: largest share that is accepted.
 
     Raises:
-        InputError: none of the easiest tasks fits, or more than the accepted share do not; raised before a warm-up
-            rather than after it.
+        InputError: the context is longer than the model's, none of the easiest tasks fits, or more than the accepted
+            share do not; raised before a warm-up rather than after it.
     """
+    if limits.context > (most := context_limit(language.model)):
+        raise InputError(
+            f"a context of {limits.context} tokens exceeds the {most} positions of the model; lower --context."
+        )
     env = environments.take()
 
     def measure(seed: int, difficulty: float) -> int:

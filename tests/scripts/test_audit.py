@@ -9,7 +9,6 @@ import pytest
 from palaestra.scripts.audit import LearnerStudent
 from palaestra.scripts.cli import main
 
-
 BY_PLACE = """
 from palaestra.rewards import GroupReward
 
