@@ -24,6 +24,10 @@ class InputError(ValueError):
     """What the caller passed cannot be used; nothing was written. The message states the value and the remedy."""
 
 
+class BaseModelError(InputError):
+    """The model that adapters were trained on is gone, or its weights are others."""
+
+
 class MissingExtra(ImportError):
     """An optional dependency is absent; the message is the install command that brings it."""
 

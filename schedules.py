@@ -11,13 +11,16 @@ import dataclasses
 import inspect
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from .checks import check_choice, check_count, check_number
 from .errors import InputError, unknown_name
+
+_SMALL = 0.1
+"""Relative change of a number that is no jump."""
 
 
 @runtime_checkable
@@ -47,6 +50,28 @@ def linear(done: float, start: float, end: float) -> float:
 def half_cosine(done: float, start: float, end: float) -> float:
     """From ``start`` to ``end`` along half a period of the cosine: flat at both ends, halfway at ``done`` = 0.5."""
     return end + (start - end) * 0.5 * (1.0 + math.cos(math.pi * done))
+
+
+def describe_jump(
+    name: str, value: Callable[[int, int], float], step: int, steps: int, more: int, interval: int = 1
+) -> list[str]:
+    """Say it where a number that follows training jumps, as a run goes on to more steps than it was planned for.
+
+    Args:
+        name: of the number, for the sentence: "learning rate".
+        value: ``value(step, steps)``, the number in a step, counted from 1, of a run of ``steps``.
+        step: the last step that was taken, 0 for none.
+        steps, more: steps of the run as it was planned, and as it goes on.
+        interval: how many steps are counted at once.
+    """
+    if step == 0 or step >= more or math.isclose(value(step, steps), value(step, more), rel_tol=_SMALL):
+        return []
+    following = step + interval
+    before, after = value(step, steps), value(following, more)
+    return [
+        f"The {name} jumps from {before:.3g} at step {step} to {after:.3g} at step {following}, as its schedule now "
+        f"spans {more} steps instead of {steps}."
+    ]
 
 
 def _checked_over(over: int | None) -> None:

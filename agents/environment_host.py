@@ -82,7 +82,9 @@ def _end_with(parent: int) -> None:
 
 def main(descriptor: int, parent: int) -> None:
     """Serve the connection of a file descriptor until it is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the run's
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)  # Ctrl-C and a closed terminal are the run's
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     connection, host = Connection(descriptor), EnvironmentHost()
     connection.send((host.process(), None))

@@ -1,7 +1,8 @@
 """The command line: ``palaestra COMMAND …``. Each command is one module here, imported only when it is called.
 
 An error that the user can correct (an unknown name, a value out of range, a missing package) is one sentence on
-standard error and exit code 2; Ctrl-C is 130. Any other error is a defect and keeps its traceback.
+standard error and exit code 2; Ctrl-C is 130, SIGTERM 143 and SIGHUP 129. Any other error is a defect and keeps its
+traceback.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import warnings
 from collections.abc import Callable, Sequence
 
 from ..errors import InputError, MissingExtra, find_extra, unknown_name
+from .stopping import exit_code, interrupt_on_signals
 
 # Command -> (module of this package, one line for --help). A new command is a file and a row.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -40,9 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. ``argv`` is without the program's name; None is the process's own."""
     try:
         return _run(argv)
-    except KeyboardInterrupt:  # before the command itself has begun
+    except KeyboardInterrupt as stop:  # before the command itself has begun
         print("palaestra: stopped.", file=sys.stderr)
-        return 130
+        return exit_code(stop)
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -67,7 +69,8 @@ def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str])
         sys.path.insert(0, os.getcwd())
     formatter, warnings.formatwarning = warnings.formatwarning, _format_warning
     try:
-        code = command(argv)
+        with interrupt_on_signals():
+            code = command(argv)
         # Flush here, where a reader that has gone away (palaestra list | head) can still be caught.
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
@@ -81,9 +84,9 @@ def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str])
             raise
         print(f"palaestra: {MissingExtra(f'this command, which imports {error.name},', extra)}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print("palaestra: stopped.", file=sys.stderr)
-        return 130
+        return exit_code(stop)
     except BrokenPipeError:
         # Python would complain again when it flushes standard output at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

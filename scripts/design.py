@@ -109,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Returns:
-        0; 1 if no program was accepted; 130 if Ctrl-C stopped a training run.
+        0; 1 if no program was accepted; 128 + the number of a signal that stopped a training run.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     end = arguments.index("--") if "--" in arguments else None
@@ -235,7 +235,7 @@ class Design:
             return Candidate(critique.program, rows_of(self.recorded, critique.values), 0.0)
         shaping = f"program(file={str(file.resolve())!r})"
         code = train.main([*self.words, "--shaping", shaping, "--out", str(folder / "run")])
-        if code == 130:
+        if code >= 128:
             return code
         fitness = _newest_success(folder / "run")
         self._say(f"{name}: success {fitness:.0%} after training")

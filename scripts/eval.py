@@ -55,6 +55,7 @@ from ..envs.tools.tool_function import functions_of
 from ..errors import InputError
 from .axes import parse_axes
 from .options import parse_options
+from .stopping import exit_code
 
 
 @dataclass(frozen=True)
@@ -235,8 +236,8 @@ def _evaluate_several(config: EvalOptions) -> int:
     return _show(_stoppable(lambda: evaluate_all(agent, envs, out=config.out, **settings)), config)
 
 
-def _stoppable(play: Callable[[], Report | SuiteReport]) -> Report | SuiteReport | None:
-    """The report; or None after Ctrl-C, when what was played has been printed."""
+def _stoppable(play: Callable[[], Report | SuiteReport]) -> Report | SuiteReport | int:
+    """The report; or the exit code after Ctrl-C or a signal to end, when what was played has been printed."""
     from rich.console import Console
 
     try:
@@ -246,18 +247,18 @@ def _stoppable(play: Callable[[], Report | SuiteReport]) -> Report | SuiteReport
             Console().print(stopped.report.table())
         kept = f"; {stopped.log} holds what was played, go on with --resume" if stopped.log else ""
         Console(stderr=True).print(f"stopped before the end{kept}", highlight=False, soft_wrap=True)
-        return None
+        return exit_code(stopped)
     except AgentError as error:
         if error.__cause__ is not None:  # a defect of the agent, whose place the traceback shows
             raise
         raise InputError(str(error)) from error
 
 
-def _show(report: Report | SuiteReport | None, config: EvalOptions) -> int:
+def _show(report: Report | SuiteReport | int, config: EvalOptions) -> int:
     from rich.console import Console
 
-    if report is None:
-        return 130
+    if isinstance(report, int):
+        return report
     Console().print(report.table())
     if config.json is not None:
         write_atomically(config.json, json.dumps(report.to_json(results=True), indent=2) + "\n")

@@ -27,13 +27,11 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
@@ -46,6 +44,7 @@ from . import train_ranks
 from .axes import parse_axes
 from .option_groups import list_options, make_form, read_form
 from .options import parse_options
+from .stopping import stop_after_step
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -235,7 +234,7 @@ def train(learner: Any) -> int:
     """Run to the end with progress on the terminal, then write the report.
 
     Returns:
-        0; 1 if the run ended as it could not learn; 130 if Ctrl-C stopped it.
+        0; 1 if the run ended as it could not learn; 128 + the number of a signal that stopped it, 130 for Ctrl-C.
     """
     from rich.console import Console
 
@@ -246,7 +245,7 @@ def train(learner: Any) -> int:
     from .report import write_report
 
     try:
-        with _stop_on_interrupt(learner, console), _bars(console) as bars:
+        with stop_after_step(learner.stop, console.print) as stopped, _bars(console) as bars:
             finished = learner.run(_Watcher(bars), lambda sentence: bars.console.print(sentence, highlight=False))
     except DeadRun:
         report = write_report(folder)
@@ -263,7 +262,7 @@ def train(learner: Any) -> int:
         split = getattr(getattr(learner, "ranks", None), "splits", False)
         again = train_ranks.resume_command(folder, split)
         console.print(f"stopped after step {learner.step}; continue with: {again}", soft_wrap=True)
-        return 130
+        return stopped()
     what = "model" if isinstance(learner.config, TrainConfig) else "policy"
     console.print(f"{what} and logs in {folder}, report in {report}", soft_wrap=True)
     return 0
@@ -325,22 +324,6 @@ def _bars(console: Any) -> Iterator[Bars]:
     )
     with Progress(*columns, console=console, refresh_per_second=4) as bars:
         yield bars
-
-
-@contextmanager
-def _stop_on_interrupt(learner: Any, console: Any) -> Iterator[None]:
-    """Let the first Ctrl-C finish the step and save, and the second one interrupt at once."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, before)
-        console.print("stopping after this step; press Ctrl-C again to stop at once")
-        learner.stop()
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _learner_module(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import multiprocessing
 import os
@@ -15,16 +16,20 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from ..errors import InputError, MissingExtra
+from .stopping import SIGNALS, exit_code
 
 _GRACE = 2.0
 """Seconds that a process waits for its launcher to notice which other was lost, and to say so."""
 _PRELOADED = ["transformers.modeling_utils", "palaestra.agents.grpo.learner", "palaestra.scripts.train"]
 """Modules that the processes share where they are forks of one process."""
-_LOST, _STOPPED = 75, 130
-"""Exit codes of a process that has said itself that it lost another, or that Ctrl-C ended it at once."""
+_LOST = 75
+"""Exit code of a process that has said itself that it lost another."""
+_STOPPED = tuple(128 + number for number in (signal.SIGINT, *SIGNALS))
+"""Exit codes of a process that has said itself that Ctrl-C or another signal ended it at once."""
 
 
 OPTIONS: dict[str, tuple[Any, Any, str]] = {
@@ -156,8 +161,8 @@ def take_part(processes: RunProcesses, cuda: bool, folder: Path, run: Callable[[
         code = _LOST
         time.sleep(_GRACE)
         _say(f"process {os.environ['RANK']} ends, as another process of the run {lost}; {_remedy(folder, processes)}")
-    except KeyboardInterrupt:
-        code = _STOPPED
+    except KeyboardInterrupt as stop:
+        code = exit_code(stop)
         _say(f"stopped in the middle of a step; {_remedy(folder, processes)}")
     # Without the usual clean-up, which would wait for processes that are lost or wait for this one.
     sys.stdout.flush()
@@ -194,7 +199,8 @@ def _follow(processes: RunProcesses, cuda: bool) -> None:
     from ..agents.grpo.ranks.follower import Follower
     from ..agents.grpo.ranks.sharded import ShardedFollower
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when the run ends
+    for number in (signal.SIGINT, *SIGNALS):
+        signal.signal(number, signal.SIG_IGN)  # the leader decides when the run ends
     channel = RankChannel(processes.rank_timeout, cuda)
     (ShardedFollower if processes.shard else Follower)(channel).serve()
     channel.leave()
@@ -214,30 +220,39 @@ def launch(
         cuda, folder: see `take_part`.
 
     Returns:
-        The exit code of the leader; 1 if a process was lost, 130 if Ctrl-C ended the run at once, 128 +
-        the number of a signal that ended this process.
+        The exit code of the leader; 1 if a process was lost, 128 + the number of a signal that ended the run at once.
     """
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
-    # Ctrl-C reaches the leader as well, which ends the run after its step.
-    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    def forward(number: int, frame: FrameType | None) -> None:
+        for child in multiprocessing.active_children():
+            if child.pid is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child.pid, number)
+
+    # The leader ends the run after its step. Ctrl-C reaches it as well, other signals are handed on.
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None)}
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            before[number] = signal.signal(number, forward)
     try:
         given = (command, list(arguments), processes, cuda, folder)
         return run_in_processes(_work, given, processes.nproc, processes.max_restarts, cuda)
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
-        if failure.exitcode not in (_LOST, _STOPPED):
+        if failure.exitcode not in (_LOST, *_STOPPED):
             how = f"was killed by {failure.signal_name()}" if failure.exitcode < 0 else f"ended with {failure.exitcode}"
             most = processes.max_restarts
             after = f" after {most} restart{'s' * (most > 1)}" if most else ""
             _say(f"process {rank} of {processes.nproc} (pid {failure.pid}) {how}{after}; {_remedy(folder, processes)}")
-        return _STOPPED if failure.exitcode == _STOPPED else 1
+        return failure.exitcode if failure.exitcode in _STOPPED else 1
     except SignalException as error:
         _say(f"ended by {error.sigval.name}; {_remedy(folder, processes)}")
         return 128 + error.sigval
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def run_in_processes(
@@ -276,7 +291,7 @@ def run_in_processes(
         start_method=_start_method(cuda),
         max_restarts=most_restarts,
         logs_specs=DefaultLogsSpecs(log_dir=os.devnull),
-        signals_to_handle="SIGTERM,SIGHUP,SIGQUIT",
+        signals_to_handle="SIGQUIT",
         shutdown_timeout=3,
     )
     os.environ["OMP_NUM_THREADS"] = threads or str(max(1, cores // processes))

@@ -11,6 +11,7 @@ import logging
 import math
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import weakref
@@ -116,6 +117,7 @@ def _connect(ray: Any, address: str, cpus: float, gpus: float, store: int) -> No
         "object_store_memory": max(_LEAST_STORE, store),
         "_temp_dir": folder,
     }
+    ours = signal.getsignal(signal.SIGTERM)
     try:
         if folder is None:
             quiet.pop("include_dashboard")
@@ -133,6 +135,9 @@ def _connect(ray: Any, address: str, cpus: float, gpus: float, store: int) -> No
             if folder is None
             else f"Ray cannot be started on this machine ({reason}); train without --ray."
         ) from error
+    finally:
+        if threading.current_thread() is threading.main_thread() and ours is not None:
+            signal.signal(signal.SIGTERM, ours)  # Ray sets one that ends the process
     _end = weakref.finalize(_PROCESS, _disconnect, ray, folder, lock)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from ...errors import InputError
-from ...schedules import read_schedule
+from ...schedules import describe_jump, read_schedule
 from ..engines.engine import check_engine, check_ranks
 from ..engines.serving import Serving
 from ..evaluation import Report
@@ -45,11 +45,13 @@ from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_ch
 from .run.health import DeadRun, Health, StepSigns
 from .run.models import add_missing_adapters, load_policy, load_teacher
 from .run.observers import Notices, TrainingProgress
+from .run.places import with_absolute_places
 from .run.practice_teacher import make_practice_teacher
 from .run.step_log import write_step
 from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .update import Update
-from .warmup import Syllabus, measure_variance, solution_texts, warm_up
+from .warmup import Syllabus, measure_variance, solution_texts
+from .warmup_run import run_warm_up
 
 FREE = ("patience", "collapse", "engine", "engine_options", "ray", "workers", "env_processes")
 """Fields of the configuration that may be others when a run is resumed."""
@@ -112,16 +114,18 @@ class Learner:
         check_requests_known(self.teacher.asks)
         rewriter = config.requests.rewriter
         self.rewriter = Rewriter(config.requests, None if rewriter == "policy" else find_agent(rewriter))
-        self._schedule = read_schedule(config.lr_schedule, config.lr_end)
+        schedule = read_schedule(config.lr_schedule, config.lr_end)
+        self._rate = partial(learning_rate, lr=config.lr, warmup=config.lr_warmup, schedule=schedule)
         self.health = Health(config.patience)
         self.collapse = SuccessWatch(config.collapse)
-        self.step = 0
-        self._stop = False
+        self.step, self._stop = 0, False
+        self._jump: list[str] = []
         self._trackers: list[Tracker] = []
 
     @classmethod
     def start(cls, out: str | Path, config: TrainConfig, ranks: Ranks | None = None) -> Learner:
         """Begin a new run in a new folder."""
+        config = with_absolute_places(config)
         settled = {"threads": config.threads or torch.get_num_threads(), "device": resolve_device(config.device)}
         config = dataclasses.replace(config, **settled, prompt_form=choose_prompt_form(config))
         RunFolder.check_free(Path(out))
@@ -140,23 +144,28 @@ class Learner:
         Raises:
             InputError: the folder holds no run, or one of another configuration.
         """
-        folder, saved = RunFolder.reopen(Path(path))
-        if config is not None:
-            config = take_open_values(config, saved)
-            refuse_changes(Path(path), config, saved, ("steps", *FREE))
-            saved = config
-        learner = cls(saved, ranks=ranks)
-        learner.folder = folder
-        newest = newest_checkpoint(folder.path)
-        if newest is None:
-            learner._load(load_policy(saved, texts=solution_texts(learner.environments, saved.seed)))
-        else:
-            learner._restore(newest)
-        if saved.steps < learner.step:
-            raise InputError(f"{str(path)!r} has taken {learner.step} steps already; ask for as many --steps or more.")
-        folder.write_config(learner.config)
-        folder.rewind(-1 if newest is None else learner.step)
-        return learner
+        folder, saved = RunFolder.reopen(Path(path), lock=True)
+        planned = saved.steps
+        with folder.unlock_after_error():
+            if config is not None:
+                saved = with_absolute_places(saved)
+                config = take_open_values(with_absolute_places(config), saved)
+                refuse_changes(Path(path), config, saved, ("steps", *FREE))
+                saved = config
+            learner = cls(saved, ranks=ranks)
+            learner.folder = folder
+            newest = newest_checkpoint(folder.path)
+            if newest is None:
+                texts = solution_texts(learner.environments, saved.seed)
+                learner._load(load_policy(saved, folder.newest_warm_up(), texts))
+            else:
+                learner._restore(newest)
+            if saved.steps < learner.step:
+                raise InputError(f"{str(path)!r} has taken {learner.step} steps; ask for as many --steps or more.")
+            learner._jump = describe_jump("learning rate", learner._rate, learner.step, planned, saved.steps)
+            folder.write_config(learner.config)
+            folder.rewind(-1 if newest is None else learner.step)
+            return learner
 
     @classmethod
     def inspect(cls, path: str | Path) -> Learner:
@@ -184,11 +193,13 @@ class Learner:
         self._stop = True
 
     def close(self) -> None:
-        """End the processes of its engine and of its environments."""
+        """End the processes of its engine and of its environments, and let others have the folder."""
         if hasattr(self, "collection"):
             self.collection.close()
         self.engines.shut_down()
         self.evaluations.close()
+        if hasattr(self, "folder"):
+            self.folder.unlock()
 
     def run(
         self,
@@ -205,6 +216,7 @@ class Learner:
         Raises:
             DeadRun: the run could not learn for longer than its patience; it can be resumed with more.
         """
+        self.folder.lock()
         self._notices = Notices(self.folder) if notify is None else Notices(self.folder, notify)
         self._trackers = trackers_for(self.config, self.folder.path, self.step)
         try:
@@ -214,32 +226,25 @@ class Learner:
                 self.collection.halt(failed=sys.exc_info()[0] is not None)
             for tracker in self._trackers:
                 tracker.close()
+            self.folder.unlock()
 
     def _run(self, watch: Callable[[TrainingProgress], None]) -> bool:
         config = self.config
-        chosen = [] if config.model == "tiny" else [describe_defaults(config)]
-        opening = [*chosen, *recipe_notices(self.recipe, config)]
+        opening = recipe_notices(self.recipe, config)
         if self.step or newest_checkpoint(self.folder.path) is not None:
-            self._notices.repeat(opening)
+            self._notices.repeat([*self._notices.read("model"), *opening])
+            self._notices.add(self.step, "resume", *self._jump)
         else:
+            if config.model != "tiny":
+                self._notices.add(0, "model", describe_defaults(config))
             self._notices.add(0, "start", *opening)
-            most = config.warmup.most_steps(config.model)
+            places = (self.folder, self.language, self.environments, config)
             with self.folder.measure_time(0, "warmup_s"):
-                for row in warm_up(
-                    self.language, self.environments, config.warmup, most, config.seed, token_limits(config)
-                ):
-                    watch(TrainingProgress("warmup", int(row["step"]), most, row))
-                    if self._stop:
-                        return False
-            if most and config.samples > 1:
-                variance = measure_variance(
-                    self.language,
-                    self.environments,
-                    config.seed,
-                    token_limits(config),
-                    config.samples,
-                    config.temperature,
-                )
+                if not run_warm_up(*places, watch, lambda: self._stop):
+                    return False
+            if config.warmup.most_steps(config.model) and config.samples > 1:
+                sizes = (token_limits(config), config.samples, config.temperature)
+                variance = measure_variance(self.language, self.environments, config.seed, *sizes)
                 self._notices.add(0, "health", *variance.describe(config.warmup))
             self.language = add_missing_adapters(config, self.language)
             self._prepare()
@@ -275,7 +280,7 @@ class Learner:
         collected = data.collected
         begun = time.perf_counter()
         weights = self.update.balance(collected.groups)
-        rate = learning_rate(self.step, config.steps, config.lr, config.lr_warmup, self._schedule)
+        rate = self._rate(self.step, config.steps)
         tally, updates = self.update.run(collected.trainable, data.streams, rate)
         seconds = time.perf_counter() - begun
         places = {"environments": self.environments, "folder": self.folder, "trackers": self._trackers}
@@ -401,7 +406,7 @@ class Learner:
         with checkpoint_errors(checkpoint):
             state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
             known = tuple(state["teacher"]["settings"]["return_range"])
-            language = load_policy(self.config, checkpoint)
+        language = load_policy(self.config, checkpoint)
         if known != self.teacher.return_range:  # earlier versions did not ask the environments
             self.teacher = make_practice_teacher(self.config, self.environments, return_range=known)
         self._load(language)

@@ -168,20 +168,31 @@ def demonstrate(
 
 
 def warm_up(
-    language: LanguageModel, environments: Environments, settings: WarmUp, steps: int, seed: int, limits: TokenLimits
+    language: LanguageModel,
+    environments: Environments,
+    settings: WarmUp,
+    steps: int,
+    seed: int,
+    limits: TokenLimits,
+    optimizer: torch.optim.Optimizer | None = None,
+    done: int = 0,
 ) -> Iterator[dict[str, float]]:
     """Train the model in place, one step per item, until the target success or the bound on steps is reached.
+
+    Args:
+        optimizer: of the model's weights, made by `make_optimizer`; None makes one.
+        done: steps that model and optimiser have taken already.
 
     Yields:
         ``{"step", "loss"}`` (mean negative log-likelihood of a token, nats), and "success" if it was measured.
     """
     widen_gradients(language.model.parameters())
-    optimizer = make_optimizer(language.model.parameters(), lr=settings.lr)
+    optimizer = optimizer or make_optimizer(language.model.parameters(), lr=settings.lr)
     env = environments.take()
     syllabus = Syllabus(environments, settings)
     engine = language.engine(PROBE_EPISODES, limits.context)
     forward = Forward(packer="plain")
-    for step in range(1, steps + 1):
+    for step in range(done + 1, steps + 1):
         rng = np.random.default_rng([seed, WARM_UP_STREAM, step])
         seeds = rng.integers(0, 2**31, settings.batch).tolist()
         guess = partial(syllabus.guess, rng=rng)

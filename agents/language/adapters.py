@@ -7,8 +7,10 @@ peft puts them into the layers of a model, in place, so the forward pass here an
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ...errors import InputError, MissingExtra
+from ...errors import BaseModelError, InputError, MissingExtra
 
 ADAPTER_CONFIG = "adapter_config.json"
 """The file that marks a folder of adapters."""
+_FINGERPRINT = "base_model.json"
+"""File beside saved adapters with the fingerprint of the model below them."""
 
 
 class BaseOnly:
@@ -128,6 +132,35 @@ def load_adapters(model: Any, folder: str | Path) -> Any:
             return peft.PeftModel.from_pretrained(model, str(folder), is_trainable=True)
     except (RuntimeError, ValueError) as error:
         raise InputError(f"the adapters in {str(folder)!r} do not fit a {type(model).__name__} ({error}).") from error
+
+
+def fingerprint(model: Any) -> dict[str, str]:
+    """The type of a model's weights and the SHA-256 of their names and values."""
+    digest, dtype = hashlib.sha256(), ""
+    for name, weight in model.state_dict().items():
+        digest.update(f"{name} {tuple(weight.shape)}".encode())
+        digest.update(weight.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+        dtype = dtype or str(weight.dtype).removeprefix("torch.")
+    return {"dtype": dtype, "sha256": digest.hexdigest()}
+
+
+def save_fingerprint(folder: Path, base: Mapping[str, str]) -> None:
+    """Keep the fingerprint of the model below adapters beside them."""
+    (folder / _FINGERPRINT).write_text(json.dumps(base) + "\n", encoding="utf-8")
+
+
+def check_fingerprint(folder: Path, place: str | Path, base: Mapping[str, str]) -> None:
+    """Raise BaseModelError if the adapters in ``folder`` were trained on other weights than those that ``place`` has
+    now. Adapters of others, and weights that were loaded in another type, are not compared.
+    """
+    if not (folder / _FINGERPRINT).is_file():
+        return
+    known = json.loads((folder / _FINGERPRINT).read_text(encoding="utf-8"))
+    if known["dtype"] == base["dtype"] and known["sha256"] != base["sha256"]:
+        raise BaseModelError(
+            f"the weights of {str(place)!r} are no longer those that the adapters in {str(folder)!r} were trained on; "
+            "put the earlier ones back."
+        )
 
 
 @contextmanager

@@ -13,9 +13,17 @@ from typing import Any, Literal
 import torch
 
 from ...envs.datasets.hub_access import find_model_files
-from ...errors import InputError, MissingExtra
+from ...errors import BaseModelError, InputError, MissingExtra
 from ..engines.torch_engine import TorchEngine
-from .adapters import ADAPTER_CONFIG, BaseOnly, add_adapters, load_adapters
+from .adapters import (
+    ADAPTER_CONFIG,
+    BaseOnly,
+    add_adapters,
+    check_fingerprint,
+    fingerprint,
+    load_adapters,
+    save_fingerprint,
+)
 from .decoder import check_architecture, check_model
 from .model_cache import find_model
 from .renderer import Renderer, renderer_for
@@ -56,12 +64,14 @@ class LanguageModel:
         tokenizer: its fast tokenizer.
         renderer: text to ids and back.
         adapters: peft's view of the same model, where it has low-rank adapters; only these are trained then.
+        base: fingerprint of the weights below the adapters, where these were loaded from a place of their own.
     """
 
     model: Any
     tokenizer: Any
     renderer: Renderer
     adapters: Any = None
+    base: Mapping[str, str] | None = None
 
     @classmethod
     def of(
@@ -114,11 +124,24 @@ class LanguageModel:
 
         Raises:
             InputError: there is no such model, or its architecture is not supported.
+            BaseModelError: the source has adapters, whose base model is gone or another.
         """
         if dtype not in DTYPES:
             raise InputError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
         if (Path(source) / ADAPTER_CONFIG).is_file():
-            return cls.load(_find_base(Path(source)), dtype, system, chat_options).with_adapters(source)
+            place = _find_base(Path(source))
+            try:
+                bare = cls.load(place, dtype, system, chat_options)
+            except InputError as error:
+                if place == Path(source) / _BASE:
+                    raise
+                raise BaseModelError(
+                    f"the adapters in {str(source)!r} need the model that they were trained on: {error}"
+                ) from error
+            adapted = bare.with_adapters(source)
+            if adapted.base is not None:
+                check_fingerprint(Path(source), place, adapted.base)
+            return adapted
         try:
             from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError:
@@ -133,6 +156,12 @@ class LanguageModel:
             raise InputError(
                 f"{str(source)!r} has a config.json but its tokenizer or weights cannot be read: {error}"
             ) from error
+        if Path(source).is_dir():
+            # Adapters are saved with the place of their model, which other working directories must find.
+            model.config.name_or_path = str(Path(source).absolute())
+        for name in ("is_local", "local_files_only"):
+            # How the tokenizer was loaded is no part of it, but would be saved.
+            tokenizer.init_kwargs.pop(name, None)
         with torch.no_grad():
             for weight in model.parameters():
                 # Weights read from a file may begin anywhere in memory, and a matrix product rounds differently when it
@@ -176,7 +205,8 @@ class LanguageModel:
             InputError: it has adapters already, or the settings cannot be used.
         """
         self._refuse_adapters()
-        return replace(self, adapters=add_adapters(self.model, rank, alpha, targets, dropout, seed))
+        base = self._take_fingerprint()
+        return replace(self, base=base, adapters=add_adapters(self.model, rank, alpha, targets, dropout, seed))
 
     def with_adapters(self, folder: str | Path) -> LanguageModel:
         """The model with adapters that were saved to ``folder``, put in place.
@@ -185,7 +215,12 @@ class LanguageModel:
             InputError: it has adapters already, or those in the folder do not fit.
         """
         self._refuse_adapters()
-        return replace(self, adapters=load_adapters(self.model, folder))
+        base = self._take_fingerprint()
+        return replace(self, base=base, adapters=load_adapters(self.model, folder))
+
+    def _take_fingerprint(self) -> Mapping[str, str] | None:
+        """The fingerprint of a model that has a place of its own; one without is saved along with its adapters."""
+        return fingerprint(self.model) if self.model.config.name_or_path else None
 
     def _refuse_adapters(self) -> None:
         if self.adapters is not None:
@@ -205,6 +240,8 @@ class LanguageModel:
             else:
                 # "auto" would ask the hub about the embeddings.
                 self.adapters.save_pretrained(folder, save_embedding_layers=False)
+                if self.base is not None:
+                    save_fingerprint(Path(folder), self.base)
                 if not self.model.config.name_or_path:
                     copy.deepcopy(self.adapters).unload().save_pretrained(Path(folder) / _BASE)
                     self.tokenizer.save_pretrained(Path(folder) / _BASE)
@@ -279,10 +316,19 @@ def outline(source: str | Path) -> Any:
 
 
 def _find_base(folder: Path) -> str | Path:
-    """Return the folder or hub id of the base model of the adapters in ``folder``."""
+    """Return the folder or hub id of the base model of the adapters in ``folder``.
+
+    Raises:
+        BaseModelError: it was in a folder that is gone.
+    """
     if (folder / _BASE).is_dir():
         return folder / _BASE
     base = json.loads((folder / ADAPTER_CONFIG).read_text()).get("base_model_name_or_path")
     if not base:
         raise InputError(f"the adapters in {str(folder)!r} do not tell their model; load it and use with_adapters.")
+    if Path(base).is_absolute() and not Path(base).is_dir():
+        raise BaseModelError(
+            f"the model {base!r}, which the adapters in {str(folder)!r} were trained on, is no longer there; put it "
+            f"back, or write its new place into {ADAPTER_CONFIG} there."
+        )
     return base

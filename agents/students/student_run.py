@@ -21,6 +21,7 @@ import numpy as np
 
 from ... import teachers
 from ...errors import InputError
+from ...schedules import describe_jump
 from ..evaluation import Report, evaluate
 from ..grpo.run.folder import (
     RunFolder,
@@ -32,6 +33,7 @@ from ..grpo.run.folder import (
 )
 from ..grpo.run.logs import evaluation_row
 from ..grpo.run.observers import Notices, TrainingProgress
+from ..grpo.run.places import with_absolute_places
 from ..grpo.run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from ..learners import LEARNERS
 from .bonuses import Bonus, describe_bonus, make_bonuses
@@ -76,6 +78,7 @@ class StudentRun:
         )
         self.step = 0
         self._stop = False
+        self._jump: list[str] = []
         self._trackers: list[Tracker] = []
         with ExitStack() as unless_made:
             unless_made.callback(self.close)
@@ -98,6 +101,7 @@ class StudentRun:
     def start(cls, out: str | Path, config: StudentConfig) -> StudentRun:
         """Begin a new run in a new folder."""
         RunFolder.check_free(Path(out))
+        config = with_absolute_places(config)
         run = cls(config)
         with ExitStack() as unless_begun:
             unless_begun.callback(run.close)
@@ -117,12 +121,15 @@ class StudentRun:
             InputError: the folder holds no run, or one of another configuration.
         """
         kind = LEARNERS[read_learner(Path(path))].config
-        folder, saved = RunFolder.reopen(Path(path), kind)
-        if config is not None:
-            refuse_changes(Path(path), config, saved, ("steps",))
-            saved = config
-        run = cls(saved)
+        folder, saved = RunFolder.reopen(Path(path), kind, lock=True)
         with ExitStack() as unless_begun:
+            unless_begun.callback(folder.unlock)
+            planned = saved.steps
+            if config is not None:
+                config, saved = with_absolute_places(config), with_absolute_places(saved)
+                refuse_changes(Path(path), config, saved, ("steps",))
+                saved = config
+            run = cls(saved)
             unless_begun.callback(run.close)
             run.folder = folder
             newest = newest_checkpoint(folder.path)
@@ -132,6 +139,8 @@ class StudentRun:
                 run._restore(newest)
             if saved.steps + saved.iteration <= run.step:
                 raise InputError(f"{str(path)!r} has taken {run.step} steps already; ask for as many --steps or more.")
+            if getattr(saved, "anneal", False):
+                run._jump = describe_jump("learning rate", run._rate, run.step, planned, saved.steps, saved.iteration)
             folder.write_config(saved)
             folder.rewind(-1 if newest is None else run.step)
             unless_begun.pop_all()
@@ -142,8 +151,10 @@ class StudentRun:
         self._stop = True
 
     def close(self) -> None:
-        """Close the environments, as `run` does at its end."""
+        """Close the environments, as `run` does at its end, and let others have the folder."""
         self.practice.close()
+        if hasattr(self, "folder"):
+            self.folder.unlock()
 
     def run(
         self,
@@ -155,6 +166,7 @@ class StudentRun:
         Args:
             watch, notify: as of `grpo.Learner.run`.
         """
+        self.folder.lock()
         notices = Notices(self.folder) if notify is None else Notices(self.folder, notify)
         if self.step == 0:
             notices.add(0, "start", *self.config.describe_rounding())
@@ -167,6 +179,7 @@ class StudentRun:
                 self._save()
             else:
                 notices.repeat(sentences)
+                notices.add(self.step, "resume", *self._jump)
             return self._run(watch)
         finally:
             self.close()
@@ -186,6 +199,10 @@ class StudentRun:
             if self._stop and not last:
                 return False
         return True
+
+    def _rate(self, step: int, steps: int) -> float:
+        """The annealed learning rate of the iteration that ends at ``step``."""
+        return self.config.lr * (1.0 - (step - self.config.iteration) / steps)
 
     def _iterate(self, watch: Callable[[TrainingProgress], None]) -> None:
         config, begun = self.config, time.perf_counter()

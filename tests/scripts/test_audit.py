@@ -9,15 +9,26 @@ import pytest
 from palaestra.scripts.audit import LearnerStudent
 from palaestra.scripts.cli import main
 
+BY_PLACE = """
+from palaestra.rewards import GroupReward
+
+class ByPlace(GroupReward):
+    def values(self, episodes):
+        return [place / len(episodes) for place in range(len(episodes))]
+"""
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run of one step, whose reward of short answers makes any two attempts differ."""
-    out = tmp_path_factory.mktemp("runs") / "one"
+    """A run of one step whose reward follows the place in the group: attempts differ whatever a processor samples."""
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "by_place.py").write_text(BY_PLACE)
     size = ["--steps", "1", "--prompts", "2", "--samples", "4", "--warmup.steps", "0", "--final-episodes", "1"]
     axes = ["--axis", "digits=1", "terms=2:3", "--threads", "1", "--max-new-tokens", "6"]
-    assert main(["train", *size, *axes, "--shaping", "token-budget(budget=6)", "--out", str(out)]) == 0
-    return out
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        assert main(["train", *size, *axes, "--shaping", "by_place:ByPlace", "--out", str(folder / "one")]) == 0
+        yield folder / "one"
 
 
 def read(folder):
@@ -32,7 +43,7 @@ def test_it_shows_what_each_task_does_to_the_others_and_leaves_the_run_alone(run
     found = json.loads((tmp_path / "matrix.json").read_text())
     changes = np.array(found["changes"])
     assert changes.shape == (3, 3)
-    assert (changes != 0).all(1).any()
+    assert (changes != 0).all()
     assert found["own"] == pytest.approx(changes.diagonal().mean())
     assert found["difficulty"] == [0.0, 0.5, 1.0]
     assert read(run) == files

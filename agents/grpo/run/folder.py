@@ -18,15 +18,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from ....errors import InputError, unknown_name
+from ....errors import BaseModelError, InputError, unknown_name
 from ...atomic import write_atomically
 from ..config import TrainConfig
+from .lock import LOCK, RunLock, check_unlocked
 
 LOGS = ("metrics", "timings", "proposals", "evaluations", "trajectories", "notices")
 KEPT_CHECKPOINTS = 2
 DEFAULT_LEARNER = "grpo"
 """The learner of a run whose configuration names none."""
-_BEST = "best"
+_CHECKPOINTS, _WARM_UP, _BEST = "checkpoints", "warmup", "best"
 _NEARLY_NOTHING = 1 << 20
 """Bytes; a disk with less free space counts as full."""
 
@@ -59,7 +60,7 @@ def find_checkpoint(run: Path, which: str = "newest") -> Path:
         InputError: the run has no such checkpoint.
     """
     if which == "best":
-        found = run / "checkpoints" / _BEST
+        found = run / _CHECKPOINTS / _BEST
         if not found.is_dir():
             raise InputError(f"the run {str(run)!r} has no best checkpoint, as it was never evaluated; take 'newest'.")
         return found
@@ -74,9 +75,9 @@ def find_checkpoint(run: Path, which: str = "newest") -> Path:
     return steps[which]
 
 
-def _checkpoints(run: Path) -> list[Path]:
+def _checkpoints(run: Path, kind: str = _CHECKPOINTS) -> list[Path]:
     """Complete checkpoints, oldest first."""
-    found = [path for path in (run / "checkpoints").glob("step-*") if path.suffix != ".partial"]
+    found = [path for path in (run / kind).glob("step-*") if path.suffix != ".partial"]
     return sorted(found, key=lambda path: (len(path.name), path.name))
 
 
@@ -86,7 +87,9 @@ def _step_of(checkpoint: Path) -> int:
 
 @contextmanager
 def checkpoint_errors(checkpoint: Path) -> Iterator[None]:
-    """Turn the errors of reading a damaged checkpoint into an InputError with the remedy."""
+    """Turn the errors of reading a damaged checkpoint into an InputError with the remedy; a base model that is gone or
+    another is no fault of the checkpoint.
+    """
     from pickle import UnpicklingError
 
     try:
@@ -95,6 +98,8 @@ def checkpoint_errors(checkpoint: Path) -> Iterator[None]:
         SafetensorError = ValueError
     try:
         yield
+    except BaseModelError:
+        raise
     except (OSError, ValueError, RuntimeError, KeyError, EOFError, UnpicklingError, SafetensorError) as error:
         # Some of these errors have no text, and some a page of it.
         reason = " ".join(str(error).split())[:200] or type(error).__name__
@@ -108,10 +113,35 @@ class RunFolder:
 
     def __init__(self, path: Path):
         self.path = path
+        self._lock: RunLock | None = None
+
+    def lock(self) -> None:
+        """Keep other runs out until `unlock`.
+
+        Raises:
+            InputError: another run is under way in the folder.
+        """
+        if self._lock is None:
+            self._lock = RunLock(self.path)
+
+    def unlock(self) -> None:
+        """Let other runs in."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    @contextmanager
+    def unlock_after_error(self) -> Iterator[None]:
+        """Let other runs in if the block fails."""
+        try:
+            yield
+        except BaseException:
+            self.unlock()
+            raise
 
     @classmethod
     def create(cls, path: Path, config: RunConfig) -> RunFolder:
-        """Start a run in a new or empty folder.
+        """Start a run in a new or empty folder, and lock it.
 
         Raises:
             InputError: the folder is not empty, or cannot be written.
@@ -120,7 +150,10 @@ class RunFolder:
         try:
             path.mkdir(parents=True, exist_ok=True)
             run = cls(path)
-            run.write_config(config)
+            run.lock()
+            with run.unlock_after_error():
+                cls._check_empty(path)  # another run may have begun there meanwhile
+                run.write_config(config)
         except OSError as error:
             raise InputError(
                 f"the run folder {str(path)!r} cannot be written: {error.strerror}; choose another --out."
@@ -129,23 +162,34 @@ class RunFolder:
 
     @staticmethod
     def check_free(path: Path) -> None:
-        """Raise InputError if the folder is not empty; nothing is written."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        """Raise InputError if the folder is not empty, or another run is under way there; nothing is written."""
+        check_unlocked(path)
+        RunFolder._check_empty(path)
+
+    @staticmethod
+    def _check_empty(path: Path) -> None:
+        if path.exists() and (not path.is_dir() or any(inside.name != LOCK for inside in path.iterdir())):
             remedy = f"continue it with --resume {path}" if (path / "config.json").is_file() else "choose another --out"
             raise InputError(f"the run folder {str(path)!r} exists and is not empty; {remedy}, or remove it.")
 
     @classmethod
-    def reopen(cls, path: Path, kind: type[C] = TrainConfig) -> tuple[RunFolder, C]:
+    def reopen(cls, path: Path, kind: type[C] = TrainConfig, lock: bool = False) -> tuple[RunFolder, C]:
         """Open an existing run and its configuration, a ``kind``.
 
+        Args:
+            lock: keep other runs out, to go on with this one.
+
         Raises:
-            InputError: there is no run, or one of another learner or version.
+            InputError: there is no run, or one of another learner or version, or it is under way and is to be locked.
         """
         found, wanted = read_learner(path), getattr(kind, "learner", DEFAULT_LEARNER)
         if found != wanted:
             raise InputError(f"{str(path)!r} is a run of the learner {found!r}, but one of {wanted!r} is needed here.")
-        with _config_errors(path):
-            return cls(path), kind.from_json(_read_config(path))
+        run = cls(path)
+        if lock:
+            run.lock()
+        with run.unlock_after_error(), _config_errors(path):
+            return run, kind.from_json(_read_config(path))
 
     def write_config(self, config: RunConfig) -> None:
         """Store the configuration; a resumed run may have more steps."""
@@ -187,22 +231,36 @@ class RunFolder:
         Args:
             keep: steps of the checkpoints to keep beside the newest.
         """
-        place = self.path / "checkpoints" / f"step-{step:06d}"
+        place = self.path / _CHECKPOINTS / f"step-{step:06d}"
         with write_folder(place) as partial:
             yield partial
         for old in _checkpoints(self.path)[:-KEPT_CHECKPOINTS]:
             if _step_of(old) not in keep:
                 shutil.rmtree(old)
+        shutil.rmtree(self.path / _WARM_UP, ignore_errors=True)
+
+    @contextmanager
+    def warm_up_checkpoint(self, step: int) -> Iterator[Path]:
+        """Open a folder for the state of the warm-up, as `checkpoint`; the first checkpoint removes it."""
+        with write_folder(self.path / _WARM_UP / f"step-{step:06d}") as partial:
+            yield partial
+        for old in _checkpoints(self.path, _WARM_UP)[:-1]:
+            shutil.rmtree(old)
+
+    def newest_warm_up(self) -> Path | None:
+        """The newest state of a warm-up that has not ended, or None."""
+        found = _checkpoints(self.path, _WARM_UP)
+        return found[-1] if found else None
 
     def best_success(self) -> float | None:
         """Success of the evaluation whose policy is kept as the best checkpoint; None if there is none."""
-        path = self.path / "checkpoints" / _BEST / "best.json"
+        path = self.path / _CHECKPOINTS / _BEST / "best.json"
         return float(json.loads(path.read_text(encoding="utf-8"))["success"]) if path.is_file() else None
 
     @contextmanager
     def best_checkpoint(self, step: int, success: float) -> Iterator[Path]:
         """Open a folder for the policy of the best evaluation; it takes the former one's place when the block ends."""
-        link = self.path / "checkpoints" / _BEST
+        link = self.path / _CHECKPOINTS / _BEST
         place = link.with_name(f"{_BEST}-{step:06d}")
         with write_folder(place) as partial:
             yield partial

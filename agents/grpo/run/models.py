@@ -13,6 +13,7 @@ from ...language.model import LanguageModel
 from ...language.precision import cast_weights
 from ...language.tokenizer import learned_tokenizer
 from ..config import TrainConfig
+from .folder import checkpoint_errors
 
 
 def load_policy(config: TrainConfig, checkpoint: Path | None = None, texts: Iterable[str] = ()) -> LanguageModel:
@@ -20,9 +21,15 @@ def load_policy(config: TrainConfig, checkpoint: Path | None = None, texts: Iter
 
     The tiny model's vocabulary is learned from ``texts``. It comes without adapters, as its warm-up must reach all of
     its weights: see `add_missing_adapters`.
+
+    Raises:
+        InputError: the model or the checkpoint cannot be read.
+        BaseModelError: the checkpoint has adapters, and their base model is gone or another.
     """
     if checkpoint is not None:
-        language = LanguageModel.load(checkpoint, config.dtype, config.system, config.chat_options).to(config.device)
+        with checkpoint_errors(checkpoint):
+            language = LanguageModel.load(checkpoint, config.dtype, config.system, config.chat_options)
+        language = language.to(config.device)
         language = language.for_examples() if config.shots else language
         if config.model == "tiny":
             # Checkpoints of adapters bring the model below them along unless it has a place of its own, and this one

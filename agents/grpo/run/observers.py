@@ -44,10 +44,14 @@ class Notices:
         self._overlong = False
 
     def add(self, step: int, kind: str, *sentences: str) -> None:
-        """Hand on and keep sentences of one kind: "start", "overlong", "health" or "end"."""
+        """Hand on and keep sentences of one kind: "model", "start", "resume", "overlong", "health" or "end"."""
         for sentence in sentences:
             self._folder.append("notices", [{"step": step, "kind": kind, "sentence": sentence}])
             self._notify(sentence)
+
+    def read(self, kind: str) -> list[str]:
+        """Return the sentences of one kind that were kept when the run began."""
+        return [row["sentence"] for row in self._folder.read("notices", 0, 0) if row["kind"] == kind]
 
     def repeat(self, sentences: Iterable[str]) -> None:
         """Hand on what was kept when the run began, for those who continue it."""

@@ -177,7 +177,7 @@ def trackers_for(config: Any, folder: Path, step: int = 0) -> list[Tracker]:
 
     Raises:
         InputError: a name that is not registered, or one that is given twice.
-        MissingExtra: a tracker's package is absent.
+        MissingExtra: the package of a tracker is absent that no run has without naming it.
     """
     names: tuple[str, ...] = tuple(config.track)
     factories = [TRACKERS[name] for name in names]
@@ -188,6 +188,10 @@ def trackers_for(config: Any, folder: Path, step: int = 0) -> list[Tracker]:
     ]
 
 
+_DEFAULT = ("tensorboard",)
+"""Trackers of runs that name none; where their package is absent, they are left out."""
+
+
 class _FailsafeTracker:
     """A tracker that is left out after its first failure, which is logged."""
 
@@ -196,8 +200,10 @@ class _FailsafeTracker:
         self._tracker: Tracker | None = None
         try:
             self._tracker = factory(config, folder, step)
-        except MissingExtra:
-            raise
+        except MissingExtra as error:
+            if name not in _DEFAULT:
+                raise
+            _log.warning("%s Training goes on without it; the run folder has all figures.", error)
         except Exception as error:
             self._give_up(error)
 

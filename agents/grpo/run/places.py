@@ -1,0 +1,60 @@
+"""Folders and files that a run's configuration names, which are found from whatever directory it is resumed in."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..recipes.recipe import Component
+
+C = TypeVar("C")
+_MODELS = ("model", "teacher_model")
+_OPTIONS = ("env_options", "teacher_options", "engine_options")
+
+
+def with_absolute_places(config: C) -> C:
+    """Return the configuration of a run, of any learner, with full paths for what is there under relative ones: models,
+    and files and folders among the options of environment, teacher, engine, components and bonuses.
+    """
+    given: Any = config
+    changes: dict[str, Any] = {}
+    for name in _MODELS:
+        value = getattr(given, name, None)
+        if value not in (None, "tiny") and Path(value).expanduser().exists():
+            changes[name] = str(Path(value).expanduser().absolute())
+    for name in _OPTIONS:
+        if hasattr(given, name):
+            changes[name] = _absolute(getattr(given, name))
+    if hasattr(given, "stages"):
+        texts = {name: _absolute_text(text) for name, text in given.stages.replacements().items() if name != "anchor"}
+        changes["stages"] = dataclasses.replace(given.stages, **texts)
+    if hasattr(given, "bonus"):
+        changes["bonus"] = tuple(map(_absolute_text, given.bonus))
+    return dataclasses.replace(given, **changes)
+
+
+def _absolute(value: Any) -> Any:
+    """Replace relative paths among plain data; a word without a slash or a dot is no path."""
+    if isinstance(value, Mapping):
+        return {key: _absolute(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_absolute, value))
+    if isinstance(value, Component):
+        return Component(value.name, _absolute(value.params))
+    if not isinstance(value, str) or not (os.sep in value or "." in value) or len(value) > 1000 or "\0" in value:
+        return value
+    path = Path(value).expanduser()
+    try:
+        return str(path.absolute()) if path.exists() else value
+    except OSError:  # too long for a name
+        return value
+
+
+def _absolute_text(text: str) -> str:
+    """The text of components, unchanged where it names no relative path."""
+    parts = Component.parse_all(text)
+    found = tuple(map(_absolute, parts))
+    return text if found == parts else " + ".join(map(str, found))

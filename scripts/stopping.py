@@ -1,0 +1,130 @@
+"""Signals that end a command: SIGTERM and SIGHUP end it as Ctrl-C does, with exit code 128 + their number.
+
+`interrupt_on_signals` is for any command: what Ctrl-C would interrupt is interrupted. `stop_after_step` is for
+training, which ends after its step.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals that ask a program to end, beside Ctrl-C's."""
+_TOGETHER = 0.5
+"""Seconds within which signals are one request: a terminal that closes, or a service manager, sends several."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal has ended the command.
+
+    Args:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int):
+        super().__init__(number)
+        self.number = number
+
+
+def exit_code(stop: BaseException | None) -> int:
+    """The exit code of a command that was interrupted by ``stop``, or by what it arose from."""
+    while stop is not None and not isinstance(stop, Stopped):
+        stop = stop.__cause__
+    return 128 + (signal.SIGINT if stop is None else stop.number)
+
+
+@contextmanager
+def interrupt_on_signals() -> Iterator[None]:
+    """Raise `Stopped` in the block when a signal comes that would end this process, as Ctrl-C raises KeyboardInterrupt.
+
+    Signals that are ignored, as SIGHUP under nohup, or handled by others stay so.
+    """
+    process, begun = os.getpid(), {}
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != process:  # a fork of this process, which has no use for it
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
+        _leave_lost_terminal(number)
+        raise Stopped(number)
+
+    if threading.current_thread() is threading.main_thread():
+        for number in SIGNALS:
+            if signal.getsignal(number) == signal.SIG_DFL:
+                begun[number] = signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, before in begun.items():
+            signal.signal(number, before)
+
+
+@contextmanager
+def stop_after_step(stop: Callable[[], None], say: Callable[[str], None]) -> Iterator[Callable[[], int]]:
+    """Let the first signal, Ctrl-C's among them, call ``stop``, and a second one interrupt the block at once.
+
+    Args:
+        stop: makes the block end after its present step.
+        say: shows a sentence to the user.
+
+    Yields:
+        A function that returns the exit code of a block that was stopped.
+    """
+    process, received, since = os.getpid(), signal.SIGINT, 0.0
+
+    def receive(number: int, frame: FrameType | None) -> None:
+        nonlocal received, since
+        if os.getpid() != process:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
+        if since:
+            if number == signal.SIGINT or time.monotonic() - since > _TOGETHER:
+                _restore(before)
+                raise Stopped(number)
+            return
+        received, since = signal.Signals(number), time.monotonic()
+        stop()
+        _leave_lost_terminal(number)
+        again = "press Ctrl-C again" if number == signal.SIGINT else f"send {received.name} again"
+        say(f"stopping after this step; {again} to stop at once")
+
+    before: dict[int, Any] = {}
+    for number in (signal.SIGINT, *SIGNALS):
+        if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
+            before[number] = signal.signal(number, receive)
+    try:
+        yield lambda: 128 + received
+    finally:
+        _restore(before)
+
+
+def _restore(before: dict[int, Any]) -> None:
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def _leave_lost_terminal(number: int) -> None:
+    """Write into nothing what would go to a terminal that is gone, where writing fails."""
+    if number != getattr(signal, "SIGHUP", None):
+        return
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream.isatty():
+                stream.write("\n")
+                stream.flush()
+        except OSError:
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, stream.fileno())
+            os.close(nothing)
+        except ValueError:  # closed, or no file
+            continue
