@@ -6,9 +6,9 @@ import shlex
 from dataclasses import dataclass
 
 USUAL = (
-    "--teacher random --warmup.steps 0 --recipe dr_grpo --prompts 8 --samples 8 --lr 1e-5 --lr-warmup 5 "
-    "--max-new-tokens 16 --max-episode-tokens 256 --context 768 --steps 120 --eval-every 20 --eval-episodes 60 "
-    "--final-episodes 200 --checkpoint-every 20 --patience.no-signal 0 --track"
+    "--teacher random --warmup.steps 0 --recipe dr_grpo --minibatches 2 --prompts 8 --samples 8 --lr 1e-5 "
+    "--lr-warmup 5 --max-new-tokens 16 --max-episode-tokens 256 --context 1024 --steps 60 --eval-every 20 "
+    "--eval-episodes 50 --final-episodes 100 --checkpoint-every 20 --keep-trajectories 4 --patience.no-signal 0 --track"
 )
 """Words that all cases share; those of a case come after them and take their place."""
 
@@ -68,6 +68,79 @@ CASES = {
             "sums",
             "sums and differences of two digits",
             "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+- --max-new-tokens 12 --context 256",
+            seeds=3,
+        ),
+        ModelCase(
+            "comparing",
+            "the larger of each two neighbouring digits",
+            "palaestra/LargerNeighbors-v0 --axis length=2:3 digits=8 --shots 3 --max-new-tokens 8",
+            seeds=3,
+        ),
+        ModelCase(
+            "counting",
+            "legs of a list of animals",
+            "palaestra/ReasoningGym-v0 --env-option dataset=leg_counting --axis level=0 --shots 2",
+        ),
+        ModelCase(
+            "lists",
+            "a rule for lists, found from examples",
+            "palaestra/ListFunctions-v0 --axis operations=1 listed=2 length=4 examples=3 --shots 1",
+        ),
+        ModelCase(
+            "stories",
+            "word problems of one or two steps",
+            "palaestra/WordProblem-v0 --axis steps=1:2 distractors=0 size=10 --shots 2",
+        ),
+        ModelCase(
+            "guessing",
+            "a number found by higher and lower, several turns",
+            "palaestra/GuessNumber-v0 --axis bits=2:3 slack=2 --max-new-tokens 6 --max-episode-tokens 60",
+        ),
+        ModelCase(
+            "walking",
+            "steps to a goal on a map in text, several turns",
+            "palaestra/BabyAIText-v0 --axis kind=goto clauses=1 rooms=1 room_size=5 distractors=0 --max-new-tokens 5 "
+            "--max-episode-tokens 60 --context 2048 --prompts 4 --eval-episodes 20 --final-episodes 60",
+        ),
+        ModelCase(
+            "queries",
+            "the easiest SQL",
+            "palaestra/TextToSQL-v0 --axis joins=0 tables=0 nesting=0 clauses=1 noise=0 wording=names --shots 1 "
+            "--max-new-tokens 40 --context 2048 --eval-episodes 30 --final-episodes 60",
+        ),
+        ModelCase(
+            "shopping",
+            "the easiest question about a shop's pages, several turns",
+            "palaestra/Shop-v0 --axis products=24 items=1 constraints=1 slack=1.5 intent=report --max-new-tokens 16 "
+            "--max-episode-tokens 128 --context 4096 --prompts 2 --samples 4 --steps 20 --eval-episodes 10 "
+            "--final-episodes 20",
+        ),
+        ModelCase(
+            "sequences",
+            "the next term of an arithmetic sequence",
+            "palaestra/Sequences-v0 --axis rules=add size=5:20 ahead=1 --shots 3",
+        ),
+        ModelCase(
+            "expressions",
+            "a number made from two others",
+            "palaestra/Countdown-v0 --axis count=2 largest=10:20 --shots 3",
+            seeds=3,
+        ),
+        ModelCase(
+            "reading",
+            "a fact in three sentences of an encyclopaedia",
+            "palaestra/WikiReading-v0 --axis hops=1 size=0 distractors=0 ambiguity=0 kind=bridge --shots 2",
+        ),
+        ModelCase(
+            "formulas",
+            "a requirement in words, written in temporal logic",
+            "palaestra/TemporalLogic-v0 --axis depth=0:1 signals=1:2 horizon=4:6 --shots 2 --max-new-tokens 24",
+        ),
+        ModelCase(
+            "digits",
+            "sums of numbers of one to four digits: a ladder for teachers",
+            "palaestra/Arithmetic-v0 --axis digits=1:4 terms=2 operations=+ --max-new-tokens 12 --context 256 "
+            "--steps 90",
             seeds=3,
         ),
     )
