@@ -108,7 +108,7 @@ def evaluate(
             that a plain function is called in, which has to be safe for that. None: ``num_envs``, and a plain function
             is called in this thread, once at a time.
         resume: go on with the episodes of ``out``.partial, or of ``out`` itself; only the others are played.
-        retries: how often an episode is played again that failed in agent or machinery; earlier ones too with ``resume``.
+        retries: how often an episode that failed in agent or machinery is played again; with ``resume`` old ones too.
 
     Raises:
         InputError: an unknown environment, agent or axis, or a value out of range, or an ``out`` that does not fit;
