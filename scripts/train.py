@@ -78,12 +78,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "Further arguments of the environment: name=value, such as source=questions.jsonl; a value may be JSON. Of "
         "several environments, those of one bear its name: GSM8K.source=questions.jsonl.",
     ),
-    "chat_option": (
-        tyro.conf.UseAppendAction[Texts],
-        (),
-        "Arguments of the model's chat template: name=value, such as enable_thinking=false; date=2026-01-05 is the day "
-        "that a template is told which asks for it, by default that of the run's start.",
-    ),
+    "chat_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the chat template: name=value."),
     "engine_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the engine: name=value."),
     "teacher_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the teacher: name=value."),
     "warmup_axis": (
@@ -357,12 +352,9 @@ def _build_config(options: TrainOptions) -> Any:
         config = dataclasses.replace(config, axes=_parse_axes(texts, config))
     if texts := [text for group in options.warmup_axis for text in group]:
         changes["warmup"] = dataclasses.replace(config.warmup, axes=_parse_axes(texts, config))
-    if texts := [text for group in options.teacher_option for text in group]:
-        changes["teacher_options"] = parse_options(texts, "a teacher")
-    if texts := [text for group in options.chat_option for text in group]:
-        changes["chat_options"] = parse_options(texts, "a chat")
-    if texts := [text for group in options.engine_option for text in group]:
-        changes["engine_options"] = parse_options(texts, "an engine")
+    for part, what in (("teacher", "a teacher"), ("chat", "a chat"), ("engine", "an engine")):
+        if texts := [text for group in getattr(options, f"{part}_option") for text in group]:
+            changes[f"{part}_options"] = parse_options(texts, what)
     return dataclasses.replace(config, **changes)
 
 

@@ -101,16 +101,14 @@ def evaluate(
         samples: how often each of the tasks is played, at least 1. Above 1 the report has pass@k (Chen et al. 2021,
             arXiv 2107.03374). The first is what ``samples=1`` plays; for the others the agent has other episode seeds.
         history: what the agent sees of a long episode, such as "notes(keep=2)", see `HistoryWrapper`; None: all of it.
-        shots: worked examples before each question, training tasks with its parameters, see `ShotsWrapper`; only where
-            an episode is one question.
+        shots: worked examples before each question, see `ShotsWrapper`.
         replay: a folder for the episodes as pages, one each, with pictures where the environment makes any; see
             `ReplayRecorder`.
         concurrency: replies that are waited for at once, at most: environments played side by side, and the threads
             that a plain function is called in, which has to be safe for that. None: ``num_envs``, and a plain function
             is called in this thread, once at a time.
         resume: go on with the episodes of ``out``.partial, or of ``out`` itself; only the others are played.
-        retries: how often an episode is played again in which the agent raised or the machinery failed; with ``resume``
-            also those of the earlier evaluation.
+        retries: how often an episode that failed in agent or machinery is played again; with ``resume`` old ones too.
 
     Raises:
         InputError: an unknown environment, agent or axis, or a value out of range, or an ``out`` that does not fit;
@@ -122,8 +120,7 @@ def evaluate(
         raise InputError(f"env must be one environment, not {shorten(repr(env))}; give several to evaluate_all.")
     _check(episodes, seed, difficulties, num_envs, bins, samples, concurrency, retries, out, replay, resume)
     player = as_agent(agent)
-    if concurrency is not None:
-        num_envs = concurrency
+    num_envs = num_envs if concurrency is None else concurrency
     width = min(num_envs, episodes * samples, player.max_slots or num_envs)
     kwargs = dict(env_kwargs or {})
     envs, used_split = make_envs(

@@ -185,7 +185,7 @@ class ChatRenderer(_TokenizerRenderer):
         system: str | None = None,
         options: Mapping[str, Any] | None = None,
     ):
-        self.options = complete_options(tokenizer, options or {})
+        self.options: Mapping[str, Any] = complete_options(tokenizer, options or {})
         template = ChatTemplate.of(tokenizer, system is not None, self.options)
         super().__init__(tokenizer, (tokenizer.eos_token_id, *stop_ids), system)
         self.departures = template.departures

@@ -49,7 +49,8 @@ def base_tokenizer(chat: bool = False) -> Any:
 def test_a_prompt_is_the_text_and_remembers_its_parts():
     assert PROMPT == "1+1\n2\n\n2+3\n5\n\n4+4"
     again = pickle.loads(pickle.dumps(PROMPT))
-    assert (again, again.examples, again.question) == (PROMPT, PROMPT.examples, "4+4")
+    assert isinstance(again, FewShotPrompt)
+    assert (again, again.examples, again.question) == (PROMPT, (("1+1", "2"), ("2+3", "5")), "4+4")
 
 
 def test_a_base_model_reads_examples_as_text_and_ends_its_answer_with_the_line():
@@ -88,18 +89,15 @@ def test_a_chat_model_reads_examples_as_turns(system):
 def test_examples_are_other_training_tasks_with_the_same_parameters_and_right_answers(split):
     env = make(split=split, axes={"digits": 1, "terms": 2})
     training = gymnasium.make(ARITHMETIC, split="train", disable_env_checker=True)
-    tried = set()
-    for seed in range(30):
+    for seed in range(5):
         prompt, info = env.reset(seed=seed)
         assert isinstance(prompt, FewShotPrompt)
         assert len({prompt.question, *(asked for asked, _ in prompt.examples)}) == 4
-        tried |= {asked for asked, _ in prompt.examples}
         for asked, answer in prompt.examples:
             assert verify("integer", answer, eval(asked.split("=")[0])).success
         assert env.observation_space.contains(prompt)
-        assert info["params"]["digits"] == 1
-    drawn = {training.reset(seed=seed, options={"params": info["params"]})[0] for seed in range(400)}
-    assert tried <= drawn
+        drawn = {training.reset(seed=each, options={"params": info["params"]})[0] for each in range(500)}
+        assert drawn >= {asked for asked, _ in prompt.examples}
 
 
 def test_examples_are_fixed_by_the_seed_of_the_episode():

@@ -99,7 +99,7 @@ CASES = {
         ModelCase(
             "walking",
             "steps to a goal on a map in text, several turns",
-            "palaestra/BabyAIText-v0 --axis kind=goto clauses=1 rooms=1 room_size=5 distractors=0 --max-new-tokens 5 "
+            "palaestra/BabyAIText-v0 --axis kind=goto clauses=1 rooms=1 room_size=5 distractors=2 --max-new-tokens 5 "
             "--max-episode-tokens 60 --context 2048 --prompts 4 --eval-episodes 20 --final-episodes 60",
         ),
         ModelCase(

@@ -53,10 +53,14 @@ def test_what_stays_is_what_transformers_keeps(settings, temperature):
 
     generator = torch.Generator().manual_seed(0)
     logits = 3 * torch.randn((16, 60), generator=generator, dtype=torch.float64)
-    theirs = TemperatureLogitsWarper(temperature)(None, logits) if temperature != 1 else logits
+    theirs = (
+        TemperatureLogitsWarper(temperature)(torch.zeros((1, 1), dtype=torch.long), logits)
+        if temperature != 1
+        else logits
+    )
     for name, warper in {"top_k": TopKLogitsWarper, "top_p": TopPLogitsWarper, "min_p": MinPLogitsWarper}.items():
         if name in settings:
-            theirs = warper(settings[name])(None, theirs)
+            theirs = warper(settings[name])(torch.zeros((1, 1), dtype=torch.long), theirs)
     ours = truncate(logits / temperature, Truncation(**settings))
     assert torch.equal(ours.isfinite(), theirs.isfinite())
     torch.testing.assert_close(ours.softmax(-1), theirs.softmax(-1))
