@@ -18,7 +18,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from ...errors import InputError, MissingExtra, find_near, unknown_name
 from .registered_models import MODELS, RegisteredModel
