@@ -10,6 +10,7 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -80,6 +81,23 @@ def small() -> Any:
 
     shape = TinyShape(hidden=32, layers=2, heads=4, kv_heads=2, head_dim=8, intermediate=48, context=512)
     return LanguageModel.of(*tiny_model(3, shape))
+
+
+@pytest.fixture(scope="session")
+def real_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for PALAESTRA_CACHE in which smollm2-135m is converted, by whichever process of pytest-xdist asks first;
+    skipped where its package is not installed."""
+    from palaestra.agents.language.model_cache import find_model
+    from palaestra.agents.language.registered_models import MODELS
+
+    if not MODELS["smollm2-135m"].installed:
+        pytest.skip(f"smollm2-135m is not installed: {MODELS['smollm2-135m'].install}")
+    alone = "PYTEST_XDIST_WORKER" not in os.environ
+    cache = (tmp_path_factory.getbasetemp() if alone else tmp_path_factory.getbasetemp().parent) / "real-models"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PALAESTRA_CACHE", str(cache))
+        find_model("smollm2-135m")
+    return cache
 
 
 @pytest.fixture(scope="session")

@@ -38,11 +38,13 @@ SIBLINGS = {
 """Stems that several files of a package share by design."""
 
 SUITES = {
+    "agents/engines/test_vllm_real_model.py",
     "agents/grpo/rollouts/test_stepping.py",
     "agents/grpo/test_analytic.py",
     "agents/grpo/test_host_reads.py",
     "agents/grpo/test_traps.py",
     "agents/grpo/test_trl_parity.py",
+    "agents/language/test_real_model.py",
     "envs/code/counting/test_costs.py",
     "envs/code/test_endless_programs.py",
     "envs/code/test_program_debugging_rewards.py",

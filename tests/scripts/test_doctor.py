@@ -9,6 +9,9 @@ import sys
 import time
 
 import pytest
+from palaestra.agents.language import registered_models
+from palaestra.agents.language.model_cache import CONVERSION, converted_folder
+from palaestra.agents.language.registered_models import MODELS
 from palaestra.scripts.cli import main
 from palaestra.scripts.doctor import examine
 from palaestra.scripts.doctor_checks import MachineCheck, find_checks, find_extras, run_check
@@ -99,6 +102,19 @@ def test_each_extra_says_what_it_is_for():
     checks = find_checks()
     assert {"grid", "train", "vllm", "ray"} <= set(find_extras())
     assert not [name for name in find_extras() if checks[f"extra {name}"].needed_for.startswith("what needs")]
+
+
+def test_registered_models_are_there_or_have_the_command_that_brings_them(monkeypatch, tmp_path):
+    monkeypatch.setenv("PALAESTRA_CACHE", str(tmp_path))
+    monkeypatch.setattr(registered_models.importlib.util, "find_spec", lambda package: None)
+    missing = run_check("model smollm2-135m")
+    assert (missing["state"], missing["add"]) == ("missing", MODELS["smollm2-135m"].install)
+    monkeypatch.setattr(registered_models.importlib.util, "find_spec", lambda package: object())
+    assert run_check("model smollm2-135m")["found"] == "134,515,008 parameters; converted on first use"
+    folder = converted_folder("smollm2-135m", MODELS["smollm2-135m"].sha256)
+    folder.mkdir(parents=True)
+    (folder / "conversion.json").write_text(json.dumps({"conversion": CONVERSION, "sizes": {}}))
+    assert run_check("model smollm2-135m")["found"] == f"134,515,008 parameters, in {folder}"
 
 
 @pytest.mark.parametrize(
