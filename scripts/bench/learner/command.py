@@ -220,7 +220,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         raise MissingExtra("the learner benchmark", "train")
     if config.figure is not None and importlib.util.find_spec("matplotlib") is None:
-        raise MissingExtra("the figure of the learner benchmark", "report")
+        raise MissingExtra("the figure of the learner benchmark", "train")
     if absence := _explain_absence(config.trl_python, real="real" in config.parts):
         console.print(absence, highlight=False)
     results: dict[str, list[dict[str, Any]]] = {}

@@ -203,7 +203,7 @@ def real_settings(folder, tokenizer=None, **changes) -> benchmark.Settings:
     from palaestra.agents.language.model import LanguageModel
     from palaestra.agents.language.tiny import TinyShape, tiny_model
 
-    LanguageModel.of(*tiny_model(0, TinyShape(32, 1, 2, 1, 16, 32), tokenizer)).save(folder / "given")
+    LanguageModel.of(*tiny_model(0, TinyShape(32, 2, 2, 1, 16, 32), tokenizer)).save(folder / "given")
     fixed = {"threads": 1, "prompts": 2, "samples": 2, "new_tokens": 3, "held_out": 6, "folder": str(folder)}
     return dataclasses.replace(benchmark.PARTS["real"][0], **fixed, model=str(folder / "given"), **changes)
 
@@ -248,7 +248,7 @@ class TestRealModel:
         from palaestra.agents.language.tiny import TinyShape, tiny_model
         from transformers import GenerationConfig
 
-        model, tokenizer = tiny_model(0, TinyShape(32, 1, 2, 1, 16, 32))
+        model, tokenizer = tiny_model(0, TinyShape(32, 2, 2, 1, 16, 32))
         held_out = [{"ids": tokenizer(text).input_ids, "row": {"seed": text}} for text in ("1 + 2", "10 - 4 + 3", "7")]
         generation = GenerationConfig(max_new_tokens=5, pad_token_id=tokenizer.pad_token_id)
         told: list[tuple[str, str]] = []
