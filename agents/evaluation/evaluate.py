@@ -122,10 +122,8 @@ def evaluate(
     player = as_agent(agent)
     num_envs = num_envs if concurrency is None else concurrency
     width = min(num_envs, episodes * samples, player.max_slots or num_envs)
-    kwargs = dict(env_kwargs or {})
-    envs, used_split = make_envs(
-        env, width, split, dict(kwargs), history, replay is not None, shots, player.prompt_form
-    )
+    kwargs, pictures = dict(env_kwargs or {}), replay is not None
+    envs, used_split = make_envs(env, width, split, dict(kwargs), history, pictures, shots, player.prompt_form)
     env_id = env if isinstance(env, str) else name_of(envs[0])
     fixed = getattr(envs[0].unwrapped, "difficulty", None)
     if difficulties is None and axes is None and fixed is not None:
