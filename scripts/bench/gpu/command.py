@@ -43,7 +43,7 @@ from ....checks import check_number
 from ....errors import unknown_name
 from . import steps
 from .row_processes import RowProcesses, end_with
-from .rows import Row, rows_of
+from .rows import GpuRow, rows_of
 from .setup import PAIRS, Figure, Setup, choose_device
 
 LEAST = 5.0
@@ -90,7 +90,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def measure(
-    plan: Mapping[str, Row], device: str, options: GpuBenchOptions, say: Callable[[str], None] = lambda sentence: None
+    plan: Mapping[str, GpuRow],
+    device: str,
+    options: GpuBenchOptions,
+    say: Callable[[str], None] = lambda sentence: None,
 ) -> Results:
     """Measure the rows of a plan, and write what is known after each.
 

@@ -65,8 +65,8 @@ def _profile(setup: Setup, what: str, file: str, work: Callable[[], Any]) -> lis
     note = f"{len(kernels)} kernels, {sum(kernel[2] for kernel in kernels):,} launches; table in {file}"
     return [
         Figure(f"profile of {what}", 1e3 * wall, "ms", note=note),
-        Figure("of which kernels ran" if setup.cuda else "of which operations ran", 1e3 * busy, "ms"),
-        Figure("share of the first of them", its / 1e6 / busy, "", note=first[:_WIDTH]),
+        Figure(f"kernels of {what}", 1e3 * busy, "ms"),
+        Figure(f"share of the longest, {what}", its / 1e6 / busy, "", note=first[:_WIDTH]),
     ]
 
 

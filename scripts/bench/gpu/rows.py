@@ -18,7 +18,7 @@ from .setup import PAIRS, SHAPES, Figure, Setup
 
 
 @dataclass(frozen=True)
-class Row:
+class GpuRow:
     """A row's measurement.
 
     Attributes:
@@ -32,38 +32,40 @@ class Row:
     smaller: bool = False
 
 
-def rows_of(kind: str) -> dict[str, Row]:
+def rows_of(kind: str) -> dict[str, GpuRow]:
     """The rows by name, for a kind of device ("cuda" or "cpu"): what is cheap and needed for the rest of a day with a
     GPU comes first, then a figure each of training, decoding and steps, then runs, profiles and what is compared."""
     larger, smaller = (next(iter(SHAPES[shape].batches)) for shape in PAIRS[kind])
     others = [batch for batch in SHAPES[PAIRS[kind][0]].batches if batch != larger]
     return {
-        "device": Row(measure_device, 25),
-        "attention": Row(training.compare_attention, 10),
-        "kernels": Row(kernels.compare_kernels, 10),
-        "gap": Row(training.measure_gap, 15),
-        "captured": Row(decoding.compare_captured, 15),
-        "training": Row(training.measure_training, 20),
-        f"decode-{larger}": Row(partial(decoding.measure_decoding, batch=larger), 25),
-        "step": Row(steps.measure_ours, 20),
-        "profile-decoding": Row(profiles.profile_decoding, 15),
-        "profile-update": Row(profiles.profile_update, 15),
-        "train": Row(_run("plain", resume=True), 35, smaller=True),
-        "train-ahead": Row(_run("--staleness 1"), 25, smaller=True),
-        "train-bfloat16": Row(_run("--dtype bfloat16 --gradient-checkpointing"), 25, smaller=True),
-        "train-turns": Row(_run("of three turns", turns=True), 25, smaller=True),
-        "train-lora": Row(_run("--lora 8"), 25, smaller=True),
-        "train-compile": Row(_run("--compile"), 50, smaller=True),
-        "ragged": Row(decoding.measure_ragged, 15),
-        "turns": Row(decoding.measure_turns, 15),
-        "decode-small": Row(partial(decoding.measure_decoding, batch=smaller), 20, smaller=True),
-        "training-small": Row(training.measure_training, 15, smaller=True),
-        "trl": Row(steps.measure_trl, 35),
-        "learner": Row(measure_learner, 35),
-        "shared-prompts": Row(decoding.compare_shared, 10),
-        "short-memory": Row(training.compare_short_memory, 10),
-        **{f"decode-{batch}": Row(partial(decoding.measure_decoding, batch=batch), 10) for batch in reversed(others)},
-        "trl-vllm": Row(partial(steps.measure_trl, vllm=True), 5),
+        "device": GpuRow(measure_device, 25),
+        "attention": GpuRow(training.compare_attention, 10),
+        "kernels": GpuRow(kernels.compare_kernels, 10),
+        "gap": GpuRow(training.measure_gap, 15),
+        "captured": GpuRow(decoding.compare_captured, 15),
+        "training": GpuRow(training.measure_training, 20),
+        f"decode-{larger}": GpuRow(partial(decoding.measure_decoding, batch=larger), 25),
+        "step": GpuRow(steps.measure_ours, 20),
+        "profile-decoding": GpuRow(profiles.profile_decoding, 15),
+        "profile-update": GpuRow(profiles.profile_update, 15),
+        "train": GpuRow(_run("plain", resume=True), 35, smaller=True),
+        "train-ahead": GpuRow(_run("--staleness 1"), 25, smaller=True),
+        "train-bfloat16": GpuRow(_run("--dtype bfloat16 --gradient-checkpointing"), 25, smaller=True),
+        "train-turns": GpuRow(_run("of three turns", turns=True), 25, smaller=True),
+        "train-lora": GpuRow(_run("--lora 8"), 25, smaller=True),
+        "ragged": GpuRow(decoding.measure_ragged, 15),
+        "turns": GpuRow(decoding.measure_turns, 15),
+        "decode-small": GpuRow(partial(decoding.measure_decoding, batch=smaller), 20, smaller=True),
+        "training-small": GpuRow(training.measure_training, 15, smaller=True),
+        "train-compile": GpuRow(_run("--compile"), 50, smaller=True),
+        "trl": GpuRow(steps.measure_trl, 35),
+        "learner": GpuRow(measure_learner, 35),
+        "shared-prompts": GpuRow(decoding.compare_shared, 10),
+        "short-memory": GpuRow(training.compare_short_memory, 10),
+        **{
+            f"decode-{batch}": GpuRow(partial(decoding.measure_decoding, batch=batch), 10) for batch in reversed(others)
+        },
+        "trl-vllm": GpuRow(partial(steps.measure_trl, vllm=True), 5),
     }
 
 

@@ -164,13 +164,15 @@ def _read_run(setup: Setup, name: str, out: Path, took: float) -> list[Figure]:
         f"{first['rollout_s'] + first['train_s']:.3g} s, {tokens:,.0f} tokens a step; the run took {took:.3g} s, "
         f"{evaluated:.3g} s of it evaluations"
     )
-    half = json.loads((out / "config.json").read_text(encoding="utf-8"))["dtype"] == "bfloat16"
+    config = json.loads((out / "config.json").read_text(encoding="utf-8"))
     lines = [
         Figure(f"palaestra train, {name}: step", step, "s", note=note),
         Figure(f"palaestra train, {name}: tokens", tokens / step, "tokens/s"),
     ]
     gaps = [line["sampler_gap"] for line in metrics if line.get("sampler_gap") is not None]
     if gaps:
-        most = GAP_HALF if half else GAP_SINGLE
+        most: float | None = GAP_HALF if config["dtype"] == "bfloat16" else GAP_SINGLE
+        if config["staleness"]:
+            most = None  # the sampler's weights are older
         lines.append(Figure(f"sampler and trainer, {name}", max(gaps), "nats a token", most, most=True))
     return lines

@@ -14,13 +14,13 @@ from palaestra.errors import InputError
 from palaestra.scripts.bench import gpu
 from palaestra.scripts.bench.gpu import command, rows
 from palaestra.scripts.bench.gpu.command import GpuBenchOptions, Results, format_lines, main, measure, measure_row
-from palaestra.scripts.bench.gpu.rows import Row, rows_of
+from palaestra.scripts.bench.gpu.rows import GpuRow, rows_of
 from palaestra.scripts.bench.gpu.setup import PAIRS, Figure, Setup
 from palaestra.scripts.bench.gpu.steps import compare_steps
 
 from ....patience import wait_until  # isort: skip
 
-ROW = Row(lambda setup: [], 20.0)
+ROW = GpuRow(lambda setup: [], 20.0)
 """Stands in a plan whose processes are replaced, so that its measurement is not asked for."""
 BEGIN = "import json, os, sys, time; request = json.loads(sys.stdin.readline()); name = request['name']; "
 WRITE = "open(request['out'], 'w').write(json.dumps([{'name': name, 'value': 1.0}]))"
@@ -61,7 +61,7 @@ def test_a_row_that_crashes_hangs_or_is_killed_leaves_its_line_and_the_others_ru
         "name == 'raises' and 1 / 0; name == 'hangs' and time.sleep(60); name == 'killed' and os.kill(os.getpid(), 9); "
         + WRITE
     )
-    plan = {"raises": ROW, "hangs": Row(ROW.measure, 0.1), "killed": ROW, "good": ROW}
+    plan = {"raises": ROW, "hangs": GpuRow(ROW.measure, 0.1), "killed": ROW, "good": ROW}
     monkeypatch.setattr(command, "LATEST", 0.2)
     found = {line.name: line for line in measure_with(monkeypatch, tmp_path, plan, program, minutes=60.1 / 60)}
     assert list(found) == list(plan)
@@ -86,7 +86,7 @@ def test_a_row_that_raises_says_what_is_missing(monkeypatch, tmp_path, capsys):
     def fail(setup):
         raise RuntimeError("CUDA out of memory.\nmore")
 
-    rows = {"bad": Row(fail, 1.0), "small": Row(lambda setup: [Figure("speed", 2.0)], 1.0, smaller=True)}
+    rows = {"bad": GpuRow(fail, 1.0), "small": GpuRow(lambda setup: [Figure("speed", 2.0)], 1.0, smaller=True)}
     monkeypatch.setattr(command, "rows_of", lambda kind: rows)
     monkeypatch.setattr(command, "end_with", lambda parent: None)
     monkeypatch.setattr(command, "load_libraries", lambda: None)
@@ -117,7 +117,7 @@ def test_a_row_has_its_own_time_and_what_those_before_it_left(monkeypatch, tmp_p
     monkeypatch.setattr(command.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(command, "describe_machine", lambda device: "a machine")
     monkeypatch.setattr(command, "measure_row", lambda rows, name, setup, limit, more: limits.append(limit) or [])
-    plan = {"a": ROW, "b": Row(ROW.measure, 40.0), "c": ROW, "d": ROW}
+    plan = {"a": ROW, "b": GpuRow(ROW.measure, 40.0), "c": ROW, "d": ROW}
     results = measure(plan, "cuda:0", GpuBenchOptions(out=tmp_path, minutes=1))
     # The second has 17 s that the first left beside its own; the minute is over before the third.
     assert limits == [20.0, 57.0]
