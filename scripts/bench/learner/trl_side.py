@@ -155,7 +155,9 @@ def measure_success(
             part = held_out[low : low + rows]
             ids = tokenizer.pad({"input_ids": [one["ids"] for one in part]}, padding_side="left", return_tensors="pt")
             with torch.no_grad():
-                answers = model.generate(**ids, generation_config=settings)[:, ids["input_ids"].shape[1] :]
+                answers = model.generate(**ids.to(model.device), generation_config=settings)[
+                    :, ids["input_ids"].shape[1] :
+                ]
             texts = tokenizer.batch_decode(answers, skip_special_tokens=True)
             scores += verify(texts, {key: [one["row"][key] for one in part] for key in part[0]["row"]})
         means[name] = sum(scores) / len(scores)
