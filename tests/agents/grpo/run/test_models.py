@@ -28,3 +28,12 @@ def test_half_precision_weights_leave_rotary_frequencies_as_they_are():
     model = load_policy(TrainConfig(dtype="bfloat16", device="cpu")).model
     assert {weight.dtype for weight in model.parameters()} == {torch.bfloat16}
     assert {buffer.dtype for buffer in model.buffers()} == {torch.float32}
+
+
+@pytest.mark.parametrize("vocabulary", [0, 300])
+def test_a_policy_is_saved_to_the_same_bytes_after_it_was_loaded(vocabulary, tmp_path):
+    config = TrainConfig(device="cpu", vocabulary=vocabulary)
+    load_policy(config, texts=["one and two are three"] * 9).save(tmp_path / "first")
+    load_policy(config, tmp_path / "first").save(tmp_path / "second")
+    first, second = ({file.name: file.read_bytes() for file in (tmp_path / x).iterdir()} for x in ("first", "second"))
+    assert first == second
