@@ -161,7 +161,7 @@ class Learner:
             else:
                 learner._restore(newest)
             if saved.steps < learner.step:
-                raise InputError(f"{str(path)!r} has taken {learner.step} steps; ask for as many --steps or more.")
+                raise InputError(f"'{path}' has taken {learner.step} steps already; ask for as many --steps or more.")
             learner._jump = describe_jump("learning rate", learner._rate, learner.step, planned, saved.steps)
             folder.write_config(learner.config)
             folder.rewind(-1 if newest is None else learner.step)

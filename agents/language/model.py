@@ -238,6 +238,9 @@ class LanguageModel:
             elif merge:
                 copy.deepcopy(self.adapters).merge_and_unload().save_pretrained(folder)
             else:
+                if self.model.config.name_or_path:
+                    for config in self.adapters.peft_config.values():
+                        config.base_model_name_or_path = self.model.config.name_or_path
                 # "auto" would ask the hub about the embeddings.
                 self.adapters.save_pretrained(folder, save_embedding_layers=False)
                 if self.base is not None:

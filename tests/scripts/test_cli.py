@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
 
@@ -175,3 +176,19 @@ def test_every_command_of_this_module_exists_or_is_one_line_from_it():
         assert module.isidentifier()
         assert command == module
         assert summary
+
+
+def test_threads_wait_asleep_unless_the_user_has_said_how_they_wait(monkeypatch):
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")
+    assert run_guarded(lambda argv: 0, []) == 0
+    assert os.environ["GOMP_SPINCOUNT"] == ""
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+        monkeypatch.delenv(name)
+    assert run_guarded(lambda argv: 0, []) == 0
+    assert os.environ["GOMP_SPINCOUNT"] == "1000"
+    monkeypatch.delenv("GOMP_SPINCOUNT")
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    assert run_guarded(lambda argv: 0, []) == 0
+    assert "GOMP_SPINCOUNT" not in os.environ

@@ -22,6 +22,7 @@ from palaestra.agents.grpo.run.folder import RunFolder, newest_checkpoint
 from palaestra.agents.language.language_agent import LanguageAgent
 from palaestra.agents.language.model import LanguageModel
 from palaestra.errors import InputError
+from palaestra.scripts.cli import main
 
 STEPS = 14
 
@@ -482,6 +483,59 @@ def test_adapters_half_precision_and_recomputation_train_and_resume_bit_for_bit(
     assert max(row.get("sampler_gap", 0.0) for row in rows(tmp_path / "whole", "metrics")) < (
         0.05 if changed.dtype == "bfloat16" else 1e-5
     )
+
+
+@pytest.mark.parametrize("lora", [0, 2])
+def test_a_run_goes_on_from_another_directory_and_where_the_model_it_began_with_is_gone(
+    lora, model, config, tmp_path, monkeypatch
+):
+    (tmp_path / "started").mkdir()
+    shutil.copytree(model, tmp_path / "started" / "base")
+    monkeypatch.chdir(tmp_path / "started")
+    short = replace(config, model="base", steps=1, eval_every=0, warmup=WarmUp(steps=0), final_episodes=1, lora=lora)
+    told: list[str] = []
+    assert Learner.start("run", short).run(notify=told.append)
+    monkeypatch.chdir(tmp_path)
+    run = tmp_path / "started" / "run"
+    if not lora:
+        (tmp_path / "started" / "base").rename(tmp_path / "gone")
+    resumed: list[str] = []
+    assert main(["eval", str(run), "--episodes", "1"]) == 0
+    assert Learner.resume(run, replace(short, model=f"{tmp_path}/started/base", steps=2)).run(notify=resumed.append)
+    assert next(text for text in told if "parameters" in text) in resumed
+    if lora:
+        (tmp_path / "started" / "base").rename(tmp_path / "gone")
+        with pytest.raises(InputError, match="is no longer there; put it back") as refused:
+            Learner.resume(run)
+        assert "remove it" not in str(refused.value)
+
+
+def test_a_second_run_of_a_folder_is_refused_and_the_first_is_unaffected(whole, config, tmp_path):
+    shutil.copytree(whole, tmp_path / "run")
+    first = Learner.resume(tmp_path / "run", replace(config, steps=STEPS + 1))
+    for attempt in (Learner.resume, lambda run: Learner.start(run, config)):
+        with pytest.raises(InputError, match=rf"a run is under way in '{tmp_path}/run' \(process {os.getpid()} "):
+            attempt(tmp_path / "run")
+    assert LanguageAgent(tmp_path / "run").name == "language"
+    Learner.inspect(tmp_path / "run").close()
+    assert first.run()
+    assert [row["step"] for row in rows(tmp_path / "run", "metrics")] == list(range(1, STEPS + 2))
+    Learner.resume(tmp_path / "run").close()
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "linear", '{"kind": "linear", "start": 0.5, "end": 1}', "constant"])
+def test_a_rate_that_jumps_as_a_run_goes_further_is_said(schedule, config, tmp_path):
+    short = replace(config, steps=2, lr=1e-3, lr_warmup=0, lr_schedule=schedule, warmup=WarmUp(steps=0))
+    short = replace(short, eval_every=0, final_episodes=1)
+    Learner.start(tmp_path / "run", short).run()
+    told: list[str] = []
+    Learner.resume(tmp_path / "run", replace(short, steps=4)).run(notify=told.append)
+    jumps = [sentence for sentence in told if "learning rate jumps" in sentence]
+    rates = [row["lr"] for row in rows(tmp_path / "run", "metrics")]
+    wanted = (
+        f"from {rates[1]:.3g} at step 2 to {rates[2]:.3g} at step 3, as its schedule now spans 4 steps instead of 2"
+    )
+    assert [wanted in sentence for sentence in jumps] == ([] if schedule == "constant" else [True])
 
 
 def test_adapters_are_compared_with_the_model_below_them(config, tmp_path):

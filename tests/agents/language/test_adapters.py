@@ -13,7 +13,7 @@ from palaestra.agents.language.attention import attend_causally
 from palaestra.agents.language.decoder import hidden_states
 from palaestra.agents.language.head import head_of
 from palaestra.agents.language.model import LanguageModel
-from palaestra.errors import InputError
+from palaestra.errors import BaseModelError, InputError
 
 pytest.importorskip("peft")
 IDS = torch.tensor([5, 9, 13, 40, 41, 7, 8, 30])
@@ -119,6 +119,41 @@ def test_a_model_that_was_made_in_memory_is_saved_with_its_adapters(language, tm
     train(adapted)
     adapted.save(tmp_path)
     assert torch.allclose(logps(LanguageModel.load(tmp_path).model), logps(adapted.model), atol=1e-6)
+
+
+@pytest.fixture
+def adapted(small, tmp_path, monkeypatch):
+    """A folder of adapters that were trained on the model ./base."""
+    monkeypatch.chdir(tmp_path)
+    small.save(tmp_path / "base")
+    LanguageModel.load("base").with_lora(rank=2).save(tmp_path / "adapted")
+    return tmp_path / "adapted"
+
+
+def test_adapters_find_their_model_from_any_directory_and_know_its_weights(adapted, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    again = LanguageModel.load(adapted)
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again" / "base_model.json").read_text() == (adapted / "base_model.json").read_text()
+    assert LanguageModel.load(adapted, "bfloat16").adapters is not None  # another type is not compared
+    base = LanguageModel.load(tmp_path / "base")
+    with torch.no_grad():
+        next(iter(base.model.parameters())).view(-1)[7] += 1e-3
+    base.save(tmp_path / "base")
+    with pytest.raises(BaseModelError, match=f"the weights of '{tmp_path}/base' are no longer those"):
+        LanguageModel.load(adapted)
+
+
+def test_a_model_below_adapters_that_is_gone_is_named_with_the_remedy(adapted, tmp_path):
+    (tmp_path / "base").rename(tmp_path / "moved")
+    with pytest.raises(
+        BaseModelError, match=f"the model '{tmp_path}/base', which .* put it back, or write its new place"
+    ):
+        LanguageModel.load(adapted)
+    config = adapted / "adapter_config.json"
+    config.write_text(config.read_text().replace(f"{tmp_path}/base", f"{tmp_path}/moved"))
+    assert LanguageModel.load(adapted).adapters is not None
 
 
 def test_a_merged_model_says_the_same_without_adapters(language, tmp_path):

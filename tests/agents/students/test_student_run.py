@@ -280,6 +280,28 @@ def test_a_run_goes_further_with_its_own_options_only(trained, capsys):
         StudentRun.resume(trained, QConfig(**{**vars(Q), "steps": 100}))
 
 
+def test_a_second_run_of_a_folder_is_refused_and_the_first_is_unaffected(tmp_path):
+    run_until(tmp_path / "whole", Q)
+    first = StudentRun.start(tmp_path / "run", Q)
+    for attempt in (StudentRun.resume, lambda run: StudentRun.start(run, Q)):
+        with pytest.raises(InputError, match=f"a run is under way in '{tmp_path}/run'"):
+            attempt(tmp_path / "run")
+    assert first.run(notify=lambda sentence: None)
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def test_an_annealed_rate_that_jumps_as_a_run_goes_further_is_said(tmp_path):
+    config = dataclasses.replace(P, anneal=True)
+    run_until(tmp_path / "run", config)
+    told: list[str] = []
+    further = StudentRun.resume(tmp_path / "run", dataclasses.replace(config, steps=3 * config.steps))
+    further.stop()
+    further.run(notify=told.append)
+    assert sum("The learning rate jumps from" in sentence for sentence in told) == 1
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert f"to {rows[-1]['lr']:.3g} at step {rows[-1]['step']}" in " ".join(told)
+
+
 def test_the_report_shows_what_a_student_does(trained):
     page = write_report(trained).read_text()
     for words in ("learner <b>q</b>", "environment steps", "actions an episode", "temporal-difference error"):

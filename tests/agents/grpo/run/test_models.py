@@ -129,3 +129,12 @@ def test_an_option_that_the_chat_template_does_not_read_is_refused_by_the_comman
 def test_the_tiny_model_takes_no_options_of_a_chat_template():
     with pytest.raises(InputError, match="'tiny' has no chat template"):
         TrainConfig(chat_options={"enable_thinking": False})
+
+
+@pytest.mark.parametrize("vocabulary", [0, 300])
+def test_a_policy_is_saved_to_the_same_bytes_after_it_was_loaded(vocabulary, tmp_path):
+    config = TrainConfig(device="cpu", vocabulary=vocabulary)
+    load_policy(config, texts=["one and two are three"] * 9).save(tmp_path / "first")
+    load_policy(config, tmp_path / "first").save(tmp_path / "second")
+    first, second = ({file.name: file.read_bytes() for file in (tmp_path / x).iterdir()} for x in ("first", "second"))
+    assert first == second
