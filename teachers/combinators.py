@@ -342,5 +342,6 @@ def _save_evidence(item: Evidence) -> dict[str, Any]:
             None if outcome.successes is None else list(outcome.successes),
             outcome.cost,
             {name: list(values) for name, values in outcome.extras.items()},
+            dict(outcome.done),
         ],
     }

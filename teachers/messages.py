@@ -70,6 +70,8 @@ class Outcome:
         successes: one flag per return, or None where the environment does not report success.
         cost: environment steps or tokens spent, or None.
         extras: further measurements by name, one number per return (see `Teacher.needs`).
+        done: what the learner made of the requests in the proposal's ``meta``, by their names: "used" of a rewritten
+            prompt that was shown, another word of one that was refused. Empty where it does not say.
 
     Raises:
         InputError: a return, cost or extra is not finite, or lengths differ.
@@ -81,6 +83,7 @@ class Outcome:
     successes: Sequence[bool] | None = None
     cost: float | None = None
     extras: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    done: Mapping[str, str | float] = field(default_factory=dict)
 
     def __init__(
         self,
@@ -90,11 +93,13 @@ class Outcome:
         successes: Sequence[bool] | None = None,
         cost: float | None = None,
         extras: Mapping[str, Sequence[float]] | None = None,
+        done: Mapping[str, str | float] | None = None,
     ):
         returns = check_numbers("a return", returns)
         flags = None if successes is None else tuple(map(bool, successes))
         measured = {name: check_numbers(f"extra {name!r}", values) for name, values in extras.items()} if extras else {}
         self.__dict__.update(id=id, task=task, returns=returns, successes=flags, cost=cost, extras=measured)
+        self.__dict__["done"] = dict(done or {})
         if cost is not None:
             check_numbers("a cost", [cost])
         if flags is not None:

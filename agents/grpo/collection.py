@@ -239,8 +239,8 @@ class Collector:
 
     def _report(self, assignments: Sequence[Assignment], player: Player) -> None:
         """Report outcomes to the teacher. Keep the screening episodes that its later proposals may ask to join."""
-        attempted = [each.proposal for each in assignments if each.proposal.id in player.attempts]
-        tried = [Group(proposal.id, tuple(player.attempts[proposal.id])) for proposal in attempted]
+        attempted = [each for each in assignments if each.proposal.id in player.attempts]
+        tried = [Group(each.proposal.id, tuple(player.attempts[each.proposal.id])) for each in attempted]
         tried = add_measures(tried, self.objective.teacher_producers, self._instruments)
         outcomes = [_make_outcome(*pair, self.teacher) for pair in zip(attempted, tried, strict=True)]
         self.teacher.observe(outcomes)
@@ -357,17 +357,18 @@ def cut_batch(groups: Sequence[Group], count: int) -> list[Group]:
     return list(groups[:count])
 
 
-def _make_outcome(proposal: teachers.Proposal, attempts: Group, teacher: teachers.Teacher) -> teachers.Outcome:
+def _make_outcome(assignment: Assignment, attempts: Group, teacher: teachers.Teacher) -> teachers.Outcome:
     """Make the report of a proposal: returns and measures of its valid unaided episodes, whichever are trained."""
     # What a judge could not measure is a failure of the machinery, as an invalid reward is.
     valid = [t for t in attempts.valid if all(t.extras[name] is not None for name in teacher.needs)]
     known = {name for name in teacher.uses if all(t.extras.get(name) is not None for t in valid)}
     names = sorted(teacher.needs | known)
     return teachers.Outcome(
-        proposal.id,
-        proposal.task,
+        assignment.proposal.id,
+        assignment.proposal.task,
         returns=[trajectory.env_return for trajectory in valid],
         successes=[trajectory.success for trajectory in valid],
         cost=float(sum(trajectory.action_tokens for trajectory in attempts.trajectories)),
         extras={name: [float(trajectory.extras[name]) for trajectory in valid] for name in names},
+        done=assignment.done,
     )

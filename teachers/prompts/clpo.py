@@ -35,7 +35,8 @@ class CLPO(PromptTeacher):
     teacher that never waits proposes it in the next.) ``meta["kl_scale"]`` is what to multiply the KL coefficient by:
     0.5 for a prompt last seen as hard, else 1.
 
-    A rewritten prompt's outcome counts for `metrics` (rescued: both outcomes in its group), not for the accuracy.
+    A rewritten prompt's outcome counts for `metrics` (rescued: both outcomes in its group), not for the accuracy. Where
+    the learner refused the rewriting and showed the original (`Outcome.done`), it is one more group of that.
 
     Args:
         space, bins: see `PromptTeacher`.
@@ -122,7 +123,7 @@ class CLPO(PromptTeacher):
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:
             index, how = item.record
-            if how is not None:
+            if how is not None and item.outcome.done.get("rewrite", "used") == "used":
                 self._rewritten += 1
                 self._rescued += 0 < success_rate(item) < 1
             elif self.latest.add(index, item):

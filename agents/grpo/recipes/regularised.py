@@ -38,7 +38,7 @@ for _recipe in (
     Recipe(
         name="clpo_kl",
         paper="CLPO, arXiv 2509.25004",
-        summary="half the KL on tasks of which at most 0.3 succeed; without the paper's rewritten questions",
+        summary="half the KL on tasks of which at most 0.3 succeed; --teacher clpo adds the rewritten questions",
         regularisers=(c("kl_by_difficulty", coefficient=1e-3, hard=0.5, border=0.3),),
     ),
     Recipe(

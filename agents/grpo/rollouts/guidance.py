@@ -2,8 +2,8 @@
 
 A trigger decides which tasks are guided, an amount which share of the solution each episode gets, a placement where it
 stands. Triggers and amounts are registered; a strategy names them by text, such as ``"ladder(levels=(0.25, 0.5))"``, so
-that recipes and the command line can. A hint is cut from the steps of a worked solution, so that it is not the answer
-while steps remain.
+that recipes and the command line can. A hint is cut from the steps of a worked solution and does not give the answer
+away below the whole of it (`envs.hints`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ....envs.hints import cut_steps, hint_text
 from ....errors import InputError
 from ....registry import Registry
 from ...language.renderer import Renderer
@@ -189,26 +190,6 @@ def fit_logistic(seen: Sequence[tuple[float, float, int]]) -> tuple[float, float
 # Solutions ------------------------------------------------------------------------------------------------------------
 
 
-def hint_text(steps: Sequence[str], share: float) -> str:
-    """Cut a hint from a worked solution: its first steps, one a line.
-
-    Of n steps before the answer a share s above 0 gives ceil(s n), the answer itself only a share of 1. Where there is
-    no step before the answer, the hint is the first round(s c) of its c characters, but never all of them below 1.
-
-    Args:
-        steps: the steps in order, the last one being the answer; at least one.
-        share: in [0, 1].
-    """
-    *working, answer = steps
-    if share <= 0:
-        return ""
-    if share >= 1:
-        return "\n".join(steps)
-    if not working:
-        return answer[: min(round(share * len(answer)), len(answer) - 1)]
-    return "\n".join(working[: _count_steps(len(working), share)])
-
-
 @dataclass(frozen=True)
 class Solution:
     """A solution of a task, played from its beginning.
@@ -250,17 +231,28 @@ class Solution:
         return trajectory.valid and trajectory.success and bool(trajectory.turns)
 
     def text(self, share: float) -> str:
-        """The first ``share`` of the solution: whole steps (`hint_text`), or whole actions of a game, one a line."""
+        """The first ``share`` of the solution: the steps of `hint_text`, or whole actions of a game, one a line, below
+        1 never the last."""
         if self.steps or len(self.actions) == 1:
-            return hint_text(self.steps or self.actions, share)
-        return "\n".join(self.actions[: round(share * len(self.actions))])
+            turns = self.played.trajectory.turns
+            return hint_text(self.steps or self.actions, share, turns[0].observation if turns else "")
+        count = len(self.actions)
+        return "\n".join(self.actions[: min(round(share * count), count - (share < 1))])
 
-    def tokens(self, share: float) -> int:
-        """Number of first tokens of a single action that hold the steps of `hint_text`."""
+    def tokens(self, share: float, renderer: Renderer) -> int:
+        """Number of first tokens of a single action that hold no more than the text of the same share."""
         *working, whole = self.ends
         if share <= 0 or share >= 1:
             return whole if share > 0 else 0
-        return working[_count_steps(len(working), share) - 1] if working else min(round(share * whole), whole - 1)
+        if not working:
+            return max(0, min(round(share * whole), whole - 1))
+        (turn,) = self.played.trajectory.turns
+        shown, part = cut_steps(self.steps, share, turn.observation)
+        if shown or not part:
+            return working[len(shown) - 1] if shown else 0
+        place = max(0, turn.action.find(part)) + len(part)
+        count = renderer.tokens_until(turn.act_ids, place)
+        return count - (len(renderer.action(turn.act_ids[:count])) > place)
 
     def criteria(self, share: float, rng: np.random.Generator) -> str:
         """A random ``share`` of the criteria that a solution must meet, one a line: ``extras["criteria"]``, or the
@@ -278,11 +270,6 @@ class Solution:
             )
         chosen = sorted(rng.choice(len(listed), round(share * len(listed)), replace=False).tolist())
         return "\n".join(str(listed[i]) for i in chosen)
-
-
-def _count_steps(working: int, share: float) -> int:
-    """Number of steps that a share between 0 and 1 of so many steps shows: rounded up, at least one."""
-    return max(1, math.ceil(share * working - 1e-9))
 
 
 def solve(tasks: Sequence[RolloutTask], player: Player) -> list[Solution]:
@@ -354,7 +341,7 @@ def in_answer(task: RolloutTask, solution: Solution, share: float, player: Playe
     if len(turns) != 1:
         given = min(round(share * len(turns)), len(turns) - 1)
         return Start(task, actions=solution.actions[: max(0, given)], guided=given / len(turns) if turns else 0.0)
-    given, whole = solution.tokens(share), solution.ends[-1]
+    given, whole = solution.tokens(share, player.renderer), solution.ends[-1]
     inserts = (Insert.of(0, turns[0].act_ids[:given], Origin.HINT),) if given else ()
     return Start(
         task,
@@ -368,7 +355,8 @@ def in_chunks(task: RolloutTask, solution: Solution, share: float, player: Playe
     """Start with some chunks of the solution's steps at their places in the answer; the policy writes the tokens
     between them and the answer (IGPO, arXiv 2509.10396, section 3.2).
 
-    Of a solution without steps before the answer, and of a game's first action, the chunks are of all tokens.
+    The chunks are of the steps that do not give the answer away; of a solution without steps before the answer, of all
+    its tokens but the last, and of a game's first action, of all.
 
     Args:
         share: share of the chunks that is given, at least one chunk.
@@ -377,7 +365,8 @@ def in_chunks(task: RolloutTask, solution: Solution, share: float, player: Playe
     turns = solution.played.trajectory.turns
     if not turns:
         return Start(task)
-    ids = turns[0].act_ids[: (*solution.ends[-2:], -1)[0]]
+    most = solution.tokens(math.nextafter(1, 0), player.renderer) if solution.ends else -1
+    ids = turns[0].act_ids[:most]
     if not ids:
         return Start(task)
     edges = [0]
@@ -385,9 +374,7 @@ def in_chunks(task: RolloutTask, solution: Solution, share: float, player: Playe
         edges.append(min(len(ids), edges[-1] + int(player.rng.integers(low, high + 1))))
     if len(edges) > 2 and edges[-1] - edges[-2] < low:
         del edges[-2]  # A rest that is too short belongs to the chunk before.
-    cut = list(pairwise(edges))
-    # A chunk that happens to be the result of the last step would be the answer.
-    chunks = [(a, b) for a, b in cut if player.renderer.action(ids[a:b]).strip() not in solution.steps[-1:]] or cut
+    chunks = list(pairwise(edges))
     chosen = sorted(player.rng.choice(len(chunks), max(1, round(share * len(chunks))), replace=False).tolist())
     inserts = tuple(Insert.of(a, ids[a:b], Origin.HINT) for a, b in (chunks[i] for i in chosen))
     guided = sum(len(insert.ids) for insert in inserts) / len(ids)

@@ -69,6 +69,20 @@ def test_a_rewritten_prompts_outcome_counts_as_rescue_and_not_as_accuracy():
     assert teacher.metrics()["rescued"] == 2
 
 
+def test_a_refused_rewriting_is_one_more_group_of_the_original():
+    teacher = make_graded()
+    refused, used = [p for p in teacher.propose(10) if "rewrite" in p.meta][:2]
+    assert teacher.latest.rate[refused.task] != 0.75
+    teacher.observe(
+        [
+            Outcome(refused.id, refused.task, [1.0, 1.0, 1.0, 0.0], done={"rewrite": "answer"}),
+            Outcome(used.id, used.task, [1.0, 0.0], done={"rewrite": "used"}),
+        ]
+    )
+    assert teacher.metrics()["rewritten"] == teacher.metrics()["rescued"] == 1
+    assert teacher.latest.rate[refused.task] == 0.75
+
+
 def test_a_prompt_that_became_easy_is_no_longer_rewritten():
     teacher = make_graded()
     teacher.update(0, [1.0] * 4)

@@ -94,6 +94,8 @@ def test_a_refused_rewriting_leaves_the_original_prompt(start):
     originals = {t.task_id: t.turns[0].observation for group in first.groups for t in group.trajectories}
     edited = [row for row in second.played if row.proposal.origin == "edit"]
     assert {row.done["rewrite"] for row in edited} == {"numbers"}
+    # The teacher takes them for groups of the original prompts.
+    assert learner.teacher.metrics()["rewritten"] == 0
     for trajectory in (t for row in edited for t in row.group.trajectories):
         assert trajectory.turns[0].observation == originals[trajectory.task_id]
 

@@ -153,10 +153,10 @@ def test_only_the_tasks_that_call_for_it_are_guided(world):
 
 
 def test_a_rung_that_shows_no_further_step_is_not_climbed(world):
-    w = world(ARITHMETIC, "0")  # one step before the answer, which each of the three rungs shows
-    (group,) = LADDER.play([w.task], w.player)
+    w = world(ARITHMETIC, "0")  # one step before the answer, of which each of the three rungs shows the same
+    (group,) = Guided(amount="ladder(levels=(0.9, 0.92, 0.94))").play([w.task], w.player)
     assert len(w.sampler.requests) == 4
-    assert [t.guided for t in group.trajectories] == [0.25, 0.25]
+    assert [t.guided for t in group.trajectories] == [0.9, 0.9]
 
 
 # EGSR and RuscaRL ----------------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ def test_a_stripped_hint_is_in_no_prompt_that_rewards_see(world):
 def test_given_tokens_leave_the_policy_its_own_budget(world):
     tight = TokenLimits(action=8, episode=16, context=4000)
     steps = steps_of(world(WORDS, ""))
-    opening = "".join(f"{step}\n" for step in steps[:4])
+    opening = "".join(f"{step}\n" for step in steps[:3])  # the fourth states the result
     assert len(opening) > tight.action
     w = world(WORDS, steps[-1], tight)
     (group,) = Guided(trigger="always", where="answer", amount="fixed(share=0.9)").play([w.task], w.player)
