@@ -181,7 +181,8 @@ class KeyValueCache:
         """Copy the first ``filled`` tokens of a row to other rows."""
         places = torch.tensor(others, device=self._keys.device)
         for store in (self._keys.transpose(-1, -2), self._values):
-            store[:, places, :, :filled] = store[:, row, None, :, :filled]
+            # A copy, as torch refuses to read and write one layer's store in one assignment.
+            store[:, places, :, :filled] = store[:, row, None, :, :filled].clone()
 
     def read(self, layer: int, rows: Tensor, length: int) -> tuple[Tensor, Tensor]:
         """Copies of the first ``length`` keys and values of rows, each [rows, kv_heads, length, dim]."""

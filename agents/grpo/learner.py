@@ -42,16 +42,15 @@ from .recipes import RECIPES
 from .run.collapse import SuccessWatch
 from .run.defaults import choose_prompt_form, describe_defaults, take_open_values
 from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, refuse_changes
+from .run.full_paths import with_absolute_places
 from .run.health import DeadRun, Health, StepSigns
 from .run.models import add_missing_adapters, load_policy, load_teacher
 from .run.observers import Notices, TrainingProgress
-from .run.places import with_absolute_places
 from .run.practice_teacher import make_practice_teacher
 from .run.step_log import write_step
 from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .update import Update
-from .warmup import Syllabus, measure_variance, solution_texts
-from .warmup_run import run_warm_up
+from .warmup import Syllabus, measure_variance, run_warm_up, solution_texts
 
 FREE = ("patience", "collapse", "engine", "engine_options", "ray", "workers", "env_processes")
 """Fields of the configuration that may be others when a run is resumed."""
