@@ -231,11 +231,12 @@ class Learner:
         config = self.config
         opening = recipe_notices(self.recipe, config)
         if self.step or newest_checkpoint(self.folder.path) is not None:
-            self._notices.repeat([*self._notices.read("model"), *opening])
+            chosen = [] if config.model == "tiny" else self._notices.read("start")[:1]
+            self._notices.repeat([*chosen, *opening])
             self._notices.add(self.step, "resume", *self._jump)
         else:
             if config.model != "tiny":
-                self._notices.add(0, "model", describe_defaults(config))
+                self._notices.add(0, "start", describe_defaults(config))
             self._notices.add(0, "start", *opening)
             places = (self.folder, self.language, self.environments, config)
             with self.folder.measure_time(0, "warmup_s"):

@@ -218,6 +218,23 @@ def test_a_run_that_lost_processes_in_mid_step_is_the_run_that_lost_none(checkpo
     capsys.readouterr()
 
 
+def test_sigterm_to_the_command_ends_a_run_of_several_processes_after_its_step(checkpoint, held, tmp_path):
+    temporary = Path(tempfile.mkdtemp())
+    arguments = [held, "--model", checkpoint("llama"), "--steps", str(STEPS), *QUICK]
+    running = Running(*arguments, run=tmp_path / "run", folder=temporary)
+    try:
+        wait_for(lambda: running.steps() >= 1, running)
+        running.process.send_signal(signal.SIGTERM)
+        running.hold_at(STEPS + 1)
+        said = running.process.communicate(timeout=300)[1]
+    finally:
+        running.process.kill()
+    assert running.process.returncode == 143
+    assert f"continue with: palaestra train --resume {tmp_path}/run --nproc 2" in " ".join(said.split())
+    assert 1 <= running.steps() < STEPS
+    temporary.rmdir()
+
+
 def test_a_run_whose_models_are_split_goes_on_after_a_loss_and_in_one_process(checkpoint, held, tmp_path, capsys):
     arguments = [held, "--model", checkpoint("qwen2"), *QUICK, "--shard"]
     whole, broken, temporary = tmp_path / "whole", tmp_path / "broken", Path(tempfile.mkdtemp())

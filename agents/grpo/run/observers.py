@@ -44,7 +44,7 @@ class Notices:
         self._overlong = False
 
     def add(self, step: int, kind: str, *sentences: str) -> None:
-        """Hand on and keep sentences of one kind: "model", "start", "resume", "overlong", "health" or "end"."""
+        """Hand on and keep sentences of one kind: "start", "resume", "overlong", "health" or "end"."""
         for sentence in sentences:
             self._folder.append("notices", [{"step": step, "kind": kind, "sentence": sentence}])
             self._notify(sentence)

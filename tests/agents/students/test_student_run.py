@@ -290,6 +290,28 @@ def test_a_second_run_of_a_folder_is_refused_and_the_first_is_unaffected(tmp_pat
     assert contents(tmp_path / "run") == contents(tmp_path / "whole")
 
 
+def test_sigterm_ends_a_run_after_its_iteration_which_is_saved(tmp_path, monkeypatch, capsys):
+    run_until(tmp_path / "whole", Q)
+    StudentRun.start(tmp_path / "run", Q).close()
+    iterate = StudentRun._iterate
+
+    def iterate_and_signal(run, watch):
+        os.kill(os.getpid(), signal.SIGTERM)
+        iterate(run, watch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StudentRun, "_iterate", iterate_and_signal)
+        assert main(["train", "--resume", str(tmp_path / "run")]) == 143
+    said = " ".join(capsys.readouterr().err.split())
+    assert "stopping after this step; send SIGTERM again to stop at once" in said
+    assert f"stopped after step 200; continue with: palaestra train --resume {tmp_path}/run" in said
+    assert main(["train", "--resume", str(tmp_path / "run")]) == 0
+    (tmp_path / "run" / "report.html").unlink()
+    whole, run = contents(tmp_path / "whole"), contents(tmp_path / "run")
+    log = ("metrics.jsonl", "proposals.jsonl", "evaluations.jsonl")
+    assert {name: run[name] for name in log if name in run} == {name: whole[name] for name in log if name in whole}
+
+
 def test_an_annealed_rate_that_jumps_as_a_run_goes_further_is_said(tmp_path):
     config = dataclasses.replace(P, anneal=True)
     run_until(tmp_path / "run", config)
