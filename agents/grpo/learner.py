@@ -143,7 +143,8 @@ class Learner:
         """
         folder, saved = RunFolder.reopen(Path(path))
         if config is not None:
-            refuse_changes(Path(path), take_open_values(config, saved), saved, ("steps", *FREE))
+            config = take_open_values(config, saved)
+            refuse_changes(Path(path), config, saved, ("steps", *FREE))
             saved = config
         learner = cls(saved, ranks=ranks)
         learner.folder = folder
