@@ -159,7 +159,7 @@ def test_one_question_alone_is_the_familys_own():
     env = Chained(horizon=1, families=["palaestra/Arithmetic-v0"])
     prompt, _ = env.reset(seed=3)
     assert prompt == env.here().data[0].task.prompt
-    assert prompt.endswith("= ? (integer)")
+    assert prompt.endswith("? Answer with an integer only.")
 
 
 def side_of(env: Chained, link: Link) -> str:
