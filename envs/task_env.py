@@ -17,7 +17,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -377,10 +376,9 @@ class TaskEnv(gym.Env[Any, Any]):
 
 
 def _check_prompt(prompt: str, prompts: Sequence[str]) -> str:
-    """Return the form of observations if it is one of ``prompts``. "full" is the former name of "sentences" in the
-    families that had the option before all had it."""
+    """Return the form of observations if it is one of ``prompts``; "full", the former name of "sentences" where there
+    is a compact form, works as well."""
     if prompt == "full" and "compact" in prompts:
-        warnings.warn("prompt='full' is now called prompt='sentences', which is the default.", stacklevel=4)
         return "sentences"
     if prompt not in prompts:
         raise unknown_name("form of a prompt", str(prompt), prompts)

@@ -69,7 +69,7 @@ class $Class(Question):
         terms (2 to 8): how many numbers.
 
     Observation:
-        Text such as ``Add up: 512 + 204 + 871``.
+        Text such as ``What is 512 + 204 + 871? Answer with an integer only.``
 
     Actions:
         Text with one integer.
@@ -89,7 +89,8 @@ class $Class(Question):
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         numbers = rng.integers(100, 1000, params["terms"]).tolist()
-        return Task(f"Add up: {' + '.join(map(str, numbers))}", reference=sum(numbers), data=numbers)
+        prompt = f"What is {' + '.join(map(str, numbers))}? Answer with an integer only."
+        return Task(prompt, reference=sum(numbers), data=numbers)
 
     def solution_steps(self, task: Task) -> list[str]:
         """The worked solution, a line for each number that is added, and the answer at the end."""

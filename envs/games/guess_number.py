@@ -100,7 +100,10 @@ class GuessNumber(Game):
     def observe(self, state: GuessNumberState) -> str:
         if state.reply:
             return state.reply
-        return f"Guess my number from 1 to {state.size}. You have {state.guesses} guesses. Answer with an integer."
+        rules = f"Guess my number from 1 to {state.size}. You have {state.guesses} guesses"
+        if self.prompt == "terse":
+            return f"{rules}. Answer with an integer."
+        return f"{rules}; after each I say whether my number is higher or lower. Answer with an integer only."
 
     def act(self, state: GuessNumberState, action: str) -> Transition:
         if not _GUESS.fullmatch(action):

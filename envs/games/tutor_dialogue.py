@@ -20,7 +20,12 @@ _CONFUSED = {"plus": "minus", "minus": "plus", "times": "plus"}
 _SIGNS = {"plus": "+", "minus": "-", "times": "*"}
 _ACT = re.compile(r"(praise|hint|question|answer)[ :,]{1,3}(?:step )?([0-9]{1,12})(?:[ :,]{1,3}(plus|minus|times))?")
 _LARGEST_FACTOR = 60
-_RULES = """Tutor a student. {problem}
+_RULES = """Tutor a student, who does this calculation step by step. {problem}
+Answer each message of the student with one act and nothing else. For step 2 the acts are: praise 2, if the result is \
+right; hint 2 times, if the result is wrong or the student asks for it (it names the operation); question 2, if the \
+student is stuck. Telling a result, as in answer 12, ends the lesson. You have {turns} turns.
+The student says: """
+_TERSE_RULES = """Tutor a student. {problem}
 Acts, for step 2: praise 2 (right result); hint 2 times (wrong result, or the student asks for it: name the \
 operation); question 2 (the student is stuck). Telling a result ends the lesson: answer 12. You have {turns} turns.
 """
@@ -128,7 +133,8 @@ class TutorDialogue(Game):
         if state.place == len(state.results):
             return f"Thank you, now I have it: {state.results[-1]}."
         said = f"{state.reply} {_message(state)}".strip()
-        return said if state.reply else _RULES.format(problem=_problem(state), turns=state.turns) + said
+        rules = _TERSE_RULES if self.prompt == "terse" else _RULES
+        return said if state.reply else rules.format(problem=_problem(state), turns=state.turns) + said
 
     def act(self, state: TutorState, action: str) -> Transition:
         found = _ACT.fullmatch(action.lower().strip(" .!?"))

@@ -173,8 +173,14 @@ class GridText(LevelReset, Game):
         legend = legend or f"{mission[0].upper()}{mission[1:]}.{shown}"
         several = f", up to {self.actions_per_turn} a turn, with commas between" if self.actions_per_turn > 1 else ""
         allowed = ", ".join(words.actions[: self.rules.actions])
-        turns = self.turn_limit(state)
-        return f"{legend} Actions: {allowed}{several}.{words.glossary()} You have {turns} turns."
+        rest = f"{words.glossary()} You have {self.turn_limit(state)} turns."
+        if self.prompt == "terse":
+            return f"{legend} Actions: {allowed}{several}.{rest}"
+        how = f"one or more actions{several}" if several else "one action a turn"
+        if self.rules.actions > 3:
+            take, drop, toggle = words.actions[3:6]
+            rest = f" {take.capitalize()}, {drop} and {toggle} act on the cell ahead; {toggle} opens it.{rest}"
+        return f"{legend} Answer with {how}: {allowed}.{rest}"
 
     def act(self, state: GridTurn, action: str) -> Transition:
         words, rules = self.vocabulary_of(state), self.rules

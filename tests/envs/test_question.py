@@ -21,7 +21,7 @@ class Doubling(Question):
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         n = int(rng.integers(1, params["high"] + 1))
-        return Task(f"Compute 2 * {n}. Answer with an integer.", reference=2 * n)
+        return Task(f"What is 2 * {n}? Answer with an integer only.", reference=2 * n)
 
 
 class Judged(Doubling):
@@ -171,3 +171,45 @@ def test_render_shows_the_prompt_in_ansi_mode_only():
     assert env.render() == prompt
     with pytest.raises(InputError, match="'ansi'"):
         Doubling(render_mode="rgb_array")
+
+
+def test_the_terse_prompt_is_another_wording_of_the_same_task():
+    class Sum(Question):
+        verifier = "integer"
+
+        def generate(self, rng, params):
+            number = int(rng.integers(1000))
+            return Task(f"What is 1 + {number}? Answer with an integer only.", 1 + number, terse=f"1+{number}")
+
+    envs = {form: Sum(prompt=form) for form in ("sentences", "terse")}
+    shown = {form: env.reset(seed=3) for form, env in envs.items()}
+    assert shown["sentences"][0].replace("What is 1 + ", "1+").partition("?")[0] == shown["terse"][0]
+    # A family that gets sentences keeps the ids and splits of its terse prompts.
+    assert shown["sentences"][1]["task_id"] == shown["terse"][1]["task_id"]
+    assert envs["sentences"].content_of(envs["sentences"].here()) == shown["terse"][0]
+    with pytest.raises(InputError, match="'brief'"):
+        Sum(prompt="brief")
+
+
+@pytest.mark.parametrize(
+    ("env_id", "options"),
+    [
+        ("MultipleChoice", {"of": "palaestra/Arithmetic-v0"}),
+        ("Cloze", {"of": "palaestra/Arithmetic-v0"}),
+        ("HintPrefix", {"of": "palaestra/Arithmetic-v0"}),
+        ("Formats", {"of": "palaestra/Arithmetic-v0"}),
+        ("Rephrased", {"of": "palaestra/Arithmetic-v0", "changes": 1}),
+        ("ToolUse", {"of": "palaestra/Arithmetic-v0"}),
+        ("Chained", {"families": ["palaestra/Arithmetic-v0"]}),
+        ("Mixture", {"envs": ["palaestra/Arithmetic-v0"]}),
+    ],
+)
+def test_environments_made_of_others_hand_the_form_of_prompts_on(env_id, options):
+    name = f"palaestra/{env_id}-v0"
+    texts = {form: gym.make(name, prompt=form, **options).reset(seed=1)[0] for form in ("sentences", "terse")}
+    assert " = ? (integer)" in texts["terse"]
+    assert "Answer with an integer only." not in texts["terse"]
+    assert "Answer with an integer only." in texts["sentences"]
+    if "of" in options:
+        inner = gym.make(name, prompt="terse", **options, of_kwargs={"prompt": "sentences"}).reset(seed=1)[0]
+        assert inner == texts["sentences"]

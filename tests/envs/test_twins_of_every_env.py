@@ -19,7 +19,7 @@ Canonical = Callable[[str], Any]
 
 def expression(prompt: str) -> Any:
     """Signed products, each as its sorted factors and divisors; with what stands behind the expression."""
-    text, rest = re.fullmatch(r"(.*?) = \?(.*)", prompt.split("\n")[0], re.DOTALL).groups()  # type: ignore[union-attr]
+    text, rest = re.match(r"(?:What is )?(.*?)(?: = )?\?(.*)", prompt).groups()  # type: ignore[union-attr]
     modulus = ""
     if " mod " in text:
         text, modulus = text.split(" mod ")

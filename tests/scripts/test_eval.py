@@ -92,7 +92,7 @@ class TestEval:
 
         monkeypatch.setattr("sys.stdin", io.StringIO("1\n" * 6))
         assert self.run("--agent", "human") == 0
-        assert "= ? (integer)" in capsys.readouterr().out
+        assert "Answer with an integer only." in capsys.readouterr().out
 
     @pytest.mark.parametrize(
         ("argv", "expected"),

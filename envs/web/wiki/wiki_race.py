@@ -133,10 +133,9 @@ class WikiRace(Game):
         parts = page.parts
         more = f" (part {state.part} of {len(parts)}; next[] goes on)" if len(parts) > state.part else ""
         text = " ".join(sentence.text for sentence in parts[state.part - 1])
-        return (
-            f"Go to the article {goal!r} by links alone: [[TITLE]] and [[TITLE|text]] are links, and open[TITLE] "
-            f"follows one.\n\n{page.title}{more}\n{text}"
-        )
+        asked = f"Go to the article {goal!r} by links alone: [[TITLE]] and [[TITLE|text]] are links"
+        how = ", and open[TITLE] follows one." if self.prompt == "terse" else ". Answer with open[TITLE] to follow one."
+        return f"{asked}{how}\n\n{page.title}{more}\n{text}"
 
     def act(self, state: RaceState, action: str) -> Transition:
         corpus = state.corpus

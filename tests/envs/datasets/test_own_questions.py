@@ -9,6 +9,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import palaestra
 import pytest
 from palaestra.envs import from_dataset
@@ -145,3 +146,14 @@ def test_a_data_set_is_evaluated_by_words_on_the_command_line(tmp_path: Path):
         env_kwargs={"source": source},
     )
     assert report.success.mean == 1.0
+
+
+def test_prompt_names_a_column_or_the_form_of_prompts(tmp_path):
+    file = tmp_path / "mine.jsonl"
+    lines = [json.dumps({"task": f"What is {n} + 1?", "question": "?", "gold": n + 1}) for n in range(40)]
+    file.write_text("\n".join(lines))
+    env = gym.make("palaestra/Dataset-v0", source=str(file), prompt="task", answer="gold", verifier="number")
+    assert env.reset(seed=0)[0].startswith("What is")
+    forms = {form: gym.make("palaestra/Dataset-v0", prompt=form).reset(seed=0) for form in ("sentences", "terse")}
+    assert forms["sentences"][0] == f"{forms['terse'][0]}\nAnswer with an integer only."
+    assert forms["sentences"][1]["task_id"] == forms["terse"][1]["task_id"]

@@ -45,7 +45,7 @@ def test_numbers_span_all_of_their_length_and_no_more():
 
 @pytest.mark.parametrize("operations", ["+", "+-", "+-*"])
 def test_every_step_of_arithmetic_is_true_and_the_last_gives_the_value_of_the_expression(operations: str):
-    env = Arithmetic(operations=operations)
+    env = Arithmetic(operations=operations, prompt="terse")
     for seed in range(60):
         prompt, _ = env.reset(seed=seed)
         *steps, answer = env.solution_steps(env.here())
@@ -94,7 +94,7 @@ def test_arithmetic_tasks_are_what_their_parameters_say():
         env = Arithmetic(terms=3, digits=4, operations=operations)
         for seed in range(60):
             prompt, _ = env.reset(seed=seed)
-            match = re.fullmatch(r"(\d+) ([-+*]) (\d+) ([-+*]) (\d+) = \? \(integer\)", prompt)
+            match = re.fullmatch(r"What is (\d+) ([-+*]) (\d+) ([-+*]) (\d+)\? Answer with an integer only\.", prompt)
             assert match, prompt
             a, first, b, second, c = match.groups()
             assert {first, second} <= set(operations)

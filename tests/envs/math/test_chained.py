@@ -18,7 +18,7 @@ Solver = Callable[[str], Fraction]
 
 
 def modular(question: str) -> Fraction:
-    match = re.match(r"\((.+)\) mod (\d+) = \?", question)
+    match = re.match(r"What is \((.+)\) mod (\d+)\? Answer", question)
     assert match, question
     n = int(match[2])
     assert re.fullmatch(r"[-+* 0-9()^inv]+", match[1])
@@ -39,8 +39,9 @@ def linear(question: str) -> Fraction:
 
 
 def plain(question: str) -> Fraction:
-    assert question.endswith(" = ? (integer)")
-    return exact(question.removesuffix(" = ? (integer)"))
+    match = re.fullmatch(r"What is (.+)\? Answer with an integer only\.", question)
+    assert match, question
+    return exact(match[1])
 
 
 def solved(question: str) -> Fraction:
@@ -158,7 +159,7 @@ def test_one_question_alone_is_the_familys_own():
     env = Chained(horizon=1, families=["palaestra/Arithmetic-v0"])
     prompt, _ = env.reset(seed=3)
     assert prompt == env.here().data[0].task.prompt
-    assert prompt.endswith("= ? (integer)")
+    assert prompt.endswith("? Answer with an integer only.")
 
 
 def side_of(env: Chained, link: Link) -> str:

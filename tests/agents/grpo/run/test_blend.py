@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -185,3 +186,29 @@ def test_joined_evaluations_count_every_episode():
     assert joined["success"] == pytest.approx(8 / 40)
     assert joined["by_difficulty"][0]["success"] == pytest.approx(8 / 40)
     assert joined["environments"]["B"]["success"] == 0.1
+
+
+def test_a_run_asks_in_the_form_that_it_records_unless_its_options_say_otherwise(whole):
+    assert json.loads((whole / "config.json").read_text())["prompt_form"] == "terse"
+    texts = [
+        row["turns"][0]["observation"] for row in rows(whole, "trajectories") if row["params"]["env"] == "Arithmetic"
+    ]
+    assert texts
+    assert all(text.endswith("= ? (integer)") for text in texts)
+    config = TrainConfig(env=SUMS, prompt_form="terse")
+    assert environment_of(config) == (SUMS, {"prompt": "terse"})
+    assert environment_of(replace(config, env_options={"prompt": "sentences"})) == (SUMS, {"prompt": "sentences"})
+    _, options = environment_of(replace(config, env=(SUMS, EQUATIONS), env_options={"Arithmetic.prompt": "sentences"}))
+    assert options["prompt"] == "terse"
+    assert options["envs"][0]["options"] == {"prompt": "sentences"}
+
+
+def test_a_run_of_an_earlier_version_goes_on_in_terse_prompts(whole, tmp_path):
+    run = tmp_path / "old"
+    shutil.copytree(whole, run)
+    stored = json.loads((run / "config.json").read_text())
+    del stored["prompt_form"]
+    (run / "config.json").write_text(json.dumps(stored))
+    environments = Learner.resume(run).environments
+    env = environments.take()
+    assert env.reset(seed=0, options={"params": {"env": "Arithmetic"}})[0].endswith("= ? (integer)")

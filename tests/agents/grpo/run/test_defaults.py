@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from palaestra.agents.grpo import configure
 from palaestra.agents.grpo.config import TrainConfig
-from palaestra.agents.grpo.run.defaults import choose_defaults, describe_defaults
+from palaestra.agents.grpo.run.defaults import (
+    choose_defaults,
+    choose_prompt_form,
+    describe_defaults,
+    take_open_values,
+)
 from palaestra.errors import InputError
 
 
@@ -86,3 +93,31 @@ def test_options_win_and_the_sentence_says_which_were_chosen(large):
 def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(InputError, match="a folder without a model"):
         choose_defaults(str(tmp_path))
+
+
+def test_models_of_characters_are_asked_tersely_and_others_in_sentences(small, large, tmp_path):
+    small.save(tmp_path / "small")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "tokenizer.json").write_text("{")
+    forms = {"tiny": "terse", str(tmp_path / "small"): "terse", large: "sentences", "owner/name": "sentences"}
+    forms[str(tmp_path / "broken")] = "sentences"
+    assert {model: choose_prompt_form(TrainConfig(model=model)) for model in forms} == forms
+    assert choose_prompt_form(TrainConfig(env_options={"prompt": "sentences"})) == "sentences"
+    assert choose_prompt_form(TrainConfig(model=large, prompt_form="terse")) == "terse"
+    # The column of a data set.
+    assert choose_prompt_form(TrainConfig(env_options={"prompt": "task"})) == "terse"
+
+
+@pytest.mark.parametrize(("stored", "form"), [({}, "terse"), ({"prompt_form": "sentences"}, "sentences")])
+def test_a_run_that_goes_on_from_another_one_is_asked_as_that_was(tmp_path, stored, form):
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "config.json").write_text(json.dumps({"env": "palaestra/Arithmetic-v0", **stored}))
+    assert choose_prompt_form(TrainConfig(model=str(tmp_path))) == form
+    assert TrainConfig.from_json({"env": "palaestra/Arithmetic-v0", **stored}).prompt_form == form
+
+
+def test_what_is_left_open_is_taken_from_the_run():
+    saved = TrainConfig(threads=2, device="cpu", prompt_form="terse")
+    assert take_open_values(TrainConfig(), saved) == saved
+    mine = TrainConfig(threads=1, device="cuda", prompt_form="sentences")
+    assert take_open_values(mine, saved) == mine
