@@ -1,8 +1,9 @@
 """Statistics of next-token distributions without ever holding [tokens x vocabulary].
 
 Logits are computed for a chunk of tokens at a time, reduced to a number or two a token, and computed again in the
-backward pass: log-probabilities and entropies of one policy, divergences between two, and the likeliest tokens. All
-take hidden states and a `Head` (or just its weight) and return nats at the given temperature.
+backward pass, but for a few chunks that are kept on a CPU: log-probabilities and entropies of one policy, divergences
+between two, and the likeliest tokens. All take hidden states and a `Head` (or just its weight) and return nats at the
+given temperature.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from ...language.head import Head
 
 CHUNK_BYTES = {"cpu": 1 << 25, "cuda": 1 << 29}
 """Most bytes of logits alive at once, by device."""
+KEPT_BYTES = {"cpu": 1 << 27}
+"""Most bytes of probabilities that a forward pass keeps for its backward pass, which needs no product for them."""
 
 Divergence = Literal["reverse", "forward"]
 
@@ -135,6 +138,11 @@ def _chunk(weight: Tensor) -> int:
     return max(1, CHUNK_BYTES.get(weight.device.type, CHUNK_BYTES["cpu"]) // (weight.shape[0] * 4))
 
 
+def _tempered(logits: Tensor, temperature: float) -> Tensor:
+    """Divide logits by the temperature, in place."""
+    return logits if temperature == 1.0 else logits.div_(temperature)
+
+
 def _parts(hidden: Tensor, head: Head) -> list[slice]:
     step = _chunk(head.weight)
     return [slice(low, low + step) for low in range(0, len(hidden), step)]
@@ -151,27 +159,41 @@ class _HeadGradient:
         self.weight = torch.zeros_like(head.weight, dtype=wide) if needed[1] else None
         self.bias = torch.zeros_like(head.bias, dtype=wide) if needed[2] and head.bias is not None else None
 
-    def add(self, part: slice, slope: Tensor, logits: Tensor | None) -> None:
-        """Add a chunk: ``slope`` [n, V] is d loss / d logits; a softcapped head needs its ``logits`` [n, V] too."""
-        head = self._head
+    def add(self, part: slice, slope: Tensor, logits: Tensor | None, factor: Tensor | None = None) -> None:
+        """Add a chunk.
+
+        Args:
+            slope: d loss / d logits [n, V], up to the factor.
+            logits: those of a softcapped head [n, V], else None.
+            factor: of each token's slope, [n]; None is 1. It is multiplied into what is narrow.
+        """
+        head, hidden = self._head, self._hidden[part]
         if logits is not None:
             slope = slope * head.slope(logits)
         elif head.scale != 1.0:
-            slope = slope * head.scale
+            factor = slope.new_full((len(slope),), head.scale) if factor is None else factor * head.scale
         if self.bias is not None:
-            self.bias += slope.sum(0)
-        slope = slope.to(self._hidden.dtype)
+            self.bias += slope.sum(0) if factor is None else factor @ slope
+        slope = slope.to(hidden.dtype)
         if self.hidden is not None:
-            self.hidden[part] = slope @ head.weight
+            pulled = slope @ head.weight
+            self.hidden[part] = pulled if factor is None else pulled * factor[:, None]
         if self.weight is not None:
+            if factor is not None:
+                hidden = (hidden * factor[:, None]).to(slope.dtype)
             if self.weight.dtype == slope.dtype:
-                self.weight.addmm_(slope.T, self._hidden[part])
+                self.weight.addmm_(slope.T, hidden)
             else:
-                self.weight += slope.T @ self._hidden[part]
+                self.weight += slope.T @ hidden
 
     def result(self) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         """Gradients of hidden states, weight and bias; autograd rounds the latter two to the type they are kept in."""
         return self.hidden, self.weight, self.bias
+
+
+def _minus_chosen(probabilities: Tensor, target: Tensor) -> Tensor:
+    """-d logp / d logits = probability - onehot [n, V], in place; ``target`` [n, 1]."""
+    return probabilities.scatter_add_(-1, target, probabilities.new_full(target.shape, -1.0))
 
 
 class _TokenLogps(torch.autograd.Function):
@@ -188,15 +210,19 @@ class _TokenLogps(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         logp = torch.empty(len(targets), dtype=_wide(hidden), device=hidden.device)
         entropy = torch.empty_like(logp)
-        normaliser = torch.empty_like(logp)
+        # What the backward pass can take as it is: probabilities by the chunk's first token.
+        ctx.kept = {}
+        keeps = any(ctx.needs_input_grad) and not entropy_grad and head.softcap is None
+        room = KEPT_BYTES.get(hidden.device.type, 0) if keeps else 0
         for part in _parts(hidden, head):
-            logits = head.logits(hidden[part]).div_(temperature)
-            lse = logits.logsumexp(-1)
-            normaliser[part] = lse
-            logp[part] = logits.gather(-1, targets[part, None])[:, 0] - lse
-            # H = log Z - E[logit]
-            entropy[part] = lse - (logits - lse[:, None]).exp_().mul_(logits).sum(-1)
-        ctx.save_for_backward(hidden, weight, bias, targets, normaliser, entropy if entropy_grad else None)
+            logits = _tempered(head.logits(hidden[part]), temperature)
+            logps = logits.log_softmax(-1)
+            logp[part] = logps.gather(-1, targets[part, None])[:, 0]
+            probabilities = torch.exp(logps, out=logits)
+            entropy[part] = logps.mul_(probabilities).sum(-1).neg_()
+            if (room := room - probabilities.nbytes) >= 0:
+                ctx.kept[part.start] = probabilities
+        ctx.save_for_backward(hidden, weight, bias, targets, entropy if entropy_grad else None)
         ctx.head, ctx.temperature = head, temperature
         if not entropy_grad:
             ctx.mark_non_differentiable(entropy)
@@ -205,23 +231,26 @@ class _TokenLogps(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, entropy_grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        hidden, weight, bias, targets, normaliser, entropy = ctx.saved_tensors
+        hidden, weight, bias, targets, entropy = ctx.saved_tensors
         head = replace(ctx.head, weight=weight, bias=bias)
         gradient = _HeadGradient(hidden, head, ctx.needs_input_grad)
         for part in _parts(hidden, head):
-            scaled = grad[part, None] / ctx.temperature
+            scaled = grad[part] / ctx.temperature
+            target = targets[part, None]
+            if (slope := ctx.kept.pop(part.start, None)) is not None:
+                gradient.add(part, _minus_chosen(slope, target), None, -scaled)
+                continue
             logits = head.logits(hidden[part])
             capped = logits.clone() if head.softcap is not None else None
-            logps = logits.div_(ctx.temperature).sub_(normaliser[part, None])
+            logits = _tempered(logits, ctx.temperature)
+            slope = logits.softmax(-1)
             if entropy is None:
-                # d logp / d logits = onehot - probability
-                slope = logps.exp_().mul_(-scaled)
+                gradient.add(part, _minus_chosen(slope, target), capped, -scaled)
             else:
                 # d H / d logits = -probability (logp + H)
-                pull = (logps + entropy[part, None]).mul_(entropy_grad[part, None] / ctx.temperature).add_(scaled)
-                slope = logps.exp_().mul_(pull.neg_())
-            slope.scatter_add_(-1, targets[part, None], scaled)
-            gradient.add(part, slope, capped)
+                pull = logits.log_softmax(-1).add_(entropy[part, None]).mul_(entropy_grad[part, None] / ctx.temperature)
+                slope.mul_(pull.add_(scaled[:, None]).neg_())
+                gradient.add(part, slope.scatter_add_(-1, target, scaled[:, None]), capped)
         return (*gradient.result(), None, None, None, None)
 
 

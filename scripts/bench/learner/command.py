@@ -17,6 +17,7 @@ examples:
   palaestra bench learner --markdown table.md
   palaestra bench learner --parts step flat --quick
   palaestra bench learner --parts real --model models/smollm2-135m --steps 40 --seeds 0 1 --json r.json --figure r.png
+  palaestra bench learner --floor smollm2-shape --threads 1
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from ....agents.atomic import check_output, write_atomically
 from ....errors import InputError, MissingExtra
 from . import our_side, trl_side
 from .curves import CurveRecorder, draw_curves
+from .floor import report_floor
 from .settings import PARTS, Part, Settings
 from .tables import Spread, format_tables, summarise_steps
 
@@ -67,6 +69,9 @@ class LearnerBenchOptions:
     """Miniature sizes, one warm-up step and three timed ones: whether it runs, not how fast."""
     trl_python: Path = ROOT / ".venv-trl" / "bin" / "python"
     """Interpreter of the virtual environment that holds TRL."""
+    floor: str | None = None
+    """Instead of the parts: time decoding and training of a model's folder, or of "smollm2-shape" with random weights,
+    beside the matrix products and memory reads that they cannot do without."""
     setup: bool = False
     """Create that virtual environment, install TRL in it, and do nothing else."""
     json: Path | None = None
@@ -216,6 +221,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console()
     if config.setup:
         set_up(config.trl_python)
+        return 0
+    if config.floor is not None:
+        console.print(report_floor(config.floor, config.threads, config.quick, config.json), highlight=False)
         return 0
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         raise MissingExtra("the learner benchmark", "train")

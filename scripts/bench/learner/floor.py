@@ -7,12 +7,17 @@ of all keys and values once. Activations, norms, attention's softmax, the draw o
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from ....agents.atomic import write_atomically
+from ....errors import MissingExtra
 from ..gpu.training import make_batch
 from .tables import Spread
 
@@ -41,27 +46,50 @@ class FloorSizes:
     prompts: int = 4
     samples: int = 4
     prompt_tokens: int = 64
-    new_tokens: int = 64
+    new_tokens: int = 32
 
     @property
     def rows(self) -> int:
         return self.prompts * self.samples
 
 
-def load_model(name: str, dtype: str = "float32") -> Any:
-    """The model of a folder, or one of the shape `SMOLLM2` with random weights."""
+def load_model(name: str) -> Any:
+    """The model of a folder, or one of the shape `SMOLLM2` with random weights, in single precision."""
     import torch
 
-    kind = getattr(torch, dtype)
     if name != SMOLLM2:
         from ....agents.language.model import LanguageModel
 
-        return LanguageModel.load(name, dtype=dtype).model
+        return LanguageModel.load(name).model
     from transformers import LlamaConfig, LlamaForCausalLM
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        return LlamaForCausalLM(LlamaConfig(**_SHAPE)).to(kind).eval()
+        return LlamaForCausalLM(LlamaConfig(**_SHAPE)).eval()
+
+
+def report_floor(name: str, threads: int, quick: bool, json_file: Path | None) -> str:
+    """Compare a model with its floor, and format the table.
+
+    Args:
+        name: a model's folder, or `SMOLLM2`.
+        quick: one round of a few tokens: whether it runs, not how fast.
+        json_file: written with all figures, if given.
+    """
+    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
+        raise MissingExtra("the learner benchmark", "train")
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        sizes = FloorSizes(1, 2, 4, 4) if quick else FloorSizes()
+        rows = compare_with_floor(load_model(name), sizes, 1 if quick else 5)
+    finally:
+        torch.set_num_threads(before)
+    if json_file is not None:
+        write_atomically(json_file, [json.dumps({"model": name, **asdict(sizes), "rows": rows}, indent=2) + "\n"])
+    return format_floor(name, sizes, rows)
 
 
 def compare_with_floor(model: Any, sizes: FloorSizes, rounds: int) -> list[dict[str, Any]]:
@@ -76,7 +104,8 @@ def compare_with_floor(model: Any, sizes: FloorSizes, rounds: int) -> list[dict[
         "decoding, a step": (_decoding(model, sizes), _decoding_floor(model, sizes)),
         "forward and backward": (_training(model, sizes), _training_floor(model, sizes)),
     }.items():
-        ours(), floor()
+        ours()
+        floor()
         pairs = []
         for number in range(rounds):
             sides = (ours, floor) if number % 2 == 0 else (floor, ours)
@@ -186,15 +215,13 @@ def _training_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
     from ....agents.grpo.batch.forward import Forward
     from ....agents.grpo.batch.logprobs import CHUNK_BYTES
 
-    def _chunk(weight: Any) -> int:
-        return max(1, CHUNK_BYTES["cpu"] // (4 * len(weight)))
-
-    batch = _batch(model, sizes)
+    batch, head = _batch(model, sizes), model.lm_head.weight
+    chunk = max(1, CHUNK_BYTES["cpu"] // (4 * len(head)))
     passes, slopes = [], dict[tuple[int, int], Any]()
     for micro in Forward().micro_batches(batch, range(batch.episodes)):
         for x, w in zip(*_inputs(model, len(micro.ids), len(micro.scored)), strict=True):
-            # The head's products are made of as many tokens at once as its logits are kept of.
-            for part in x.split(_chunk(w)) if w is model.lm_head.weight else (x,):
+            # The head's products are made of as many tokens at once as they are in training.
+            for part in x.split(chunk) if w is head else (x,):
                 slope = slopes.setdefault((len(part), len(w)), w.new_ones((len(part), len(w))))
                 passes.append((part, w, slope))
 

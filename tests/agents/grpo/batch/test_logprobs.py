@@ -220,3 +220,22 @@ def test_gradients_of_half_precision_matrices_do_not_depend_on_the_chunks(monkey
         made.append(weight.grad)
     assert made[0][0].tolist() == pytest.approx([256 * 2 / 3] * 2, rel=1e-2)
     assert torch.allclose(made[0].float(), made[1].float(), rtol=1e-2)
+
+
+@pytest.mark.parametrize("bytes_", [0, 4000, 1 << 20])
+def test_kept_probabilities_are_bounded_and_change_no_gradient(monkeypatch, bytes_):
+    # 12 tokens and 50 ids in double precision, 2 tokens at a time: 800 bytes a chunk, of 6.
+    monkeypatch.setattr(logprobs, "_chunk", lambda weight: 2)
+    monkeypatch.setattr(logprobs, "KEPT_BYTES", {"cpu": bytes_})
+    noise = torch.Generator().manual_seed(0)
+    hidden = torch.randn(12, 4, dtype=torch.float64, generator=noise).requires_grad_()
+    weight = torch.randn(50, 4, dtype=torch.float64, generator=noise).requires_grad_()
+    targets, along = torch.arange(12), torch.randn(12, dtype=torch.float64, generator=noise)
+    logp, _ = token_logps(hidden, weight, targets, 0.7)
+    assert sum(each.nbytes for each in logp.grad_fn.kept.values()) == min(bytes_, 4800)
+    exact = (hidden @ weight.T / 0.7).log_softmax(-1).gather(-1, targets[:, None])[:, 0]
+    ours, theirs = (torch.autograd.grad(each, (hidden, weight), along) for each in (logp, exact))
+    assert all(torch.allclose(a, b) for a, b in zip(ours, theirs, strict=True))
+    assert not logp.grad_fn.kept  # given back by the backward pass
+    with torch.no_grad():
+        assert not token_logps(hidden, weight, targets)[0].requires_grad
