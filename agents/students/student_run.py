@@ -202,7 +202,8 @@ class StudentRun:
 
     def _rate(self, step: int, steps: int) -> float:
         """The annealed learning rate of the iteration that ends at ``step``."""
-        return self.config.lr * (1.0 - (step - self.config.iteration) / steps)
+        config: Any = self.config
+        return config.lr * (1.0 - (step - config.iteration) / steps)
 
     def _iterate(self, watch: Callable[[TrainingProgress], None]) -> None:
         config, begun = self.config, time.perf_counter()
