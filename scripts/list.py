@@ -37,7 +37,6 @@ from ..agents.atomic import write_atomically
 from ..agents.engines.engine import ENGINES
 from ..agents.evaluation import find_suite, suite_names
 from ..agents.history import HISTORIES
-from ..agents.language.registered_models import MODELS
 from ..agents.learners import LEARNERS
 from ..envs.registration import ids
 from ..errors import InputError, MissingExtra, find_near, shorten, unknown_name
@@ -49,6 +48,7 @@ from ..teachers.requests import REQUESTS
 from .axes import format_axis
 from .docstrings import paper, summary
 from .list_measures import measure_rows, measures
+from .list_models import models
 from .list_stages import Row, component_rows, components, recipe_rows, recipes, stage_rows
 from .list_terminal import print_tables
 
@@ -263,23 +263,6 @@ def engines() -> list[Row]:
         abilities = ", ".join(sorted(value.abilities))
         rows.append({"name": name, "summary": text, "abilities": abilities, "options": ", ".join(options)})
     return rows
-
-
-def models() -> list[Row]:
-    """Every registered model: name, what it is, its size, how exact it is, licence, origin, what installs it."""
-    return [
-        {
-            "name": name,
-            "summary": model.summary,
-            "parameters": f"{model.parameters:,}",
-            "size": f"{model.megabytes} MB",
-            "precision": model.precision,
-            "licence": model.licence,
-            "origin": model.origin,
-            "install": "installed" if model.installed else model.install,
-        }
-        for name, model in MODELS.items()
-    ]
 
 
 def histories() -> list[Row]:

@@ -58,7 +58,7 @@ OUTSIDE = {
     },
     "teachers": {"gymnasium", "numpy"},
     "agents": {
-        *("PIL", "gymnasium", "jinja2", "numpy", "openai", "peft", "ray", "rich", "safetensors"),
+        *("PIL", "filelock", "gguf", "gymnasium", "jinja2", "numpy", "openai", "peft", "ray", "rich", "safetensors"),
         *("tokenizers", "torch", "transformers", "tyro", "vllm"),
     },
     "integrations": {
