@@ -1,11 +1,12 @@
-"""Registered language models, for ``palaestra list``."""
+"""The table of ``palaestra list models``: models for ``--model NAME``, with their licences and what installs them."""
 
 from __future__ import annotations
 
 from ..agents.language.registered_models import MODELS
+from .list_stages import Row
 
 
-def models() -> list[dict[str, str]]:
+def models() -> list[Row]:
     """Every registered model: name, what it is, its size, how exact it is, licence, origin, what installs it."""
     return [
         {

