@@ -11,7 +11,7 @@ and above them ``pytest.register_assert_rewrite("palaestra.envs.testing")``, for
 about how it is put. Importing it needs pytest.
 """
 
-from . import interface, parameters, tasks, prompts
+from . import interface, parameters, prompts, tasks
 from .playing import pytest_generate_tests
 
 TESTS = {
