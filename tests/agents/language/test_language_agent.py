@@ -68,7 +68,7 @@ class Together(Agent):
     name = "language"
 
     def __init__(self, agent: LanguageAgent):
-        self.act, self.reset = agent.act, agent.reset
+        self.act, self.reset, self.prompt_form = agent.act, agent.reset, agent.prompt_form
 
 
 def play(agent: Agent, env: str = "palaestra/GuessNumber-v0", **options) -> palaestra.agents.Report:
