@@ -86,8 +86,8 @@ class LearnerBenchOptions:
     """Steps between evaluations of the part "real", beside those before and after; their time is not counted."""
     held_out: int = 128
     """Held-out tasks of such an evaluation."""
-    trl_passes: int = 1
-    """Passes in which TRL trains on a batch of the part "real": more of them need less memory."""
+    trl_passes: int = 4
+    """Passes in which TRL trains on a batch of the part "real": fewer of them need more memory."""
     alone: bool = False
     """Run one side after the other instead of in turns."""
     figure: Path | None = None
@@ -106,8 +106,8 @@ class LearnerBenchOptions:
             )
         if not self.seeds or min(self.seeds) < 0 or len(set(self.seeds)) < len(self.seeds):
             raise InputError(f"--seeds must be different numbers of at least 0, not {self.seeds}.")
-        rows = PARTS["real"][0].prompts * PARTS["real"][0].samples
-        if rows % self.trl_passes:
+        real = PARTS["real"][0].small() if self.quick else PARTS["real"][0]
+        if (rows := real.prompts * real.samples) % self.trl_passes:
             raise InputError(f"--trl-passes must divide the {rows} episodes of a step, not be {self.trl_passes}.")
         for name in ("json", "markdown", "figure"):
             path = getattr(self, name)
@@ -183,7 +183,10 @@ class Worker:
             self.close()
             code = self._process.returncode
             end = self._log.read_text(encoding="utf-8").strip()[-3000:]
-            raise RuntimeError(f"the process of {self.name} ended with exit code {code}:\n{end}")
+            killed = " (killed, mostly because memory ran out: give it more passes, or run the sides alone)"
+            raise RuntimeError(
+                f"the process of {self.name} ended with exit code {code}{killed if code == -9 else ''}:\n{end}"
+            )
         return json.loads(line)
 
 

@@ -326,6 +326,11 @@ class TestProcesses:
         with pytest.raises(RuntimeError, match="exit code 1:\nno more memory"):
             benchmark.Worker("stand-in", [sys.executable, "-c", code], settings(tmp_path))
 
+    def test_a_worker_that_the_system_kills_says_what_helps(self, tmp_path):
+        code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+        with pytest.raises(RuntimeError, match="exit code -9 .*memory ran out.*more passes"):
+            benchmark.Worker("stand-in", [sys.executable, "-c", code], settings(tmp_path))
+
     def test_without_trl_one_sentence_says_so_and_our_own_figures_come(self, tmp_path, capfd, monkeypatch):
         played = settings("", flat=0.5, mean_tokens=3)
         handed = settings("", prompts=4, flat=0.5, played=False)
@@ -372,6 +377,7 @@ class TestProcesses:
         ({"eval_every": 0}, "--eval-every"),
         ({"held_out": 0}, "--held-out"),
         ({"trl_passes": 3}, "--trl-passes must divide the 64"),
+        ({"trl_passes": 32, "quick": True}, "--trl-passes must divide the 16"),
     ],
 )
 def test_settings_that_cannot_be_measured_are_refused(option, sentence):
