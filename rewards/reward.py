@@ -29,6 +29,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ..errors import InputError
 from ..registry import Registry
+from .attempt import attempt, read_list, read_number
 from .episode import Episode, Step
 from .measures import list_brought
 from .verdict import Verdict
@@ -77,19 +78,28 @@ class Reward:
         return self.verdict(episode, self.value(episode) if episode.valid else None)
 
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
-        """Judge several episodes of one task, in order; the default judges each alone."""
-        return [self(episode) for episode in episodes]
+        """Judge several episodes of one task, in order; the default judges each alone. Where that raises an exception,
+        the episode's verdict is invalid."""
+        return [self._attempt_verdict(episode) for episode in episodes]
+
+    def _attempt_verdict(self, episode: Episode) -> Verdict:
+        """Judge one episode; what fails gives an invalid verdict."""
+        verdict = attempt(self, episode)
+        if isinstance(verdict, Verdict):
+            return verdict
+        return self.verdict(episode, verdict if isinstance(verdict, str) else f"it gave {verdict!r}, no Verdict")
 
     def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
         """Judge the groups of one training step, in order; the default judges each alone."""
         return [self.group(group) for group in groups]
 
     def verdict(self, episode: Episode, value: float | str | None) -> Verdict:
-        """Build a verdict with one term; it is invalid if ``value`` is no number or the episode is invalid.
+        """Build a verdict with one term; it is invalid if ``value`` is no finite number or the episode is invalid.
 
         The score is ``value`` scaled from the bounds to [0, 1], or clipped to it where the reward is unbounded. Text
         says why there is none, and is the feedback; without it, what the source of a score said that failed is.
         """
+        value = None if value is None else read_number(value)
         if value is None or isinstance(value, str) or not episode.valid:
             reason = value if isinstance(value, str) else ""
             if value is None and episode.valid:
@@ -97,9 +107,7 @@ class Reward:
             return Verdict(0.0, False, valid=False, terms={self.name: 0.0}, feedback=reason)
         low, high = self.bounds
         score = (value - low) / (high - low) if math.isfinite(high - low) and high > low else value
-        return Verdict(
-            score=min(max(score, 0.0), 1.0), success=episode.success, valid=True, terms={self.name: float(value)}
-        )
+        return Verdict(score=min(max(score, 0.0), 1.0), success=episode.success, valid=True, terms={self.name: value})
 
     def _failure_of_scores(self, episode: Episode) -> str:
         """What the sources of its scores, each a `scores.Score`, said where that of the episode was not determined."""
@@ -211,11 +219,17 @@ class StepReward(Reward):
         return self.verdict_of_steps(episode, self.values(episode) if episode.valid else None)
 
     def verdict_of_steps(self, episode: Episode, values: Sequence[float] | None) -> Verdict:
-        """Build a verdict from the rewards of the steps; it is invalid if ``values`` is None."""
+        """Build a verdict from the rewards of the steps; it is invalid if ``values`` is None, or not one finite number
+        a step."""
         if values is None:
             return self.verdict(episode, None)
-        verdict = self.verdict(episode, math.fsum(values))
-        return replace(verdict, steps={self.name: tuple(map(float, values))}) if verdict.valid else verdict
+        found = read_list(values, len(episode.steps))
+        numbers = found if isinstance(found, str) else [read_number(value) for value in found]
+        wrong = numbers if isinstance(numbers, str) else next((n for n in numbers if isinstance(n, str)), None)
+        if wrong is not None:
+            return self.verdict(episode, wrong)
+        verdict = self.verdict(episode, math.fsum(numbers))  # type: ignore[arg-type]
+        return replace(verdict, steps={self.name: tuple(numbers)}) if verdict.valid else verdict  # type: ignore[arg-type]
 
 
 class PooledReward(Reward):
@@ -233,10 +247,20 @@ class PooledReward(Reward):
 
     def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
         valid = [episode for group in groups for episode in group if episode.valid]
-        values = iter(self.values(valid) if valid else ())
+        values = iter(self._values_of(valid) if valid else ())
         return [
             [self.verdict(episode, next(values) if episode.valid else None) for episode in group] for group in groups
         ]
+
+    def _values_of(self, episodes: Sequence[Episode]) -> Sequence[Any]:
+        """Rewards of episodes; where the call fails, each is judged alone, and the failure of one is its reason."""
+        found = attempt(self.values, episodes)
+        values = read_list(found, len(episodes))
+        if not isinstance(values, str):
+            return values
+        if len(episodes) == 1 or getattr(found, "down", False):
+            return [values] * len(episodes)
+        return [value for episode in episodes for value in self._values_of([episode])]
 
 
 class GroupReward(Reward):
@@ -251,7 +275,8 @@ class GroupReward(Reward):
 
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
         valid = [episode for episode in episodes if episode.valid]
-        values = iter(self.values(valid) if valid else ())
+        found = read_list(attempt(self.values, valid), len(valid)) if valid else ()
+        values = iter([found] * len(valid) if isinstance(found, str) else found)
         return [self.verdict(episode, next(values) if episode.valid else None) for episode in episodes]
 
 
@@ -270,10 +295,13 @@ class BatchReward(GroupReward):
 
     def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
         valid = [[episode for episode in group if episode.valid] for group in groups]
-        rows = iter(self.values([group for group in valid if group]) if any(valid) else ())
+        compared = [group for group in valid if group]
+        found = read_list(attempt(self.values, compared), len(compared)) if compared else ()
+        rows = iter([found] * len(compared) if isinstance(found, str) else found)
         verdicts = []
         for group, valid_episodes in zip(groups, valid, strict=True):
-            values = iter(next(rows) if valid_episodes else ())
+            row = read_list(next(rows), len(valid_episodes)) if valid_episodes else ()
+            values = iter([row] * len(valid_episodes) if isinstance(row, str) else row)
             verdicts.append([self.verdict(episode, next(values) if episode.valid else None) for episode in group])
         return verdicts
 

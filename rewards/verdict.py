@@ -15,6 +15,10 @@ from typing import Any
 from ..errors import InputError
 
 
+class VerdictError(InputError):
+    """A verdict whose numbers cannot be used."""
+
+
 @dataclass(frozen=True, slots=True)
 class RewardSpan:
     """The reward of a part of an action, such as one thought.
@@ -32,7 +36,7 @@ class RewardSpan:
 
     def __post_init__(self) -> None:
         if not (self.turn >= 0 and 0 <= self.start <= self.stop and math.isfinite(self.reward)):
-            raise InputError(f"a part of an action needs a turn, 0 <= start <= stop and a finite reward, not {self}.")
+            raise VerdictError(f"a part of an action needs a turn, 0 <= start <= stop and a finite reward, not {self}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class Verdict:
         spans: rewards of parts of actions, where a reward is finer than a turn.
 
     Raises:
-        InputError: score outside [0, 1], a term that is not finite, steps that do not sum to a term of their name, or
+        VerdictError: score outside [0, 1], a term that is not finite, steps that do not sum to a term of their name, or
             success claimed by an invalid verdict.
     """
 
@@ -67,16 +71,16 @@ class Verdict:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:  # also refuses NaN
-            raise InputError(f"a verdict's score must lie in [0, 1], not {self.score!r}.")
+            raise VerdictError(f"a verdict's score must lie in [0, 1], not {self.score!r}.")
         if self.success and not self.valid:
-            raise InputError("a verdict with valid=False cannot be a success; set success=False.")
+            raise VerdictError("a verdict with valid=False cannot be a success; set success=False.")
         for name, value in self.terms.items():
             if not math.isfinite(value):
-                raise InputError(f"the reward term {name!r} must be finite, not {value!r}.")
+                raise VerdictError(f"the reward term {name!r} must be finite, not {value!r}.")
         for name, values in self.steps.items():
             total = math.fsum(values)
             if name not in self.terms or not math.isclose(total, self.terms[name], rel_tol=1e-6, abs_tol=1e-9):
-                raise InputError(
+                raise VerdictError(
                     f"the rewards of turns of {name!r} sum to {total:g}, but its term is {self.terms.get(name)!r}; "
                     "name them after the term that they sum to."
                 )

@@ -285,7 +285,7 @@ class Learner:
         seconds = time.perf_counter() - begun
         places = {"environments": self.environments, "folder": self.folder, "trackers": self._trackers}
         metrics, speed = write_step(
-            self.step, data, tally, updates, weights, seconds, config=config, epochs=self.update.epochs, **places
+            self.step, data, tally, updates, weights, seconds, config=config, update=self.update, **places
         )
         self._notices.report_overlong(self.step, collected.overlong, len(collected.played), config.context)
         watch(TrainingProgress("train", self.step, config.steps, {**metrics, "tokens_per_s": speed}))

@@ -6,10 +6,13 @@ turns and of parts of actions are combined as well, where the combination leaves
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from ...errors import InputError
+from ..attempt import attempt, read_number
 from ..episode import Episode
 from ..reward import REWARDS, Reward
 from ..verdict import RewardSpan, Verdict
@@ -113,7 +116,7 @@ class Composite(Reward):
     ) -> list[list[Mapping[str, float] | Parts]]:
         """The terms of each episode of each group; all episodes and verdicts are valid."""
         return [
-            [self.combine(episode, parts) for episode, parts in zip(group, judged, strict=True)]
+            [attempt(self.combine, episode, parts) for episode, parts in zip(group, judged, strict=True)]
             for group, judged in zip(groups, verdicts, strict=True)
         ]
 
@@ -157,9 +160,15 @@ class Composite(Reward):
         if combined is None or isinstance(combined, str):
             return self.verdict(episode, combined)
         parts = combined if isinstance(combined, Parts) else Parts(combined)
-        plain = self.verdict(episode, sum(parts.terms.values()))
-        terms = {name: float(value) for name, value in parts.terms.items()}
-        return Verdict(plain.score, plain.success, terms=terms, steps=parts.steps, spans=parts.spans)
+        found = {name: read_number(value) for name, value in parts.terms.items()}
+        if wrong := next((value for value in found.values() if isinstance(value, str)), ""):
+            return self.verdict(episode, wrong)
+        terms = {name: value for name, value in found.items() if not isinstance(value, str)}
+        plain = self.verdict(episode, math.fsum(terms.values()))  # type: ignore[arg-type]
+        if not plain.valid:
+            return plain
+        made = attempt(partial(Verdict, terms=terms, steps=parts.steps, spans=parts.spans), plain.score, plain.success)
+        return self.verdict(episode, made) if isinstance(made, str) else made
 
 
 class Single(Composite):

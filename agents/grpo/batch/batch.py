@@ -40,8 +40,8 @@ class Batch:
         episode_of_row: int64 [S].
         episode_of_turn: int64 [K].
         turn_reward: reward of each turn, float64 [K]: the environment's, unless replaced, plus shaping of the turn.
-        process_reward: reward of each turn apart from the outcome, float64 [K]: what rewards that judge turns gave, or
-            the environment's reward where there are none.
+        process_reward: reward of each turn apart from the outcome, float64 [K]: what rewards that judge turns gave, or,
+            where there are none, the environment's reward of the turns before the last.
         spans: rewards of parts of actions, contained in `turn_reward` or `outcome`: place of the part's last token and
             reward, in order.
         group_of: group of each episode, int64 [E].
@@ -202,7 +202,9 @@ def collate(groups: Sequence[Group]) -> Batch:
             turn_lengths.append(observed + acted)
             turn_episode.append(episode)
             turn_reward.append(turn.shaping + (0.0 if trajectory.replaced else turn.reward))
-            process_reward.append(turn.shaping if trajectory.stepwise else turn_reward[-1])
+            # The last turn's reward of the environment is the outcome, or holds it.
+            ends = number == len(trajectory.turns) - 1
+            process_reward.append(turn.shaping if trajectory.stepwise or ends else turn_reward[-1])
             spans += [(len(ids) - acted + tokens - 1, reward) for tokens, reward in turn.spans if tokens]
     length = torch.tensor(row_lengths, dtype=torch.int64)
     row_start = torch.cat((torch.zeros(1, dtype=torch.int64), length.cumsum(0)))

@@ -277,9 +277,9 @@ def group_from_json(data: Mapping[str, Any]) -> Group:
 def trajectory_to_json(trajectory: Trajectory) -> dict[str, Any]:
     """Turn a trajectory into data for `json.dumps`; `trajectory_from_json` is the inverse, but for the extras of turns
     before the last, which nobody reads once it has ended: those of a long episode hold its whole past each."""
-    data = {name: _plain(getattr(trajectory, name)) for name in _TRAJECTORY}
+    data = {name: to_plain(getattr(trajectory, name)) for name in _TRAJECTORY}
     turns = [*(replace(turn, extras={}) for turn in trajectory.turns[:-1]), *trajectory.turns[-1:]]
-    data["turns"] = [{name: _plain(getattr(turn, name)) for name in _TURN} for turn in turns]
+    data["turns"] = [{name: to_plain(getattr(turn, name)) for name in _TURN} for turn in turns]
     data["nodes"] = [[node.key, node.tokens, node.value] for node in trajectory.nodes]
     return data
 
@@ -303,11 +303,12 @@ _TURN = tuple(Turn.__dataclass_fields__)
 _TRAJECTORY = tuple(name for name in Trajectory.__dataclass_fields__ if name not in ("turns", "nodes"))
 
 
-def _plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
+    """The value in plain types, as JSON has them."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: to_plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return [_plain(item) for item in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):

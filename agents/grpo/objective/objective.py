@@ -12,6 +12,7 @@ from torch import Tensor
 
 from .... import rewards
 from ....errors import InputError, unknown_name
+from ....rewards.attempt import attempt
 from ... import agent_judge  # noqa: F401  (registers the judge "agent")
 from ..batch.batch import Batch
 from ..batch.trajectory import Group, Origin, Trajectory, Turn
@@ -88,6 +89,11 @@ class Objective:
             known = played.union(*(part.target.provides for part in self.producers))
             self.producers += self.find_producers(f"reward {reward.name!r}", reward.needs - known, known, options)
         self._check(teacher_model, supplied)
+
+    @property
+    def asked_measures(self) -> frozenset[str]:
+        """Names of what the producers that the recipe itself names measure; they go to the logs."""
+        return frozenset().union(*(part.target.provides for part in self.own["measures"]))
 
     @property
     def engine_needs(self) -> dict[str, frozenset[str]]:
@@ -214,7 +220,7 @@ class Objective:
         """
         shaped = [tuple(t for t in group.trajectories if not t.judged) for group in groups]
         for reward in self.rewards:
-            judged = reward.batch([[trajectory.episode for trajectory in members] for members in shaped])
+            judged = _judge(reward, [[trajectory.episode for trajectory in members] for members in shaped])
             shaped = [
                 tuple(
                     _add_reward(t, reward, verdict, tokens_until) for t, verdict in zip(members, verdicts, strict=True)
@@ -324,6 +330,14 @@ def _collect_options(parts: Sequence[rewards.Reward]) -> dict[str, Mapping[str, 
                     f"{dict(found[measure])}; give both the same options."
                 )
     return found
+
+
+def _judge(reward: rewards.Reward, groups: Sequence[Sequence[rewards.Episode]]) -> list[list[rewards.Verdict]]:
+    """Judge episodes; all verdicts are invalid where the reward as a whole fails."""
+    judged = attempt(reward.batch, groups)
+    if not isinstance(judged, str):
+        return judged
+    return [[rewards.Verdict(0.0, False, valid=False, feedback=judged) for _ in group] for group in groups]
 
 
 def _add_reward(

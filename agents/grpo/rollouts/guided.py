@@ -196,7 +196,8 @@ def feedback_on(attempt: Trajectory, plan: str) -> str:
     (``extras["test_report"]``), and the plan, each where there is one (Agent-RLVR, arXiv 2506.11425, section 3.2).
     """
     actions = "\n".join(turn.action for turn in attempt.turns)
-    found = [text for turn in attempt.turns for text in (turn.action_error, turn.feedback) if text]
     report = attempt.turns[-1].extras.get("test_report") if attempt.turns else None
+    found = [text for turn in attempt.turns for text in (turn.action_error, turn.feedback) if text]
+    found = [text for text in found if text not in str(report or "")]  # which begins with the feedback
     lines = [f"An earlier attempt failed: {actions}", *found, *([str(report)] if report else [])]
     return "\n".join(dict.fromkeys([*lines, *([f"Plan: {plan}"] if plan else [])]))

@@ -6,8 +6,9 @@ ended, so that logs are as reproducible as the run.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from ....teachers import Proposal
 from ...evaluation import Report
 from ...evaluation.pass_at_k import pass_at_ks, powers_of_two
-from ..batch.trajectory import Group, Origin, Trajectory
+from ..batch.trajectory import Group, Origin, Trajectory, to_plain
 
 if TYPE_CHECKING:
     from ..rollouts.starts import RolloutTask
@@ -75,7 +76,9 @@ def _quantile(values: Sequence[float], share: float) -> float:
     return float(np.quantile(values, share)) if values else 0.0
 
 
-def step_summary(groups: Sequence[Group], trained: Sequence[Group] = ()) -> dict[str, float]:
+def step_summary(
+    groups: Sequence[Group], trained: Sequence[Group] = (), measures: Collection[str] = ()
+) -> dict[str, float]:
     """Statistics of a step's episodes for ``metrics.jsonl``.
 
     Means are over the valid episodes that the policy played; invalid ones, and those that it did not sample, are
@@ -87,6 +90,7 @@ def step_summary(groups: Sequence[Group], trained: Sequence[Group] = ()) -> dict
         groups: all groups of this step, before any filter.
         trained: the groups of the update, for the age of replayed episodes: the number of optimiser batches by which
             their policy is older than the newest one in ``groups``.
+        measures: names of measures whose means are wanted; over the numbers of lists, and without what is no number.
     """
     played = [list(_sampled_episodes(group)) for group in groups]
     own = [trajectory for members in played for trajectory in members]
@@ -121,12 +125,22 @@ def step_summary(groups: Sequence[Group], trained: Sequence[Group] = ()) -> dict
         summary[f"success/{role}"] = _mean([t.success for t in own if t.role == role])
     for name in sorted({name for t in own for name in t.shaping}):
         summary[f"shaping/{name}"] = _mean([t.shaping.get(name, 0.0) for t in own])
+    for name in sorted(measures):
+        values = [number for t in own for number in _numbers(t.extras.get(name))]
+        if values:
+            summary[f"measure/{name}"] = _mean(values)
     summary |= _pass_at_k(groups) | _ages(own, trained)
     return summary | _UNTRAINED
 
 
 _UNTRAINED = {"loss": 0.0, "entropy": 0.0, "clip_fraction": 0.0}
 """Values of a step without an update, so that every row has these keys; an update replaces them."""
+
+
+def _numbers(value: Any) -> list[float]:
+    """The finite numbers of a measure: itself, or those of a list."""
+    listed = value if isinstance(value, list | tuple) else [value]
+    return [float(x) for x in listed if isinstance(x, int | float | np.number) and math.isfinite(x)]
 
 
 def _sampled_episodes(group: Group) -> Iterator[Trajectory]:
@@ -265,8 +279,10 @@ def proposal_row(step: int, practice: PlayedProposal, space: Any) -> dict[str, A
     }
 
 
-def trajectory_row(step: int, trajectory: Trajectory) -> dict[str, Any]:
-    """A row of ``trajectories.jsonl``: one episode in full, with a right answer where the environment tells one."""
+def trajectory_row(step: int, trajectory: Trajectory, measures: Collection[str] = ()) -> dict[str, Any]:
+    """A row of ``trajectories.jsonl``: one episode in full, with a right answer where the environment tells one, and
+    what was measured of it by these names."""
+    measured = {name: trajectory.extras[name] for name in sorted(measures) if name in trajectory.extras}
     reference = trajectory.turns[-1].extras.get("reference") if trajectory.turns else None
     return {
         "step": step,
@@ -289,6 +305,7 @@ def trajectory_row(step: int, trajectory: Trajectory) -> dict[str, Any]:
         "return": trajectory.env_return,
         "shaping": dict(trajectory.shaping),
         **({"program_value": value} if (value := trajectory.extras.get("program_value")) else {}),
+        **({"measures": to_plain(measured)} if measured else {}),
         "is_success": trajectory.success,
         "progress": trajectory.progress,
         "truncated": trajectory.truncated,

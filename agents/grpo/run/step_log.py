@@ -39,7 +39,7 @@ def write_step(
     train_s: float,
     *,
     config: TrainConfig,
-    epochs: int,
+    update: Any,
     environments: Environments,
     folder: RunFolder,
     trackers: Sequence[Tracker],
@@ -51,14 +51,16 @@ def write_step(
         updates: figures of its optimiser steps.
         weights: those of rewards that learn from the updates.
         train_s: seconds of the update.
-        epochs: passes over the data.
+        update: the `Update`, for its passes over the data and the measures that its recipe asks for.
 
     Returns:
         (its row of ``metrics.jsonl``, sampled tokens a second).
     """
     collected, groups = data.collected, data.collected.groups
+    measures = update.objective.asked_measures
     trained_on: list[Group] = [group for part in (collected.trainable, *data.streams) for group in part]
-    metrics: dict[str, Any] = {"step": step, **step_summary(groups, collected.trainable), **tally.means(), **updates}
+    metrics: dict[str, Any] = {"step": step, **step_summary(groups, collected.trainable, measures)}
+    metrics |= {**tally.means(), **updates}
     metrics |= {**collected.requests, **weights}
     if config.staleness:
         metrics |= token_ages(step, trained_on)
@@ -71,8 +73,8 @@ def write_step(
     kept = [group.trajectories[0] for group in groups if group.trajectories][: config.keep_trajectories]
     folder.append("metrics", [metrics])
     folder.append("proposals", [proposal_row(step, practice, space) for practice in collected.played])
-    folder.append("trajectories", [trajectory_row(step, trajectory) for trajectory in kept])
-    updated = sum(t.action_tokens for group in trained_on for t in group.valid) * epochs
+    folder.append("trajectories", [trajectory_row(step, trajectory, measures) for trajectory in kept])
+    updated = sum(t.action_tokens for group in trained_on for t in group.valid) * update.epochs
     rate = overlapped_rates if config.staleness else phase_rates
     rates = rate(int(metrics["tokens"]), updated, data.rollout_s, train_s, **data.waits)
     folder.append("timings", [{"step": step, **rates}])

@@ -55,7 +55,8 @@ BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
 outcome_e, success_e: return of each episode, and 1 where it succeeded, [E].
 kl_scale_e: factor of the teacher on the KL to the reference, 1 where it asked for none, [E].
 own_reward_k: reward of each turn itself, [K].
-process_k: the same without the outcome: what rewards of turns gave, or the environment's where there are none, [K].
+process_k: the same without the outcome: what rewards of turns gave, or, where there are none, the environment's before
+the last turn, [K].
 reward_k, reward_t: reward of each turn [K], and of each token [A]; a reward of the whole episode is added to its last
 turn or token.
 turns_left_k: turns that follow in the episode, int64 [K].

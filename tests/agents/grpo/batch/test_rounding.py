@@ -8,6 +8,8 @@ import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.rounding import differ, exact_sum, merge_equal, subtract
 from palaestra.agents.grpo.batch.segments import Segments, suffix_sum
+from palaestra.agents.grpo.objective.objective import Objective
+from palaestra.agents.grpo.recipes import RECIPES
 
 from ..conftest import group, trajectory  # isort: skip
 
@@ -57,3 +59,12 @@ def test_the_mean_of_equal_values_is_their_value_and_no_deviation_overflows():
     assert torch.allclose(peers.shared_std(large, 1) / 1e200, torch.ones(7).double())
     weight = torch.tensor([1.0, 1.0, 0, 0, 0, 0, 0])
     assert peers.shared_mean(torch.tensor([0.0, 1.0, 1e20, 0, 0, 0, 0]).double(), weight).tolist() == [0.5] * 7
+
+
+def test_very_large_rewards_have_the_advantages_of_small_ones():
+    def advantages(size):
+        batch = collate([group(*(trajectory(size * r, [([5], [6])], success=r > 0) for r in (1.0, 0.0, 0.0, 1.0)))])
+        return Objective(RECIPES["grpo"]).weigh(batch).advantage[batch.action]
+
+    assert torch.allclose(advantages(1e20), advantages(1.0), rtol=1e-3)
+    assert torch.allclose(advantages(1e200), advantages(1.0), rtol=1e-3)

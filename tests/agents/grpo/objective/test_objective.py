@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import palaestra
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
@@ -365,3 +366,22 @@ def test_rewards_of_parts_of_an_action_lie_at_their_last_tokens():
 def test_a_need_that_nothing_supplies_is_one_sentence():
     with pytest.raises(InputError, match=r"reward 'toolrl' needs 'expected_calls' of every episode, which neither"):
         Objective(replace(RECIPES["grpo"], shaping=(c("toolrl"),)))
+
+
+def test_a_reward_that_fails_makes_episodes_invalid_and_is_named():
+    class Fails(palaestra.rewards.Reward):
+        name = "fails"
+
+        def value(self, episode):
+            return 1 / (episode.reward - 1.0)
+
+    class FailsAsAWhole(Fails):
+        def batch(self, groups):
+            raise KeyError("answer")
+
+    objective = Objective(RECIPES["grpo"])
+    for reward, valid in ((Fails(), [False, True]), (FailsAsAWhole(), [False, False])):
+        objective.rewards = [reward]
+        (shaped,) = objective.shape([group(trajectory(1.0, [([5], [6])]), trajectory(0.0, [([5], [6])]))])
+        assert [t.valid for t in shaped.trajectories] == valid
+        assert "'fails'" in shaped.trajectories[0].error

@@ -132,7 +132,8 @@ def test_a_failed_program_is_tried_again_with_its_failing_test_and_a_plan(world)
     assert report
     assert report != turn.feedback
     prompt = w.texts(w.sampler.requests[1].ids)
-    assert f"An earlier attempt failed: {turn.action}\n{turn.feedback}\n{report}\nPlan: " in prompt
+    assert f"An earlier attempt failed: {turn.action}\n{report}\nPlan: " in prompt
+    assert prompt.count(turn.feedback) == 1  # which is the first line of the report
     *working, program = steps_of(w)
     plan = prompt.partition("Plan: ")[2].removesuffix("<act>")
     assert plan == "\n".join(working[:2])

@@ -189,3 +189,14 @@ class TestEvaluations:
 
     def test_a_row_of_tasks_played_once_has_none(self):
         assert "pass_at_k" not in evaluation_row(3, self.report())
+
+
+def test_measures_that_are_asked_for_have_a_mean_and_their_values():
+    rows = [played(False, extras={"consistency": value, "steps": [1.0, 2.0]}) for value in (0.5, 1.0, None)]
+    summary = step_summary([group(*rows)], measures={"consistency", "steps", "unknown"})
+    assert {name: value for name, value in summary.items() if name.startswith("measure/")} == {
+        "measure/consistency": 0.75,
+        "measure/steps": 1.5,
+    }
+    assert trajectory_row(1, rows[0], {"consistency", "unknown"})["measures"] == {"consistency": 0.5}
+    assert "measures" not in trajectory_row(1, rows[0])

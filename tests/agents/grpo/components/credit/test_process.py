@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.objective.objective import Objective
+from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.recipes.stages import BASELINES, RETURNS
 from palaestra.errors import InputError
 
@@ -76,15 +78,29 @@ def test_implicit_rewards_of_turns_sum_over_their_tokens():
     assert RETURNS["implicit_turn"](batch, beta=0.05).value.tolist() == pytest.approx([0.1, 0.2])
 
 
+def judged(rewards):
+    """An episode of which a reward judged the turns."""
+    made = episode_of([0.0] * len(rewards), stepwise=True)
+    return replace(made, turns=tuple(replace(t, shaping=r) for t, r in zip(made.turns, rewards, strict=True)))
+
+
 def test_the_soft_minimum_credits_turns_up_to_the_worst():
     # PURE's example: weights softmax(-r / 0.1) make r* = (.0005, -.1998, .00004)
-    batch = collate([group(episode_of([0.5, -0.2, 0.8]))])
+    batch = collate([group(judged([0.5, -0.2, 0.8]))])
     assert RETURNS["min_form"](batch).value.tolist() == pytest.approx([-0.1993, -0.1998, 0.00004], abs=1e-4)
     hard = RETURNS["min_form"](batch, temperature=1e-3).value.tolist()
     assert hard == pytest.approx([-0.2, -0.2, 0], abs=1e-6)
     # one more good turn would add 1 to a sum
-    more = RETURNS["min_form"](collate([group(episode_of([0.5, -0.2, 0.8, 1.0]))]))
+    more = RETURNS["min_form"](collate([group(judged([0.5, -0.2, 0.8, 1.0]))]))
     assert more.value[0].item() == pytest.approx(RETURNS["min_form"](batch).value[0].item(), abs=1e-3)
+
+
+def test_without_a_reward_of_turns_pure_counts_the_outcome_once():
+    batch = collate([group(*(episode_of([r], success=r > 0) for r in (0.0, 1.0, 0.0, 1.0)))])
+    got = Objective(RECIPES["pure"]).weigh(batch).advantage[batch.action]
+    assert got.tolist() == pytest.approx([-2 / 3, 2 / 3, -2 / 3, 2 / 3])
+    # The environment's rewards on the way are process rewards, that of the end is the outcome.
+    assert collate([group(episode_of([0.1, 0.2, 1.0]))]).process_reward.tolist() == [0.1, 0.2, 0.0]
 
 
 def test_the_soft_minimum_needs_a_temperature():

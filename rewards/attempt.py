@@ -1,0 +1,66 @@
+"""Calls of code that users write: what fails is a sentence about one episode instead of the end of a run."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import InputError, MissingExtra, shorten
+from .verdict import VerdictError
+
+_log = logging.getLogger(__name__)
+
+
+class FailedCall(str):
+    """What went wrong, in words; ``down`` where it was a connection, which a repetition would find no better."""
+
+    down: bool = False
+
+
+def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function. Return its result, or a `FailedCall` if it raises or builds a verdict of no finite numbers.
+
+    Raises:
+        InputError, MissingExtra, NotImplementedError: the function raises them; they are about the set-up, not about
+            one episode.
+    """
+    try:
+        return function(*arguments)
+    except VerdictError as error:
+        return FailedCall(error)
+    except (InputError, MissingExtra, NotImplementedError):
+        raise
+    except Exception as error:
+        _log.info("a reward failed", exc_info=True)
+        failure = FailedCall(shorten(f"{type(error).__name__}: {error}".strip(" :"), 300))
+        failure.down = isinstance(error, OSError)
+        return failure
+
+
+def read_number(value: Any) -> float | str:
+    """Read a finite number; a sentence that says what there is instead, or the text that ``value`` is."""
+    if isinstance(value, str):
+        return value
+    shown = shorten(repr(value), 60)
+    if isinstance(value, bytes | bytearray) or getattr(value, "ndim", 0):
+        return f"it gave {shown}, which is no number"
+    try:
+        number = float(value)
+    except (TypeError, ValueError, RuntimeError):
+        return f"it gave {shown}, which is no number"
+    except OverflowError:
+        number = math.inf
+    return number if math.isfinite(number) else f"it gave {shown}, which is no finite number"
+
+
+def read_list(found: Any, count: int) -> Sequence[Any] | str:
+    """Read one value for each of ``count`` episodes or steps; a sentence that says what there is instead."""
+    if isinstance(found, str):
+        return found
+    try:
+        values = list(found)
+    except TypeError:
+        return f"it gave {shorten(repr(found), 60)} instead of {count} numbers"
+    return values if len(values) == count else f"it gave {len(values)} numbers instead of {count}"
