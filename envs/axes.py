@@ -11,7 +11,8 @@ the range. Values requested explicitly (`ask`, `restrict`, a difficulty above 1)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 import gymnasium as gym
@@ -216,11 +217,13 @@ class ChoiceAxis:
         choices: at least one value (str, int or float); kept as a tuple.
         harder: the direction along the list in which tasks get harder; None where no choice is harder than another, so
             that a difficulty leaves the choice open.
+        chances: rate at which guessing is right under a choice, where that is known; for teachers.
     """
 
     name: str
     choices: tuple[Any, ...]
     harder: Direction | None = "up"
+    chances: Mapping[Any, float] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.harder is not None:

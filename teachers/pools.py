@@ -229,13 +229,22 @@ class FiniteTasks(Arms):
         features: float[n, d] in [0, 1], known beforehand (an embedding, a length ...); None gives its place in the
             list.
         difficulty: float[n] in [0, 1], assumed difficulty of each; None gives the mean of the features.
+        chances: float[n], rate at which guessing is right in each, where that is known.
 
     Raises:
         InputError: no task, one twice, one that is not JSON-able, or numbers of a wrong shape or outside [0, 1].
     """
 
-    def __init__(self, tasks: Sequence[Any], *, features: Any | None = None, difficulty: Sequence[float] | None = None):
+    def __init__(
+        self,
+        tasks: Sequence[Any],
+        *,
+        features: Any | None = None,
+        difficulty: Sequence[float] | None = None,
+        chances: Sequence[float] | None = None,
+    ):
         self.tasks = list(tasks)
+        self.chances = chances
         self.n = len(self.tasks)
         if not 0 < self.n <= MAX_TASKS:
             raise InputError(f"{self.n} tasks were given; FiniteTasks takes 1 to {MAX_TASKS}.")
@@ -308,7 +317,15 @@ def fixed_ladders(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
         for place in places.tolist():
             tasks.append({"params": cube.decode(np.array([*point[:-1], place])), "seed": own})
             features.append([question / max(n - 1, 1), place])
-    return FiniteTasks(tasks, features=features)
+    rates = chances_of(space)
+    chances = [rates.get(task["params"][axis], 0.0) for task in tasks] if rates else None
+    return FiniteTasks(tasks, features=features, chances=chances)
+
+
+def chances_of(space: Any) -> Mapping[Any, float]:
+    """Rates at which guessing is right under the values of the last axis of a ParamSpace, where it states them."""
+    axes = list(getattr(space, "axes", ()))
+    return getattr(axes[-1], "chances", {}) if axes else {}
 
 
 def instance(task: Any) -> tuple[Any, int | None]:

@@ -57,12 +57,17 @@ class Formats(Transform):
 
     Source:
         The formats of Cog-DRIFT (arXiv 2604.04767) and Curr-ReFT (arXiv 2503.07065), for the teachers "format-ladder"
-        and "format-stages". A ladder that begins with yes or no needs a threshold above chance there:
-        ``threshold=0.75 guess=0.5``; the papers' ladders restrict the axis to ``four_choices,ten_choices,cloze,open``
-        and to ``yes_no,four_choices,open``.
+        and "format-stages". The ladder knows how often guessing is right in each format; the papers' ladders restrict
+        the axis to ``four_choices,ten_choices,cloze,open`` and to ``yes_no,four_choices,open``.
     """
 
-    own_axes = (ChoiceAxis("format", ("yes_no", "four_choices", "ten_choices", "cloze", "open")),)
+    own_axes = (
+        ChoiceAxis(
+            "format",
+            ("yes_no", "four_choices", "ten_choices", "cloze", "open"),
+            chances={"yes_no": 0.5, "four_choices": 0.25, "ten_choices": 0.1},
+        ),
+    )
     baselines = MappingProxyType({"constant": (0.5, 0.5, 0.1, 0.015, 0.01), "random": (0.5, 0.5, 0.1, 0.015, 0.005)})
     chance = 0.5
 

@@ -17,13 +17,15 @@ import numpy as np
 
 from ...checks import check_count, check_share
 from ...errors import InputError
-from ..pools import MAX_RUNGS, Arms, Grid, as_arms, default_bins
+from ..pools import MAX_RUNGS, Arms, Grid, as_arms, chances_of, default_bins
 from ..protocol import Common, Draw, Evidence
 from ..registration import register
 from ..signals import Groups
 from ..spaces import FamilySpaceLike, as_cube
 from .arm_teacher import ArmTeacher
 
+GROUPS = 16  # latest groups of a question that are remembered
+ODDS = 1e-5  # probability of returns as high as these under guessing, from which it is no explanation
 DECIMALS = 9  # features that agree to so many are the same value
 
 
@@ -68,6 +70,37 @@ def find_ladder(features: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray
     return question.astype(np.int64), level.astype(np.int64), rung
 
 
+def _find_chances(space: Any, arms: Arms, axis: int) -> np.ndarray | None:
+    """Rate at which guessing is right in each arm, float64[n]; None where the space does not state it."""
+    if (listed := getattr(space, "chances", None)) is not None:
+        return np.array(listed, dtype=np.float64)
+    rates = chances_of(space) if axis == -1 else {}
+    if not rates or not isinstance(arms, Grid):
+        return None
+    rng, name = np.random.default_rng(0), list(space.names)[-1]
+    return np.array([rates.get(arms.task(arm, rng)[name], 0.0) for arm in range(arms.n)])
+
+
+def is_no_guessing(groups: Sequence[tuple[int, float]], guess: float) -> bool:
+    """True if the returns of some number of the latest groups are too high for guesses, by Chernoff's bound.
+
+    Args:
+        groups: number of returns in [0, 1] and their sum, the latest group last.
+        guess: mean return of guesses.
+    """
+    if guess <= 0:
+        return True
+    count, total = 0, 0.0
+    for returns, own in reversed(groups):
+        count, total = count + returns, total + own
+        mean = min(total / count, 1.0)
+        if mean > guess:
+            miss = (1 - mean) * math.log((1 - mean) / (1 - guess)) if mean < 1 else 0.0
+            if count * (mean * math.log(mean / guess) + miss) >= -math.log(ODDS):
+                return True
+    return False
+
+
 @register("format-ladder")
 class FormatLadder(ArmTeacher):
     """Moves each question up its own ladder of answer formats as soon as it is answered often enough (Cog-DRIFT).
@@ -78,13 +111,18 @@ class FormatLadder(ArmTeacher):
 
     Where outcomes carry single returns, they are collected until `group` of them make a group.
 
+    Where the space says how often guessing is right in a format, as palaestra/Formats-v0 does, a question also stays
+    until that is no explanation of its latest groups: until exp(-n KL(mean || guess)) <= 1e-5 (Chernoff) for the n
+    returns of some number of them.
+
     Args:
         space, bins, floor: see `ArmTeacher`.
         axis: the axis (column of the features) that is the ladder, easiest first.
-        threshold: mean return above which a question moves up, in [0, 1).
+        threshold: mean return above which a question moves up, in [0, 1); by default 0.5, or 1.5 times the rate of
+            guessing where that is more.
         window: groups that the mean is taken over.
-        guess: success rate of guessing at the easiest format, 0.25 for a choice of four. A threshold at or below it is
-            refused: the ladder would climb without any learning.
+        guess: success rate of guessing at the easiest format; by default the one that the space states, else 0.25, as
+            for a choice of four. A threshold at or below it is refused: the ladder would climb without any learning.
         group: single returns that make a group.
         seed, return_range, max_in_flight: see `Teacher`.
 
@@ -103,9 +141,9 @@ class FormatLadder(ArmTeacher):
         space: Any,
         *,
         axis: int = -1,
-        threshold: float = 0.5,
+        threshold: float | None = None,
         window: int = 1,
-        guess: float = 0.25,
+        guess: float | None = None,
         group: int = 8,
         bins: int | Sequence[int] | None = None,
         floor: float = 0.0,
@@ -113,10 +151,19 @@ class FormatLadder(ArmTeacher):
     ):
         check_count("window", window, low=1)
         check_count("group", group, low=1)
-        self.threshold, self.guess = check_share("threshold", threshold), check_share("guess", guess)
+        arms = cut_ladder(space, bins, axis)
+        question, _, rung = find_ladder(arms.features, axis)
+        # Rate of guessing of each arm; None where the space does not state it.
+        self._chances = None if guess is not None else _find_chances(space, arms, axis)
+        if self._chances is not None:
+            guess = float(self._chances[rung == 0].max())
+        self.guess = check_share("guess", 0.25 if guess is None else guess)
+        self.threshold = max(0.5, min(1.5 * self.guess, 0.99)) if threshold is None else threshold
+        check_share("threshold", self.threshold)
         if self.threshold <= self.guess:
             raise InputError(
-                f"threshold={threshold:g} is not above guess={guess:g}: guessing would move questions up; raise it."
+                f"threshold={self.threshold:g} is not above guess={self.guess:g}: guessing would move questions up; "
+                "raise it."
             )
         self.window = int(window)
         settings = {
@@ -126,12 +173,13 @@ class FormatLadder(ArmTeacher):
             "guess": self.guess,
             "group": int(group),
         }
-        super().__init__(cut_ladder(space, bins, axis), floor=floor, settings=settings, **common)
-        self._question, _, self._rung = find_ladder(self.arms.features, axis)
+        super().__init__(arms, floor=floor, settings=settings, **common)
+        self._question, self._rung = question, rung
         self._top = np.zeros(self._question.max() + 1, dtype=np.int64)
         np.maximum.at(self._top, self._question, self._rung)
         self.position = np.zeros_like(self._top)
         self._means: dict[int, deque[float]] = {}  # by question
+        self._seen: dict[int, deque[tuple[int, float]]] = {}  # returns and their sum of the latest groups, by question
         self._groups = Groups(int(group))
 
     def _probabilities(self) -> np.ndarray:
@@ -150,10 +198,14 @@ class FormatLadder(ArmTeacher):
                 continue
             means = self._means.setdefault(question, deque(maxlen=self.window))
             means.append(float(group.mean()))
+            seen = self._seen.setdefault(question, deque(maxlen=GROUPS))
+            seen.append((len(group), float(group.sum())))
             # Means that equal the threshold may differ from it by rounding.
-            if len(means) == self.window and sum(means) > self.threshold * self.window + 1e-9:
+            above = len(means) == self.window and sum(means) > self.threshold * self.window + 1e-9
+            if above and (self._chances is None or is_no_guessing(seen, float(self._chances[arm]))):
                 self.position[question] = min(self.position[question] + 1, self._top[question])
                 means.clear()
+                seen.clear()
 
     def _metrics(self) -> dict[str, float]:
         topmost = self.position == self._top
@@ -161,7 +213,8 @@ class FormatLadder(ArmTeacher):
 
     def _save(self) -> dict[str, Any]:
         means = [[question, list(values)] for question, values in self._means.items()]
-        return {"position": self.position.tolist(), "means": means, "waiting": self._groups.save()}
+        seen = [[question, [list(pair) for pair in pairs]] for question, pairs in self._seen.items()]
+        return {"position": self.position.tolist(), "means": means, "seen": seen, "waiting": self._groups.save()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         position = np.array(own["position"], dtype=np.int64)
@@ -169,6 +222,8 @@ class FormatLadder(ArmTeacher):
             raise ValueError(f"positions {position}")
         self.position = position
         self._means = {int(q): deque(map(float, values), maxlen=self.window) for q, values in own["means"]}
+        pairs = {int(q): [(int(n), float(total)) for n, total in values] for q, values in own.get("seen", ())}
+        self._seen = {question: deque(values, maxlen=GROUPS) for question, values in pairs.items()}
         self._groups.restore(own["waiting"])
 
 

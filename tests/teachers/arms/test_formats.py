@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gymnasium as gym
 import numpy as np
+import palaestra  # noqa: F401  (registers Formats-v0)
 import pytest
 from palaestra.envs.axes import ChoiceAxis, IntAxis
 from palaestra.envs.param_space import ParamSpace
@@ -169,3 +170,37 @@ def test_a_pool_holds_every_question_in_all_of_its_formats():
 def test_a_pool_of_ladders_needs_an_axis_of_few_values():
     with pytest.raises(InputError, match="size is none"):
         fixed_pool("format-stages", ParamSpace([IntAxis("size", 20, 100)]), 4)
+
+
+def play(rate, seed, proposals=60, **options):
+    """The mean rung on Formats-v0 after groups of eight answers that are right at a rate."""
+    space = gym.make("palaestra/Formats-v0", disable_env_checker=True).unwrapped.param_space
+    teacher = make("format-ladder", fixed_pool("format-ladder", space, 2) if options else space, seed=seed)
+    rng = np.random.default_rng(seed)
+    for _ in range(proposals):
+        (proposal,) = teacher.propose(1)
+        params = proposal.task.get("params", proposal.task)
+        returns = (rng.random(8) < rate(params["format"])).astype(float)
+        teacher.observe([Outcome(proposal.id, proposal.task, returns)])
+    return teacher.metrics()["rung_mean"]
+
+
+CHANCES = {"yes_no": 0.5, "four_choices": 0.25, "ten_choices": 0.1, "cloze": 0.0, "open": 0.0}
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("options", [{}, {"pool": 2}])
+def test_guessing_does_not_climb_the_formats_of_the_environment(seed, options):
+    assert play(CHANCES.get, seed, **options) == 0.0
+
+
+def test_what_is_learned_climbs():
+    assert play(lambda form: 0.9, 0, 200, pool=2) > 3.0
+
+
+def test_a_threshold_below_the_environments_chance_is_refused():
+    space = gym.make("palaestra/Formats-v0", disable_env_checker=True).unwrapped.param_space
+    with pytest.raises(InputError, match="is not above guess"):
+        make("format-ladder", space, threshold=0.5)
+    assert make("format-ladder", space).threshold == 0.75
+    assert make("format-ladder", BOX).threshold == 0.5
