@@ -42,16 +42,15 @@ from .recipes import RECIPES
 from .run.collapse import SuccessWatch
 from .run.defaults import describe_defaults
 from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, refuse_changes
+from .run.full_paths import with_absolute_places
 from .run.health import DeadRun, Health, StepSigns
 from .run.models import add_missing_adapters, load_policy, load_teacher
 from .run.observers import Notices, TrainingProgress
-from .run.places import with_absolute_places
 from .run.practice_teacher import make_practice_teacher
 from .run.step_log import write_step
 from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from .update import Update
-from .warmup import Syllabus, measure_variance, solution_texts
-from .warmup_run import run_warm_up
+from .warmup import Syllabus, measure_variance, run_warm_up, solution_texts
 
 FREE = ("patience", "collapse", "engine", "engine_options", "ray", "workers", "env_processes")
 """Fields of the configuration that may be others when a run is resumed."""
@@ -239,7 +238,7 @@ class Learner:
             if config.model != "tiny":
                 self._notices.add(0, "start", describe_defaults(config))
             self._notices.add(0, "start", *opening)
-            places = (self.folder, self.language, self.environments, config)
+            places = (self.folder, self.language, self.environments, config, token_limits(config))
             with self.folder.measure_time(0, "warmup_s"):
                 if not run_warm_up(*places, watch, lambda: self._stop):
                     return False

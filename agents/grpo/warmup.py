@@ -8,6 +8,8 @@ reinforcement learning is measured at the end.
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,11 +29,15 @@ from .batch.packing import MicroBatch
 from .batch.tally import Tally
 from .batch.token_places import send
 from .batch.trajectory import Group, Origin, Trajectory, Turn
+from .config import TrainConfig
 from .optimizers import make_optimizer, widen_gradients
+from .ranks.optimizer_steps import OPTIMIZER
 from .rollouts.environments import Environments
 from .rollouts.independent import Independent
 from .rollouts.player import Player
 from .rollouts.starts import RolloutTask, TokenLimits
+from .run.folder import RunFolder, checkpoint_errors
+from .run.observers import TrainingProgress
 from .settings import WarmUp
 
 WARM_UP_STREAM = 1
@@ -39,6 +45,8 @@ WARM_UP_STREAM = 1
 PROBE_EVERY, PROBE_EPISODES = 25, 256
 VOCABULARY_STREAM, VOCABULARY_EPISODES = 8, 200
 RAMP_STEPS = 60
+_LEAST, _SHARE = 1.0, 0.05
+"""Seconds between two savings at least, and the share of the time that they may take."""
 CERTAIN, RARELY = 0.2, 0.05
 """Nats a token below which a policy is certain, and share of groups below which mixed outcomes are rare."""
 
@@ -215,6 +223,59 @@ def warm_up(
         if row.get("success", 0.0) >= settings.target:
             break
     environments.give_back(env)
+
+
+def run_warm_up(
+    folder: RunFolder,
+    language: LanguageModel,
+    environments: Environments,
+    config: TrainConfig,
+    limits: TokenLimits,
+    watch: Callable[[TrainingProgress], None],
+    stopped: Callable[[], bool],
+) -> bool:
+    """Warm the policy up in place, from where the folder's newest state of the warm-up is. Return False if stopped.
+
+    Each step draws its random numbers from the seed and its own number, so that weights, optimiser and that number are
+    all that is saved, and a warm-up that was interrupted goes on to the same bits.
+
+    Args:
+        language: the policy as it was begun with, or of that state.
+        stopped: asked after each step.
+    """
+    most = config.warmup.most_steps(config.model)
+    widen_gradients(language.model.parameters())
+    optimizer = make_optimizer(language.model.parameters(), lr=config.warmup.lr)
+    done, success = _restore(folder, optimizer)
+    if success >= config.warmup.target:
+        return True
+    saved, cost = time.monotonic(), 0.0
+    for row in warm_up(language, environments, config.warmup, most, config.seed, limits, optimizer, done):
+        step = int(row["step"])
+        watch(TrainingProgress("warmup", step, most, row))
+        last = step == most or row.get("success", 0.0) >= config.warmup.target
+        now = time.monotonic()
+        if last or stopped() or now - saved > max(_LEAST, cost / _SHARE):
+            with folder.warm_up_checkpoint(step) as place:
+                language.save(place)
+                torch.save(optimizer.state_dict(), place / OPTIMIZER)
+                (place / "state.json").write_text(json.dumps(row), encoding="utf-8")
+            saved = time.monotonic()
+            cost = saved - now
+        if stopped():
+            return False
+    return True
+
+
+def _restore(folder: RunFolder, optimizer: torch.optim.Optimizer) -> tuple[int, float]:
+    """Load the optimiser's newest state; return the steps that were taken, and the success measured at the last."""
+    place = folder.newest_warm_up()
+    if place is None:
+        return 0, 0.0
+    with checkpoint_errors(place):
+        optimizer.load_state_dict(torch.load(place / OPTIMIZER, weights_only=True))
+        row = json.loads((place / "state.json").read_text(encoding="utf-8"))
+        return int(row["step"]), float(row.get("success", 0.0))
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,9 @@ from ..grpo.run.folder import (
     read_learner,
     refuse_changes,
 )
+from ..grpo.run.full_paths import with_absolute_places
 from ..grpo.run.logs import evaluation_row
 from ..grpo.run.observers import Notices, TrainingProgress
-from ..grpo.run.places import with_absolute_places
 from ..grpo.run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from ..learners import LEARNERS
 from .bonuses import Bonus, describe_bonus, make_bonuses

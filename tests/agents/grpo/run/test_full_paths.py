@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from palaestra.agents.grpo.config import TrainConfig
 from palaestra.agents.grpo.recipes.recipe import Stages
-from palaestra.agents.grpo.run.places import with_absolute_places
+from palaestra.agents.grpo.run.full_paths import with_absolute_places
 from palaestra.agents.students.student_config import QConfig
 
 
