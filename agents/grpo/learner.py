@@ -238,7 +238,7 @@ class Learner:
             if config.model != "tiny":
                 self._notices.add(0, "start", describe_defaults(config))
             self._notices.add(0, "start", *opening)
-            places = (self.folder, self.language, self.environments, config)
+            places = (self.folder, self.language, self.environments, config, token_limits(config))
             with self.folder.measure_time(0, "warmup_s"):
                 if not run_warm_up(*places, watch, lambda: self._stop):
                     return False
