@@ -160,15 +160,17 @@ class _QuickReader(GGUFReader):
         kind, count, offset = GGUFValueType(int(inner[0])), int(length[0]), orig_offs + 12
         parts: list[Any] = [inner, length]
         if kind == GGUFValueType.STRING and self.byte_order == "I":
-            memory = memoryview(np.asarray(self.data))
+            memory: Any = self.data.data  # the bytes themselves
             for _ in range(count):
                 end = offset + 8 + int.from_bytes(memory[offset : offset + 8], "little")
+                if end > len(memory):
+                    raise ValueError("it ends within a list of texts")
                 parts.append(memory[offset + 8 : end])
                 offset = end
-            if offset > len(self.data):
-                raise ValueError("it ends within a list of texts")
         elif kind in self.gguf_scalar_to_np:
             values = self._get(offset, self.gguf_scalar_to_np[kind], count)
+            if len(values) < count:
+                raise ValueError("it ends within a list of numbers")
             parts += list(values[:, None])
             offset += values.nbytes
         else:

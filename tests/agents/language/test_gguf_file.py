@@ -107,6 +107,11 @@ def test_what_cannot_be_read_is_one_sentence(llama, tmp_path):
     for damaged in (b"", b"no model", whole[:8], whole[:100], whole[:2000], whole[: len(whole) // 2]):
         path.write_bytes(damaged)
         assert "is no GGUF file, or a damaged one" in refused(path), len(damaged)
+    for name in (b"tokenizer.ggml.tokens", b"tokenizer.ggml.token_type"):
+        # Behind the name are the type of the value and of its elements, then their number.
+        place = whole.index(name + b"\x09") + len(name) + 8
+        path.write_bytes(whole[:place] + (2**60).to_bytes(8, "little") + whole[place + 8 :])
+        assert "is no GGUF file, or a damaged one" in refused(path), name
 
 
 def test_quantisations_that_cannot_be_read_are_named(llama, tmp_path, monkeypatch):
