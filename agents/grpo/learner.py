@@ -41,7 +41,7 @@ from .proposals.rewriting import Rewriter
 from .ranks.leader import Ranks, plain
 from .recipes import RECIPES
 from .run.collapse import SuccessWatch
-from .run.defaults import describe_defaults
+from .run.defaults import describe_defaults, precision_notices
 from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, refuse_changes
 from .run.health import DeadRun, Health, StepSigns
 from .run.models import add_missing_adapters, load_policy, load_teacher
@@ -220,7 +220,7 @@ class Learner:
     def _run(self, watch: Callable[[TrainingProgress], None]) -> bool:
         config = self.config
         chosen = [] if config.model == "tiny" else [describe_defaults(config)]
-        opening = [*chosen, *recipe_notices(self.recipe, config)]
+        opening = [*chosen, *precision_notices(config), *recipe_notices(self.recipe, config)]
         if self.step or newest_checkpoint(self.folder.path) is not None:
             self._notices.repeat(opening)
         else:

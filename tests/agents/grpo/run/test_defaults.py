@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from palaestra.agents.grpo import configure
 from palaestra.agents.grpo.config import TrainConfig
-from palaestra.agents.grpo.run.defaults import choose_defaults, describe_defaults
+from palaestra.agents.grpo.run.defaults import choose_defaults, describe_defaults, precision_notices
 from palaestra.errors import InputError
 
 
@@ -65,3 +66,26 @@ def test_options_win_and_the_sentence_says_which_were_chosen(large):
 def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(InputError, match="a folder without a model"):
         choose_defaults(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("known", "fast"),
+    [
+        ({"architecture": "x86_64", "avx2": True, "avx512_bf16": False, "amx_bf16": False}, False),
+        ({"architecture": "x86_64", "avx512_bf16": True, "amx_bf16": False}, False),
+        ({"architecture": "x86_64", "avx512_bf16": True, "amx_bf16": True}, True),
+        ({"architecture": "aarch64"}, True),
+        ({}, True),  # unknown
+    ],
+)
+def test_half_precision_on_a_processor_without_its_products_is_said_to_be_slow(large, monkeypatch, known, fast):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
+    found = precision_notices(TrainConfig(dtype="bfloat16", device="cpu"))
+    assert len(found) == (not fast)
+    assert all("take --dtype float32" in sentence for sentence in found)
+    assert precision_notices(TrainConfig(device="cpu")) == precision_notices(
+        TrainConfig(dtype="bfloat16", device="cuda")
+    )
+    reason = choose_defaults(large, device="cpu").reasons["dtype"]
+    assert ("multiplies faster" in reason) == fast
+    assert ("gains nothing" in reason) != fast
