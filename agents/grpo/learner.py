@@ -40,7 +40,7 @@ from .proposals.rewriting import Rewriter
 from .ranks.leader import Ranks, plain
 from .recipes import RECIPES
 from .run.collapse import SuccessWatch
-from .run.defaults import choose_prompt_form, describe_defaults, take_open_values
+from .run.defaults import choose_prompt_form, describe_defaults, precision_notices, take_open_values
 from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, refuse_changes
 from .run.full_paths import with_absolute_places
 from .run.health import DeadRun, Health, StepSigns
@@ -229,7 +229,7 @@ class Learner:
 
     def _run(self, watch: Callable[[TrainingProgress], None]) -> bool:
         config = self.config
-        opening = recipe_notices(self.recipe, config)
+        opening = [*precision_notices(config), *recipe_notices(self.recipe, config)]
         if self.step or newest_checkpoint(self.folder.path) is not None:
             chosen = [] if config.model == "tiny" else self._notices.read("start")[:1]
             self._notices.repeat([*chosen, *opening])

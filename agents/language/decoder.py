@@ -181,8 +181,7 @@ def _before_attention(layer: Any, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[
     v = _heads(attention.v_proj(h), attention)
     if hasattr(attention, "q_norm"):
         q, k = _norm(q, attention.q_norm), _norm(k, attention.k_norm)
-    q, k = _rotate(torch.cat((q, k), 1), cos, sin).split((q.shape[1], k.shape[1]), 1)
-    return q, k, v
+    return _rotate(q, cos, sin), _rotate(k, cos, sin), v
 
 
 def _after_attention(layer: Any, x: Tensor, mixed: Tensor) -> Tensor:

@@ -20,6 +20,16 @@ def cast_weights(model: Any, dtype: torch.dtype) -> Any:
     return model
 
 
+def multiplies_bfloat16() -> bool:
+    """True unless this processor is known to multiply bfloat16 numbers more slowly than float32 ones.
+
+    On one core of a Xeon, products of the shapes of a model of 135M weights took 0.4 of float32's time with AMX, 1.1 to
+    1.6 times it with AVX512-BF16 alone, 2 to 4 times with AVX512 and 4 to 10 times with AVX2.
+    """
+    known = getattr(torch.cpu, "get_capabilities", dict)()  # not in every version of torch
+    return known.get("architecture") != "x86_64" or bool(known.get("amx_bf16"))
+
+
 def set_product_precision(device: str, dtype: str, tf32: bool) -> None:
     """Let a GPU multiply float32 matrices in TF32 where a run allows it; nothing changes on a CPU.
 

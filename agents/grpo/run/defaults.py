@@ -18,6 +18,7 @@ from ...language.chat_options import keep_date
 from ...language.decoder import context_limit
 from ...language.language_agent import find_weights, read_run_settings
 from ...language.model import outline, resolve_device
+from ...language.precision import multiplies_bfloat16
 from ...language.tokenizer import ACTION, OBSERVATION
 from ...prompt_form import FORM_OF_OLD_RUNS, PROMPT_FORMS, SENTENCES, TERSE
 from ..config import TrainConfig
@@ -92,7 +93,7 @@ def choose_defaults(model: str, lora: int = 0, device: str = "auto") -> ModelDef
             ),
             "max_episode_tokens": "the context",
             "context": "of the model" if context == positions else f"the model has {positions}",
-            "dtype": f"stored as {stored}" + ("" if half or stored == "float32" else ", and a CPU gains nothing by it"),
+            "dtype": f"stored as {stored}" + ("" if half or stored == "float32" else _why_single()),
         },
     )
 
@@ -106,6 +107,23 @@ def configure(model: str, **options: Any) -> TrainConfig:
         return TrainConfig(**options)
     chosen = choose_defaults(model, options.get("lora", 0), options.get("device", "auto"))
     return TrainConfig(**{**chosen.values, "model": model, **options})
+
+
+def _why_single() -> str:
+    """Say why a model that is stored in half precision is trained in single precision on a CPU."""
+    if multiplies_bfloat16():
+        return ", which this processor multiplies faster (--dtype bfloat16) but rounds more"
+    return ", and this processor gains nothing by it"
+
+
+def precision_notices(config: TrainConfig) -> list[str]:
+    """A sentence on weights whose precision slows a run down."""
+    if config.dtype != "bfloat16" or resolve_device(config.device) != "cpu" or multiplies_bfloat16():
+        return []
+    return [
+        "this processor has no AMX, without which products of bfloat16 take longer than those of float32: take --dtype "
+        "float32, which also rounds less."
+    ]
 
 
 def describe_defaults(config: TrainConfig) -> str:
