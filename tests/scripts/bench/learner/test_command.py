@@ -328,7 +328,7 @@ class TestProcesses:
 
     def test_a_worker_that_the_system_kills_says_what_helps(self, tmp_path):
         code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-        with pytest.raises(RuntimeError, match="exit code -9 .*memory ran out.*more passes"):
+        with pytest.raises(RuntimeError, match=r"exit code -9 .*memory ran out.*more passes"):
             benchmark.Worker("stand-in", [sys.executable, "-c", code], settings(tmp_path))
 
     def test_without_trl_one_sentence_says_so_and_our_own_figures_come(self, tmp_path, capfd, monkeypatch):
