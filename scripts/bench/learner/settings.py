@@ -58,7 +58,7 @@ class Settings:
         return replace(
             self,
             prompts=max(2, self.prompts // 4),
-            prompt_tokens=max(8, self.prompt_tokens // 4),
+            prompt_tokens=self.prompt_tokens if self.env else max(8, self.prompt_tokens // 4),
             new_tokens=max(8, self.new_tokens // 4),
             mean_tokens=max(2, self.mean_tokens // 4) if self.mean_tokens else 0,
             vocabulary=min(self.vocabulary, 8192),

@@ -391,6 +391,8 @@ def test_settings_that_cannot_be_measured_are_refused(option, sentence):
 def test_the_miniature_of_every_setting_has_its_shape(made):
     small = made.small()
     assert small.prompts * small.samples * small.new_tokens < made.prompts * made.samples * made.new_tokens
+    # Letters can be fewer; the questions of an environment are as long as they are.
+    assert (small.prompt_tokens == made.prompt_tokens) == bool(made.env)
     assert (small.flat, small.played, bool(small.mean_tokens), bool(small.vocabulary)) == (
         made.flat,
         made.played,
