@@ -3,9 +3,7 @@
 The data are episodes of the environment's oracle, recorded like rollouts: the same token ids, masks and packing as in
 training. Tasks are drawn uniformly from the parameter space, or the part of it that the settings name, and the training
 split. A share of the episodes may show guesses at the other tasks. Whether the policy that comes out is too certain for
-reinforcement learning is measured at the end. `run_warm_up` saves the state of a warm-up in the run's folder now and
-then; one that was interrupted goes on to the same bits, as each step draws its random numbers from the seed and its own
-number.
+reinforcement learning is measured at the end.
 """
 
 from __future__ import annotations
@@ -31,7 +29,6 @@ from .batch.packing import MicroBatch
 from .batch.tally import Tally
 from .batch.token_places import send
 from .batch.trajectory import Group, Origin, Trajectory, Turn
-from .collection import token_limits
 from .config import TrainConfig
 from .optimizers import make_optimizer, widen_gradients
 from .ranks.optimizer_steps import OPTIMIZER
@@ -48,11 +45,10 @@ WARM_UP_STREAM = 1
 PROBE_EVERY, PROBE_EPISODES = 25, 256
 VOCABULARY_STREAM, VOCABULARY_EPISODES = 8, 200
 RAMP_STEPS = 60
+_LEAST, _SHARE = 1.0, 0.05
+"""Seconds between two savings at least, and the share of the time that they may take."""
 CERTAIN, RARELY = 0.2, 0.05
 """Nats a token below which a policy is certain, and share of groups below which mixed outcomes are rare."""
-
-_LEAST_PAUSE, _SHARE = 1.0, 0.05
-"""Seconds between two savings at least, and the share of the time that they may take."""
 
 
 class Syllabus:
@@ -229,6 +225,59 @@ def warm_up(
     environments.give_back(env)
 
 
+def run_warm_up(
+    folder: RunFolder,
+    language: LanguageModel,
+    environments: Environments,
+    config: TrainConfig,
+    limits: TokenLimits,
+    watch: Callable[[TrainingProgress], None],
+    stopped: Callable[[], bool],
+) -> bool:
+    """Warm the policy up in place, from where the folder's newest state of the warm-up is. Return False if stopped.
+
+    Each step draws its random numbers from the seed and its own number, so that weights, optimiser and that number are
+    all that is saved, and a warm-up that was interrupted goes on to the same bits.
+
+    Args:
+        language: the policy as it was begun with, or of that state.
+        stopped: asked after each step.
+    """
+    most = config.warmup.most_steps(config.model)
+    widen_gradients(language.model.parameters())
+    optimizer = make_optimizer(language.model.parameters(), lr=config.warmup.lr)
+    done, success = _restore(folder, optimizer)
+    if success >= config.warmup.target:
+        return True
+    saved, cost = time.monotonic(), 0.0
+    for row in warm_up(language, environments, config.warmup, most, config.seed, limits, optimizer, done):
+        step = int(row["step"])
+        watch(TrainingProgress("warmup", step, most, row))
+        last = step == most or row.get("success", 0.0) >= config.warmup.target
+        now = time.monotonic()
+        if last or stopped() or now - saved > max(_LEAST, cost / _SHARE):
+            with folder.warm_up_checkpoint(step) as place:
+                language.save(place)
+                torch.save(optimizer.state_dict(), place / OPTIMIZER)
+                (place / "state.json").write_text(json.dumps(row), encoding="utf-8")
+            saved = time.monotonic()
+            cost = saved - now
+        if stopped():
+            return False
+    return True
+
+
+def _restore(folder: RunFolder, optimizer: torch.optim.Optimizer) -> tuple[int, float]:
+    """Load the optimiser's newest state; return the steps that were taken, and the success measured at the last."""
+    place = folder.newest_warm_up()
+    if place is None:
+        return 0, 0.0
+    with checkpoint_errors(place):
+        optimizer.load_state_dict(torch.load(place / OPTIMIZER, weights_only=True))
+        row = json.loads((place / "state.json").read_text(encoding="utf-8"))
+        return int(row["step"]), float(row.get("success", 0.0))
+
+
 @dataclass(frozen=True)
 class Variance:
     """How much a policy's outcomes differ within groups of episodes, on tasks drawn uniformly.
@@ -332,52 +381,3 @@ def supervised_step(
     for part in forward.run(batch, range(batch.episodes), compute, weights=model.parameters()):
         tally.append(part)
     return tally
-
-
-def run_warm_up(
-    folder: RunFolder,
-    language: LanguageModel,
-    environments: Environments,
-    config: TrainConfig,
-    watch: Callable[[TrainingProgress], None],
-    stopped: Callable[[], bool],
-) -> bool:
-    """Warm the policy up in place, from where the folder's newest state of the warm-up is. Return False if stopped.
-
-    Args:
-        language: the policy as it was begun with, or of that state.
-        stopped: asked after each step.
-    """
-    most = config.warmup.most_steps(config.model)
-    widen_gradients(language.model.parameters())
-    optimizer = make_optimizer(language.model.parameters(), lr=config.warmup.lr)
-    done, success = _restore(folder, optimizer)
-    if success >= config.warmup.target:
-        return True
-    saved, cost = time.monotonic(), 0.0
-    for row in warm_up(language, environments, config.warmup, most, config.seed, token_limits(config), optimizer, done):
-        step = int(row["step"])
-        watch(TrainingProgress("warmup", step, most, row))
-        last = step == most or row.get("success", 0.0) >= config.warmup.target
-        now = time.monotonic()
-        if last or stopped() or now - saved > max(_LEAST_PAUSE, cost / _SHARE):
-            with folder.warm_up_checkpoint(step) as place:
-                language.save(place)
-                torch.save(optimizer.state_dict(), place / OPTIMIZER)
-                (place / "state.json").write_text(json.dumps(row), encoding="utf-8")
-            saved = time.monotonic()
-            cost = saved - now
-        if stopped():
-            return False
-    return True
-
-
-def _restore(folder: RunFolder, optimizer: torch.optim.Optimizer) -> tuple[int, float]:
-    """Load the optimiser's newest state; return the steps that were taken, and the success measured at the last."""
-    place = folder.newest_warm_up()
-    if place is None:
-        return 0, 0.0
-    with checkpoint_errors(place):
-        optimizer.load_state_dict(torch.load(place / OPTIMIZER, weights_only=True))
-        row = json.loads((place / "state.json").read_text(encoding="utf-8"))
-        return int(row["step"]), float(row.get("success", 0.0))

@@ -13,7 +13,6 @@ import torch
 from palaestra.agents.grpo import warmup
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.optimizers import make_optimizer
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.run.folder import newest_checkpoint
 from palaestra.agents.grpo.warmup import Syllabus, Variance, demonstrate, supervised_step
@@ -195,7 +194,7 @@ class Killed(BaseException):
 
 
 @pytest.fixture(scope="module")
-def short_run(small, tmp_path_factory):
+def config(small, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models") / "small"
     small.save(folder)
     return TrainConfig(
@@ -224,10 +223,10 @@ def contents(run):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_a_warm_up_that_was_cut_off_twice_gives_the_same_bytes(dtype, short_run, tmp_path, monkeypatch):
-    monkeypatch.setattr(warmup, "_LEAST_PAUSE", 0.0)
+def test_a_warm_up_that_was_cut_off_twice_gives_the_same_bytes(dtype, config, tmp_path, monkeypatch):
+    monkeypatch.setattr(warmup, "_LEAST", 0.0)
     monkeypatch.setattr(warmup, "_SHARE", 1e9)
-    config = dataclasses.replace(short_run, dtype=dtype)
+    config = dataclasses.replace(config, dtype=dtype)
     seen = []
     Learner.start(tmp_path / "whole", config).run(notify=lambda sentence: None)
     cut(tmp_path / "cut", config, 3)
@@ -239,19 +238,19 @@ def test_a_warm_up_that_was_cut_off_twice_gives_the_same_bytes(dtype, short_run,
     assert not (tmp_path / "cut" / "warmup").exists()
 
 
-def test_a_warm_up_that_had_met_its_target_takes_no_further_step(short_run, tmp_path):
-    learner = Learner.start(tmp_path / "run", short_run)
+def test_a_warm_up_that_had_met_its_target_takes_no_further_step(config, tmp_path):
+    learner = Learner.start(tmp_path / "run", config)
     with learner.folder.warm_up_checkpoint(3) as partial:
         learner.language.save(partial)
-        optimizer = make_optimizer(learner.language.model.parameters(), lr=1e-3)
-        torch.save(optimizer.state_dict(), partial / "optimizer.pt")
+        optimizer = warmup.make_optimizer(learner.language.model.parameters(), lr=1e-3)
+        warmup.torch.save(optimizer.state_dict(), partial / "optimizer.pt")
         (partial / "state.json").write_text(json.dumps({"step": 3, "loss": 1.0, "success": 0.5}))
     seen = []
     assert learner.run(lambda progress: seen.append(progress.phase), lambda sentence: None)
     assert "warmup" not in seen
 
 
-def test_a_run_that_is_stopped_in_its_warm_up_has_saved_it(short_run, tmp_path):
-    learner = Learner.start(tmp_path / "run", short_run)
+def test_a_run_that_is_stopped_in_its_warm_up_has_saved_it(config, tmp_path):
+    learner = Learner.start(tmp_path / "run", config)
     assert not learner.run(lambda progress: learner.stop(), lambda sentence: None)
     assert learner.folder.newest_warm_up().name == "step-000001"
