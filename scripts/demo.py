@@ -78,7 +78,7 @@ class DemoOptions:
     out: Path = Path("runs/demo")
     """Folder for the runs; new or empty."""
     steps: int | None = None
-    """GRPO steps of each training run; by default 300 on the ladder, 400 on arithmetic, and 80 with --model."""
+    """GRPO steps of each training run; by default 300 on the ladder, 400 on arithmetic, and 90 with --model."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

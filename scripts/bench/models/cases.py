@@ -67,7 +67,8 @@ CASES = {
         ModelCase(
             "sums",
             "sums and differences of two digits",
-            "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+- --max-new-tokens 12 --context 256",
+            "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+- --max-new-tokens 12 --context 256 "
+            "--steps 90",
             seeds=3,
         ),
         ModelCase(
