@@ -11,7 +11,7 @@ from ..tools.tool_question import Session, ToolQuestion, count_times
 from .judging.python_interpreter import PythonInterpreter
 
 # A question that is an expression, for the oracle's program: "(17 * 5^3 - inv(4)) mod 97 = ?", "3 * (4 + 5) = ?".
-_EXPRESSION = re.compile(r"((?:[0-9()+\-* ^]|inv)+?)(?: mod ([0-9]+))? = \?")
+_EXPRESSION = re.compile(r"(?:What is )?((?:[0-9()+\-* ^]|inv)+?)(?: mod ([0-9]+))?(?: = )?\?")
 _INVERSE = re.compile(r"inv\(([0-9]+)\)")
 
 
@@ -85,8 +85,7 @@ class PythonTool(ToolQuestion):
 
     def oracle(self, state: Session) -> str:
         if state.output is None:
-            question = state.task.terse or state.task.prompt
-            return f"```python\n{write_script(question, self.inner.oracle(state.task))}\n```"
+            return f"```python\n{write_script(state.task.prompt, self.inner.oracle(state.task))}\n```"
         return self.write_answer(state)
 
 

@@ -31,7 +31,7 @@ def right(env: Any) -> str:
 def test_an_episode_is_a_question_then_calls_then_an_answer():
     env, question = made(level=0.0, calls=2)
     assert question == (
-        "(27 - 79) mod 97 = ? Answer with an integer from 0 to 96.\n"
+        "What is (27 - 79) mod 97? Answer with an integer from 0 to 96.\n"
         "Before you answer you may run Python up to 2 times: write one program between ```python and ```, and what it "
         "prints comes back. Each program starts afresh. A reply without a program is your answer."
     )
