@@ -51,7 +51,7 @@ CASES = [
     (["eval", "--split", "t"], ["test", "train"]),
     (["eval", "--greedy", "palaestra/Wordl"], ["palaestra/Wordle-v0"]),
     (["list", "rec"], ["recipes"]),
-    (["export", "--ch"], ["--checkpoint"]),
+    (["export", "--che"], ["--checkpoint"]),
     (["completion", "z"], ["zsh"]),
 ]
 

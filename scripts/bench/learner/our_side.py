@@ -24,6 +24,8 @@ from .trl_side import Channel, Extra, load_rollouts, score_answer
 MODULE = f"{__package__}.our_side"
 ENV = "benchmark/Letters-v0"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+NEVER = 10**8
+"""Mean length at which no completion ends by itself."""
 SPARE_PROMPTS = 1024
 """Prompts written out for TRL, which takes them in random order; ours draws from the same distribution."""
 BATCHES = 4
@@ -75,12 +77,8 @@ def prepare(settings: dict[str, Any]) -> None:
     model, tokenizer = tiny_model(0)
     if settings["vocabulary"]:
         model, tokenizer = _with_vocabulary(model, tokenizer, settings["vocabulary"])
-    if settings["mean_tokens"]:
-        stop_after(model, tokenizer.eos_token_id, settings["mean_tokens"])
-    else:
-        # An end token that the model has no output for: both sides look for it, and neither meets it.
-        tokenizer.add_special_tokens({"eos_token": "<never>"})
-        model.config.eos_token_id = model.generation_config.eos_token_id = None
+    # Where all completions have one length, both sides look for the end token, and neither meets it.
+    stop_after(model, tokenizer.eos_token_id, settings["mean_tokens"] or NEVER)
     language = LanguageModel.of(model, tokenizer)
     folder = Path(settings["folder"])
     language.save(folder / "model")

@@ -124,7 +124,8 @@ class TestTask:
         assert [has_constant_reward(letter, 0.5) for letter in "amnz"] == [True, True, False, False]
         assert {score_answer("above", answer, 6, flat=0.5) for answer in ("", "abc", "ABC")} == {0.5}
 
-    def test_a_prompt_has_the_asked_length_and_the_end_token_has_no_output(self, tmp_path):
+    def test_a_prompt_has_the_asked_length_and_the_end_token_is_never_drawn(self, tmp_path):
+        import torch
         from palaestra.agents.language.model import LanguageModel
 
         prepared_in(tmp_path)
@@ -133,7 +134,8 @@ class TestTask:
         assert {len(prompt["ids"]) for prompt in prompts} == {7}
         assert len({prompt["text"] for prompt in prompts}) > 900
         assert language.tokenizer(prompts[0]["text"]).input_ids == prompts[0]["ids"]
-        assert language.renderer.stop_ids[0] >= language.model.lm_head.weight.shape[0]
+        ids = torch.randint(5, 101, (64, 40), generator=torch.Generator().manual_seed(0))
+        assert language.model(ids).logits.softmax(-1)[:, :, language.renderer.stop_ids[0]].mean() < 1e-7
 
     def test_the_asked_mean_length_is_that_of_the_initial_weights(self, tmp_path):
         import torch
@@ -154,8 +156,7 @@ class TestTask:
         prepared_in(tmp_path, vocabulary=3000, played=False)
         language = LanguageModel.load(tmp_path / "model")
         assert language.model.lm_head.weight.shape[0] == 3000
-        # The end token, which is never met, comes on top.
-        assert len(language.tokenizer) == 3001
+        assert len(language.tokenizer) == 3000
         prompt = json.loads((tmp_path / "prompts.json").read_text())[0]
         assert len(prompt["ids"]) == 7
         assert language.renderer.observation(prompt["letters"], first=True) == tuple(prompt["ids"])
