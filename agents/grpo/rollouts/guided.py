@@ -196,8 +196,10 @@ def feedback_on(attempt: Trajectory, plan: str) -> str:
     (``extras["test_report"]``), and the plan, each where there is one (Agent-RLVR, arXiv 2506.11425, section 3.2).
     """
     actions = "\n".join(turn.action for turn in attempt.turns)
-    report = attempt.turns[-1].extras.get("test_report") if attempt.turns else None
+    report = str(attempt.turns[-1].extras.get("test_report") or "") if attempt.turns else ""
     found = [text for turn in attempt.turns for text in (turn.action_error, turn.feedback) if text]
-    found = [text for text in found if text not in str(report or "")]  # which begins with the feedback
-    lines = [f"An earlier attempt failed: {actions}", *found, *([str(report)] if report else [])]
+    if report:
+        # Feedback on tests begins as the report does, and has less.
+        found = [text for text in found if not text.startswith(report.partition("\n")[0])]
+    lines = [f"An earlier attempt failed: {actions}", *found, *([report] if report else [])]
     return "\n".join(dict.fromkeys([*lines, *([f"Plan: {plan}"] if plan else [])]))

@@ -84,7 +84,7 @@ def test_an_endpoint_writes_solutions_and_the_verifier_drops_wrong_ones(world):
     assert found == [(f"I add.\n{right}",)]
     (system, user) = server.requests[0]["messages"]
     assert "step" in system["content"]
-    assert user["content"].startswith(steps_of(w)[0].partition(" =")[0])
+    assert steps_of(w)[0].partition(" =")[0] in user["content"]
 
 
 def test_an_endpoint_plays_a_game_turn_by_turn(world):

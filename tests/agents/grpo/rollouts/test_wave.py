@@ -77,7 +77,7 @@ def jitter(every: int) -> Callable[[str], object]:
 
 def sampled(small, workers: int, seed: int = 0, strategy=None, noise: int = 3):
     """Episodes sampled by a model from its own weights: ids, log-probabilities and the attempts that are reported."""
-    environments = Environments(SLOW)
+    environments = Environments(SLOW, prompt="terse")
     environments.workers = EnvironmentWorkers(workers)
     limits = TokenLimits(action=6, episode=20, context=400)
     player = Player(
