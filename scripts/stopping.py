@@ -18,6 +18,8 @@ from typing import Any
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals that ask a program to end, beside Ctrl-C's."""
+RECEIVED = threading.Event()
+"""Set once a signal has asked this process to end."""
 _TOGETHER = 0.5
 """Seconds within which signals are one request: a terminal that closes, or a service manager, sends several."""
 
@@ -32,6 +34,12 @@ class Stopped(KeyboardInterrupt):
     def __init__(self, number: int):
         super().__init__(number)
         self.number = number
+
+
+def note_signals() -> None:
+    """From now on, only note in `RECEIVED` that a signal has come."""
+    for number in SIGNALS:
+        signal.signal(number, lambda number, frame: RECEIVED.set())
 
 
 def exit_code(stop: BaseException | None) -> int:
@@ -54,6 +62,7 @@ def interrupt_on_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
             return
+        RECEIVED.set()
         _leave_lost_terminal(number)
         raise Stopped(number)
 
@@ -93,6 +102,7 @@ def stop_after_step(stop: Callable[[], None], say: Callable[[str], None]) -> Ite
                 raise Stopped(number)
             return
         received, since = signal.Signals(number), time.monotonic()
+        RECEIVED.set()
         stop()
         _leave_lost_terminal(number)
         again = "press Ctrl-C again" if number == signal.SIGINT else f"send {received.name} again"

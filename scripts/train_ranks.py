@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any
 
 from ..errors import InputError, MissingExtra
-from .stopping import SIGNALS, exit_code
+from .stopping import RECEIVED, SIGNALS, exit_code, note_signals
 
 _GRACE = 2.0
 """Seconds that a process waits for its launcher to notice which other was lost, and to say so."""
@@ -159,8 +159,12 @@ def take_part(processes: RunProcesses, cuda: bool, folder: Path, run: Callable[[
         return 0
     except LostRank as lost:
         code = _LOST
-        time.sleep(_GRACE)
-        _say(f"process {os.environ['RANK']} ends, as another process of the run {lost}; {_remedy(folder, processes)}")
+        note_signals()
+        # The launcher ends this process, and speaks for all, where it has noticed the loss.
+        if not RECEIVED.wait(_GRACE):
+            _say(
+                f"process {os.environ['RANK']} ends, as another process of the run {lost}; {_remedy(folder, processes)}"
+            )
     except KeyboardInterrupt as stop:
         code = exit_code(stop)
         _say(f"stopped in the middle of a step; {_remedy(folder, processes)}")
@@ -199,8 +203,8 @@ def _follow(processes: RunProcesses, cuda: bool) -> None:
     from ..agents.grpo.ranks.follower import Follower
     from ..agents.grpo.ranks.sharded import ShardedFollower
 
-    for number in (signal.SIGINT, *SIGNALS):
-        signal.signal(number, signal.SIG_IGN)  # the leader decides when the run ends
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when the run ends
+    note_signals()
     channel = RankChannel(processes.rank_timeout, cuda)
     (ShardedFollower if processes.shard else Follower)(channel).serve()
     channel.leave()
