@@ -39,7 +39,7 @@ def test_quotients_are_rounded_once_at_the_end():
         env = DecimalArithmetic(operations="+-*/", places=places)
         for seed in range(60):
             prompt, _ = env.reset(seed=seed)
-            exact, answer = value(prompt.split(" = ?")[0]), Fraction(env.oracle())
+            exact, answer = value(prompt.removeprefix("What is ").split("?")[0]), Fraction(env.oracle())
             assert prompt.count(" / ") == 1
             assert f"to {places} decimal" in prompt
             assert (answer * 10**places).denominator == 1

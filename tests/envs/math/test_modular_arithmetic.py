@@ -34,7 +34,7 @@ def test_residues_are_right_and_in_range(operations: str):
     marks = {"sums": "[-+]", "products": r"\*", "powers": r"\^", "inverses": "inv"}
     for seed in range(50):
         prompt, info = env.reset(seed=seed)
-        match = re.match(r"\((.+)\) mod (\d+) = \? Answer with an integer from 0 to (\d+)\.", prompt)
+        match = re.match(r"What is \((.+)\) mod (\d+)\? Answer with an integer from 0 to (\d+)\.", prompt)
         assert match, prompt
         n = int(match[2])
         assert int(match[3]) == n - 1

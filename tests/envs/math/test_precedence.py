@@ -21,7 +21,7 @@ def test_results_are_those_of_the_expression_and_every_step_is_true(family: type
         env = family(operations=operations)
         for seed in range(60):
             prompt, info = env.reset(seed=seed)
-            expression = prompt.split(" = ?")[0]
+            expression = prompt.removeprefix("What is ").split(" = ?")[0].split("?")[0]
             exact = value(expression)
             *steps, answer = env.solution_steps(env.here())
             steps = [step for step in steps if "rounded" not in step]
