@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Generator
 from pathlib import Path
@@ -50,8 +51,8 @@ def test_it_answers_in_its_chat_template(tmp_path):
     assert json.loads(report.read_text())["agent"] == NAME
     answers = [row["turns"][0]["action"] for row in read_rows(out)]
     assert len(answers) == 8
-    # It speaks of the numbers that it is asked about; few of its sums are right.
-    assert sum(any(sign.isdigit() for sign in answer) for answer in answers) >= 6, answers
+    # It begins a sentence, or with a number; few of its sums are right.
+    assert sum(bool(re.match(r"(To|The|In|If|First|We|Let|I)\b|-?\d", answer)) for answer in answers) >= 6, answers
     assert not any("<|im_" in answer for answer in answers)
 
 

@@ -227,7 +227,7 @@ def test_wrong_formulas_earn_half_of_each_term_at_most(
     assert verdict.terms["propositions"] == pytest.approx(0.125 * propositions)
     assert verdict.terms["operators"] == pytest.approx(0.0625 * propositions * operators)
     assert verdict.terms["succinctness"] == pytest.approx(0.0625 * propositions * succinctness)
-    assert verdict.reward == sum(verdict.terms.values())
+    assert verdict.reward == pytest.approx(sum(verdict.terms.values()))
     assert verdict.reward < 0.5
     assert f"F1 score of its propositions is {propositions:.2f}" in verdict.feedback
     if not propositions and "load" in given:
