@@ -145,7 +145,7 @@ def test_a_history_that_cannot_be_is_one_sentence():
 
 
 def play(language, history: str, samples: int = 3, tokens: int = 60):
-    environments = Environments(GUESS, history, axes={"bits": 6})
+    environments = Environments(GUESS, history, axes={"bits": 6}, prompt="terse")
     engine = language.engine(16, 512)
     engine.seed(3)
     limits = TokenLimits(action=6, episode=tokens, context=512)
