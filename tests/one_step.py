@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,10 @@ class Outcome:
     def values(self, quantity: str) -> list[Any]:
         """The values of a quantity, in order."""
         return [value for name, value in self.events if name == quantity]
+
+    def without(self, quantity: str) -> Outcome:
+        """The outcome without the events of a quantity."""
+        return replace(self, events=[event for event in self.events if event[0] != quantity])
 
     def first_difference(self, other: Outcome) -> str | None:
         """The first quantity, as the steps went on, in which they differ from others."""

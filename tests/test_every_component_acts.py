@@ -8,8 +8,6 @@ before it in the pipeline is the same, and what comes after follows from it.
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from palaestra.agents.grpo.recipes.stages import STAGES
 
@@ -206,11 +204,6 @@ PARTS = [
 ]
 
 
-def without(outcome, quantity):
-    """The outcome without the events of a quantity."""
-    return dataclasses.replace(outcome, events=[event for event in outcome.events if event[0] != quantity])
-
-
 @pytest.mark.parametrize(("stage", "name"), PARTS)
 def test_a_component_changes_what_its_stage_is_there_to_change(stage, name, step):
     line, text = EXCEPTIONS.get(stage, {}).get(name, (LINES.get(stage, GUESS), name))
@@ -227,4 +220,4 @@ def test_a_component_changes_what_its_stage_is_there_to_change(stage, name, step
         # A tree or a vine samples as before, and branches off afterwards.
         further = ("nodes",) if name == "vine" else ()
         # Where other episodes have no advantage, others are compared with the reference, before all else.
-        assert without(plain, "logp_ref").first_difference(without(changed, "logp_ref")) in {*CHANGES[stage], *further}
+        assert plain.without("logp_ref").first_difference(changed.without("logp_ref")) in {*CHANGES[stage], *further}
