@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains a tiny language model under a teacher and prints how far it came: bash scripts/demo.sh [--task ladder|arithmetic] [--seed N] [--out DIR]
+# Trains a tiny language model under a teacher and prints how far it came: bash scripts/demo.sh [--task ladder|arithmetic | --model NAME] [--seed N] [--out DIR]
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
