@@ -17,7 +17,7 @@ from ..rewards import verify
 from ..rewards.answers import extract
 
 _MARK = re.compile(r"=|≈|:|->|→|⇒|\b(?:is|are|gives|leaves|makes|so|or)\b")
-"""What the result of a step stands behind."""
+"""Name that the result of a step follows."""
 _WORK = re.compile(r"\d.*[-+*/^\\]|[-+*/^\\].*\d")
 """Numbers and a sign of an operation."""
 _PRODUCT = re.compile(r"[*+^]|\)\s*\(|\d\s*-\s*\d")

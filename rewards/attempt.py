@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 class FailedCall(str):
-    """What went wrong, in words; ``down`` where it was a connection, which a repetition would find no better."""
+    """Description of a failure; ``down`` where it was a connection, which a repetition would find no better."""
 
     down: bool = False
 

@@ -48,7 +48,7 @@ class RegisteredModel:
 
     @property
     def installed(self) -> bool:
-        """Whether the package with the weights is here."""
+        """True if the package with the weights is here."""
         return importlib.util.find_spec(self.package) is not None
 
 

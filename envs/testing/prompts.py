@@ -1,4 +1,4 @@
-"""How tasks are put into words: a first observation that asks in sentences, and a terse form of the same tasks."""
+"""Wording of tasks: a first observation that asks in sentences, and a terse form of the same tasks."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ class Captures:
 
     @property
     def factory(self) -> Any:
-        """What the engine is given; None on a CPU, where it captures nothing."""
+        """Capture that the engine is given; None on a CPU, where it captures nothing."""
         return self._make if self._setup.cuda else None
 
     def _make(self) -> Any:

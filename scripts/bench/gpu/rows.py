@@ -82,7 +82,7 @@ def _run(name: str, resume: bool = False, turns: bool = False) -> Callable[[Setu
 
 
 def measure_device(setup: Setup) -> list[Figure]:
-    """What copies and products of matrices reach, and the time in which the device is first used."""
+    """Rates of copies and matrix products, and the time in which the device is first used."""
     import torch
 
     small = 1.0 if setup.cuda else 1 / 64

@@ -183,7 +183,7 @@ class Setup:
 
     @property
     def floors_count(self) -> bool:
-        """Whether floors of speed hold: for the larger shape on a GPU."""
+        """True if floors of speed hold: for the larger shape on a GPU."""
         return self.cuda and self.shape == PAIRS["cuda"][0]
 
     def make_model(self) -> Any:

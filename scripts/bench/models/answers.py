@@ -21,13 +21,14 @@ def compare_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
     """Play held-out tasks greedily by the start model of a run and by its newest checkpoint.
 
     Returns:
-        For each task "question" (the first observation), "reference" (None where the environment tells none), "before"
+        For each task "question" (the first observation, without worked examples), "reference" (None where the environment tells none), "before"
         and "after"; these two have "actions", the texts of the turns, and "success".
     """
     _, config = RunFolder.reopen(run)
     assert isinstance(config, TrainConfig)
     limits = {"max_new_tokens": config.max_new_tokens, "max_episode_tokens": config.max_episode_tokens}
     shared: dict[str, Any] = {**limits, "context": config.context, "system": config.system, "temperature": 0.0}
+    shared["chat_options"] = config.chat_options
     played = []
     for model in (config.model, run):
         with tempfile.TemporaryDirectory() as folder:
@@ -40,12 +41,13 @@ def compare_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
                 axes=config.axes,
                 env_kwargs=config.env_options,
                 history=config.history,
+                shots=config.shots,
                 out=out,
             )
             played.append([json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()])
     return [
         {
-            "question": before["turns"][0]["observation"] if before["turns"] else "",
+            "question": _question(before, config.shots) if before["turns"] else "",
             "reference": before.get("reference"),
             "before": _answer(before),
             "after": _answer(after),
@@ -62,6 +64,12 @@ def keep_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
     rows = compare_answers(run, tasks)
     write_atomically(place, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     return rows
+
+
+def _question(episode: dict[str, Any], shots: int) -> str:
+    """The first observation, without the worked examples, which end with an empty line each."""
+    text = episode["turns"][0]["observation"]
+    return text.split("\n\n", shots)[-1] if shots else text
 
 
 def _answer(episode: dict[str, Any]) -> dict[str, Any]:

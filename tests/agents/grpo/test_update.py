@@ -1,4 +1,4 @@
-"""What an update checks before its first step, and what it leaves out."""
+"""Checks of an update before its first step, and the episodes that it leaves out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs by rounding alone is equal, and nothing else is."""
+"""Returns that differ by rounding alone are equal, and no others are."""
 
 from __future__ import annotations
 

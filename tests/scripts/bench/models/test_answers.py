@@ -5,19 +5,26 @@ from __future__ import annotations
 import json
 
 from palaestra.agents.grpo.learner import Learner
+from palaestra.scripts.bench.models import answers
 from palaestra.scripts.bench.models.answers import keep_answers
 from palaestra.scripts.train import read_config
 
 
-def test_both_sides_answer_the_same_held_out_tasks_once(small, tmp_path):
+def test_both_sides_answer_the_same_held_out_tasks_once(small, tmp_path, monkeypatch):
     small.save(tmp_path / "model")
-    words = f"palaestra/Arithmetic-v0 --axis digits=1 terms=2 --model {tmp_path / 'model'} --max-new-tokens 4"
+    words = f"palaestra/Arithmetic-v0 --axis digits=1 terms=2 --model {tmp_path / 'model'} --max-new-tokens 4 --shots 2"
     usual = "--warmup.steps 0 --teacher random --steps 1 --prompts 1 --samples 2 --final-episodes 1 --track --threads 1"
     learner = Learner.start(tmp_path / "run", read_config(f"{words} {usual}".split()))
     learner.run()
     learner.close()
+    play, shots = answers.evaluate, []
+    monkeypatch.setattr(
+        answers, "evaluate", lambda *args, **given: shots.append(given["shots"]) or play(*args, **given)
+    )
     rows = keep_answers(tmp_path / "run", 3)
+    assert shots == [2, 2]
     assert len({row["question"] for row in rows}) == 3
+    assert all(row["question"].count("?") == 1 for row in rows)
     for row in rows:
         assert row["reference"].lstrip("-").isdigit()
         assert {len(row[side]["actions"]) for side in ("before", "after")} == {1}
