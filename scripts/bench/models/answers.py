@@ -21,8 +21,8 @@ def compare_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
     """Play held-out tasks greedily by the start model of a run and by its newest checkpoint.
 
     Returns:
-        For each task "question" (the first observation, without worked examples), "reference" (None where the environment tells none), "before"
-        and "after"; these two have "actions", the texts of the turns, and "success".
+        For each task "question" (the first observation, without worked examples), "reference" (None where the
+        environment tells none), "before" and "after"; these two have "actions", the texts of the turns, and "success".
     """
     _, config = RunFolder.reopen(run)
     assert isinstance(config, TrainConfig)
