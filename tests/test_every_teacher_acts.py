@@ -21,6 +21,7 @@ LINES: dict[str, tuple[str, str]] = {
         for name in ("alp-gmm", "alp-gmm-tma", "alp-gmm-windowed", "covar-gmm")
     },
     "dots": (f"{PROMPTS} --seed 2", "dots"),
+    "format-ladder": (PLACES, "format-ladder --teacher-option guess=0.1 group=2"),
     "goid": (LONGER, "goid --teacher-option low=0.9 high=1.0 neighbours=1"),
     "webrl": (LONGER, "webrl --teacher-option failed_below=1.0 fresh=0.0 step=0.5 band=[0,1]"),
 }
