@@ -16,7 +16,7 @@ examples:
   palaestra bench learner --setup          once: a virtual environment with TRL
   palaestra bench learner --markdown table.md
   palaestra bench learner --parts step flat --quick
-  palaestra bench learner --parts real --model models/smollm2-135m --steps 40 --seeds 0 1 --json r.json --figure r.png
+  palaestra bench learner --parts real --model smollm2-135m --steps 16 --seeds 0 1 --json r.json --figure r.png
   palaestra bench learner --floor smollm2-shape --threads 1
 """
 
@@ -38,6 +38,7 @@ from typing import Any, Literal, Protocol
 import tyro
 
 from ....agents.atomic import check_output, write_atomically
+from ....agents.language.model_cache import find_model, is_model_name
 from ....errors import InputError, MissingExtra
 from . import our_side, trl_side
 from .curves import CurveRecorder, draw_curves
@@ -78,8 +79,8 @@ class LearnerBenchOptions:
     """Write all figures here; of the part "real" after each step."""
     markdown: Path | None = None
     """Write the tables of BENCHMARKS.md here."""
-    model: Path | None = None
-    """Folder of the model of the part "real"."""
+    model: str | None = None
+    """Model of the part "real": a registered one (`palaestra list models`), a folder or a .gguf file."""
     seeds: tuple[int, ...] = (0,)
     """Runs of the part "real"."""
     eval_every: int = 10
@@ -99,10 +100,11 @@ class LearnerBenchOptions:
                 raise InputError(f"--{name.replace('_', '-')} must be at least {low}, not {getattr(self, name)}.")
         if not self.parts:
             raise InputError(f"--parts needs at least one of {', '.join(PARTS)}.")
-        if "real" in self.parts and (self.model is None or not self.model.is_dir()):
+        known = self.model is not None and (Path(self.model).is_dir() or is_model_name(self.model))
+        if "real" in self.parts and not known:
             raise InputError(
-                'the part "real" needs --model with the folder of a model'
-                + ("." if self.model is None else f", but {str(self.model)!r} is none.")
+                'the part "real" needs --model with a registered model or the folder of one'
+                + ("." if self.model is None else f", but {self.model!r} is neither.")
             )
         if not self.seeds or min(self.seeds) < 0 or len(set(self.seeds)) < len(self.seeds):
             raise InputError(f"--seeds must be different numbers of at least 0, not {self.seeds}.")
@@ -263,7 +265,8 @@ def _settings_of(part: Part, config: LearnerBenchOptions) -> Iterator[Settings]:
         if part != "real":
             yield settings
             continue
-        settings = replace(settings, model=str(config.model), held_out=config.held_out, trl_passes=config.trl_passes)
+        model = str(find_model(config.model or ""))
+        settings = replace(settings, model=model, held_out=config.held_out, trl_passes=config.trl_passes)
         for seed in config.seeds:
             yield replace(settings, label=f"{settings.label}, seed {seed}", seed=seed)
 

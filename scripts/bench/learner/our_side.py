@@ -104,7 +104,7 @@ def _prepare_real(settings: dict[str, Any]) -> None:
     from ....integrations.core import EpisodeRow, TextEpisode, make_rows, make_text_env
 
     system, env_id, kwargs = settings["system"], settings["env"], {"axes": settings["axes"], "split": "test"}
-    language = load_model(settings["model"], system=system)
+    language = load_model(settings["model"], system=system or None)
     with make_text_env(env_id, kwargs) as env:
         plan = EpisodePlan(env, env_id, settings["held_out"], 0, None, None)
     drawn = [plan.begin(index) for index in range(plan.episodes)]
@@ -121,7 +121,7 @@ def _prepare_real(settings: dict[str, Any]) -> None:
             prompt: dict[str, Any] = {"text": language.tokenizer.decode(list(ids)), "ids": ids, "row": row.plain()}
             if isinstance(language.renderer, ChatRenderer):
                 roles = {"system": system, "user": text}
-                prompt["messages"] = [{"role": role, "content": content} for role, content in roles.items()]
+                prompt["messages"] = [{"role": role, "content": text} for role, text in roles.items() if text]
             prompts.append(prompt)
         (folder / f"{name}.json").write_text(json.dumps(prompts), encoding="utf-8")
 

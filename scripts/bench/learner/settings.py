@@ -78,12 +78,11 @@ PARTS: dict[str, tuple[Settings, ...]] = {
     "real": (
         Settings(
             "Arithmetic, one digit",
-            *(8, 8, 112, 16),
-            lr=5e-6,
+            *(8, 8, 112, 12),
+            lr=1e-5,
             lr_warmup=5,
             env="palaestra/Arithmetic-v0",
-            axes={"digits": 1, "terms": 2, "operations": ["+-"]},
-            system="Compute and answer with the number only.",
+            axes={"digits": 1, "terms": 2, "operations": ["+"]},
         ),
     ),
 }

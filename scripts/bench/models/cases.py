@@ -6,8 +6,8 @@ import shlex
 from dataclasses import dataclass
 
 USUAL = (
-    "--teacher random --warmup.steps 0 --recipe dr_grpo --minibatches 2 --prompts 8 --samples 8 --lr 1e-5 "
-    "--lr-warmup 5 --max-new-tokens 16 --max-episode-tokens 256 --context 1024 --steps 60 --eval-every 20 "
+    "--teacher random --warmup.steps 0 --recipe dr_grpo --minibatches 4 --prompts 8 --samples 8 --lr 1e-5 "
+    "--lr-warmup 5 --max-new-tokens 16 --max-episode-tokens 256 --context 1024 --steps 40 --eval-every 20 "
     "--eval-episodes 50 --final-episodes 100 --checkpoint-every 20 --keep-trajectories 4 --patience.no-signal 0 --track"
 )
 """Words that all cases share; those of a case come after them and take their place."""
@@ -66,9 +66,9 @@ CASES = {
     for case in (
         ModelCase(
             "sums",
-            "sums and differences of two digits",
-            "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+- --max-new-tokens 12 --context 256 "
-            "--steps 90",
+            "sums of two digits",
+            "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+ --max-new-tokens 12 --context 256 "
+            "--steps 20 --eval-every 5",
             seeds=3,
         ),
         ModelCase(
@@ -101,7 +101,7 @@ CASES = {
             "walking",
             "steps to a goal on a map in text, several turns",
             "palaestra/BabyAIText-v0 --axis kind=goto clauses=1 rooms=1 room_size=5 distractors=2 --max-new-tokens 5 "
-            "--max-episode-tokens 60 --context 2048 --prompts 4 --eval-episodes 20 --final-episodes 60",
+            "--max-episode-tokens 60 --context 2048 --prompts 4 --steps 20 --eval-episodes 20 --final-episodes 60",
         ),
         ModelCase(
             "queries",

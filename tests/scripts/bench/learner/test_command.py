@@ -6,7 +6,6 @@ import dataclasses
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import gymnasium as gym
 import pytest
@@ -227,7 +226,7 @@ class TestRealModel:
     def test_a_chat_template_gives_both_sides_the_same_ids(self, tmp_path, monkeypatch):
         monkeypatch.setattr(ours, "SPARE_PROMPTS", 3)
         tokenizer = chat_tokenizer()
-        ours.prepare(dataclasses.asdict(real_settings(tmp_path, tokenizer)))
+        ours.prepare(dataclasses.asdict(real_settings(tmp_path, tokenizer, system="Calculate.")))
         for prompt in json.loads((tmp_path / "prompts.json").read_text()):
             assert [message["role"] for message in prompt["messages"]] == ["system", "user"]
             assert encode_prompt(tokenizer, prompt) == prompt["ids"]
@@ -371,8 +370,8 @@ class TestProcesses:
         ({"threads": 0}, "--threads"),
         ({"prompt_tokens": 4}, "--prompt-tokens"),
         ({"parts": ()}, "--parts needs at least one of step"),
-        ({"parts": ("real",)}, "needs --model with the folder of a model.$"),
-        ({"parts": ("real",), "model": Path("none/here")}, "'none/here' is none"),
+        ({"parts": ("real",)}, "needs --model with a registered model or the folder of one.$"),
+        ({"parts": ("real",), "model": "none/here"}, "'none/here' is neither"),
         ({"seeds": ()}, "--seeds"),
         ({"seeds": (1, 1)}, "--seeds"),
         ({"eval_every": 0}, "--eval-every"),
