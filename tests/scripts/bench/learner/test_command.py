@@ -299,7 +299,7 @@ class TestRealModel:
         assert [sorted(found) for found in channel.found] == [["greedy", "sampled"]] * 3
         assert all(0 <= value <= 1 for found in channel.found for value in found.values())
         config = json.loads((tmp_path / "shared_prefix" / "config.json").read_text())
-        assert (config["env"], config["kl"], config["system"]) == (made.env, 0.0, made.system)
+        assert (config["env"], config["kl"], config["system"]) == (made.env, 0.0, None)
 
 
 class TestProcesses:
