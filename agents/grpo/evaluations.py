@@ -77,23 +77,24 @@ class Evaluations:
             greedy: take the likeliest tokens, instead of sampling at the training temperature.
             family: of several environments, the name of the one to evaluate on; None draws them by their weights.
         """
+        player = self._player(language, step, seed, split, episodes)
+        return evaluate_policy(player, self._plan(episodes, seed, split, family), split, (greedy,))[0]
+
+    def _plan(self, episodes: int, seed: int, split: str, family: str | None) -> EpisodePlan:
         environments = self.environments(split)
         env = environments.take()
         axes = None if family is None else {"env": [family]}
         plan = EpisodePlan(env, family or " ".join(self.config.envs), episodes, seed, None, axes)
         environments.give_back(env)
-        return evaluate_policy(self._player(language, step, seed, split, episodes), plan, split, greedy)
+        return plan
 
     def row(self, language: LanguageModel, step: int, episodes: int) -> dict[str, Any]:
         """Evaluate on the test split, sampled and greedy, each environment by itself; the row for the log."""
-        rows = {
-            family: evaluation_row(
-                step,
-                self.evaluate(language, step, episodes, family=family),
-                self.evaluate(language, step, episodes, family=family, greedy=True),
-            )
-            for family in self.environments("train").families or (None,)
-        }
+        rows = {}
+        for family in self.environments("train").families or (None,):
+            player = self._player(language, step, 0, "test", 2 * episodes)
+            plan = self._plan(episodes, 0, "test", family)
+            rows[family] = evaluation_row(step, *evaluate_policy(player, plan, "test", (False, True)))
         return rows[None] if None in rows else join_evaluations({str(family): row for family, row in rows.items()})
 
     def play_again(

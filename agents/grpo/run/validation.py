@@ -7,6 +7,9 @@ training and evaluation are the same game.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from ...evaluation import Report, make_report
@@ -19,28 +22,35 @@ AT_ONCE = 256
 """Most episodes that are played side by side."""
 
 
-def evaluate_policy(player: Player, plan: EpisodePlan, split: str, greedy: bool = False) -> Report:
+def evaluate_policy(player: Player, plan: EpisodePlan, split: str, greedy: Sequence[bool] = (False,)) -> list[Report]:
     """Play a plan of episodes and report them.
 
     Args:
         plan: the episodes; each has parameters, as it is made for an environment with a parameter space.
         split: the split that the player's environments draw from, for the report.
-        greedy: take the likeliest tokens, instead of sampling at the player's temperature.
+        greedy: whether the likeliest tokens are taken, instead of sampling at the player's temperature. Of several,
+            every task is played in each way at the same time, so that its prompt is encoded once.
+
+    Returns:
+        A report for each of ``greedy``.
     """
-    temperature = 0.0 if greedy else player.temperature
-    records, starts = [], []
+    records: list[list[EpisodeRecord]] = []
+    starts = []
     for index in range(plan.episodes):
         record, options = plan.begin(index)
         assert options is not None
         space: Any = plan.space
         params = options["params"] if "params" in options else space.at(options["difficulty"])
-        records.append(record)
-        starts.append(Start(RolloutTask(params, record.seed, 1), temperature=temperature))
+        records.append([replace(record) for _ in greedy])
+        task = RolloutTask(params, record.seed, 1)
+        starts += [Start(task, temperature=0.0 if likeliest else player.temperature) for likeliest in greedy]
     played = player.play(starts, at_once=AT_ONCE)
-    for record, episode in zip(records, played, strict=True):
-        _complete(record, episode.trajectory)
-    name = "greedy policy" if greedy else "policy"
-    return make_report(records, plan.env_id, name, split, plan.seed, return_range=plan.return_range)
+    for one, episode in zip(chain.from_iterable(records), played, strict=True):
+        _complete(one, episode.trajectory)
+    return [
+        make_report(list(own), plan.env_id, name, split, plan.seed, return_range=plan.return_range)
+        for own, name in zip(zip(*records), ["greedy policy" if one else "policy" for one in greedy], strict=True)
+    ]
 
 
 def _complete(record: EpisodeRecord, trajectory: Trajectory) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 USUAL = (
     "--teacher random --warmup.steps 0 --recipe dr_grpo --minibatches 4 --prompts 8 --samples 8 --lr 1e-5 "
     "--lr-warmup 5 --max-new-tokens 16 --max-episode-tokens 256 --context 1024 --steps 40 --eval-every 20 "
-    "--eval-episodes 50 --final-episodes 100 --checkpoint-every 20 --keep-trajectories 4 --patience.no-signal 0 --track"
+    "--eval-episodes 30 --final-episodes 100 --checkpoint-every 20 --keep-trajectories 4 --patience.no-signal 0 --track"
 )
 """Words that all cases share; those of a case come after them and take their place."""
 

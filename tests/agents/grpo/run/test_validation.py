@@ -35,7 +35,7 @@ def plan_of(env_id: str, episodes: int) -> EpisodePlan:
 
 def test_the_tasks_and_results_are_those_of_evaluate():
     theirs = palaestra.evaluate(lambda observation: "B", CHOICE, episodes=60)
-    ours = evaluate_policy(player_of("B", TokenLimits(8, 8, 4000)), plan_of(CHOICE, 60), "test")
+    ours = evaluate_policy(player_of("B", TokenLimits(8, 8, 4000)), plan_of(CHOICE, 60), "test")[0]
     assert 0 < ours.success.mean < 1
     assert (ours.success, ours.by_difficulty, ours.length) == (theirs.success, theirs.by_difficulty, theirs.length)
 
@@ -44,7 +44,7 @@ def test_a_token_budget_is_the_same_in_training_and_in_evaluation():
     # A letter fits into one token, and a sentence that ends with it does not.
     for text, tokens, fits in (("B", 1, True), ("It is B", 3, False), ("It is B", 7, True)):
         limits = TokenLimits(8, tokens, 4000)
-        report = evaluate_policy(player_of(text, limits), plan_of(CHOICE, 60), "test")
+        report = evaluate_policy(player_of(text, limits), plan_of(CHOICE, 60), "test")[0]
         player = player_of(text, limits, split="train")
         tasks = [RolloutTask(player.environments.param_space.at(i / 59), i, 1) for i in range(60)]
         trained = np.mean([group.trajectories[0].success for group in Independent().play(tasks, player)])
@@ -54,7 +54,7 @@ def test_a_token_budget_is_the_same_in_training_and_in_evaluation():
 
 def test_prompts_that_do_not_fit_are_invalid_and_left_out_of_the_means():
     gsm8k = "palaestra/GSM8K-v0"
-    report = evaluate_policy(player_of("1", TokenLimits(4, 4, 300), gsm8k), plan_of(gsm8k, 40), "test")
+    report = evaluate_policy(player_of("1", TokenLimits(4, 4, 300), gsm8k), plan_of(gsm8k, 40), "test")[0]
     assert report.invalid > 0
     assert report.episodes + report.invalid == 40
 
