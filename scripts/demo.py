@@ -8,8 +8,8 @@ to longer ones, is made for such comparisons: one rung opens the next.
 With --task arithmetic the model learns sums under the teacher ALP-GMM and a uniform one, who are about equal there, and
 the table shows success on held-out sums before and after.
 
-With --model a pretrained model learns sums of two digits; shown are held-out success before, on the way and after, and
-five answers before and after.
+With --model a pretrained model learns sums of two one-digit numbers; shown are held-out success before, on the way and
+after, and five answers before and after.
 
 examples:
   python -m palaestra.scripts.demo
@@ -72,13 +72,13 @@ class DemoOptions:
     task: Literal["ladder", "arithmetic"] = "ladder"
     """What is learned: longer and longer words, a ladder on which one rung opens the next, or sums of 2 to 5 digits."""
     model: str | None = None
-    """A pretrained model in place of the tiny one, such as smollm2-135m, on sums; about ten minutes."""
+    """A pretrained model in place of the tiny one, such as smollm2-135m, on sums; about five minutes."""
     seed: int = 2
     """Root of all randomness."""
     out: Path = Path("runs/demo")
     """Folder for the runs; new or empty."""
     steps: int | None = None
-    """GRPO steps of each training run; by default 300 on the ladder, 400 on arithmetic, and 90 with --model."""
+    """GRPO steps of each training run; by default 300 on the ladder, 400 on arithmetic, and 20 with --model."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -21,7 +21,7 @@ ANSWERS = 5
 
 
 def show_model(model: str, seed: int, out: Path, steps: int | None, console: Console) -> int:
-    """Train a model on sums of two digits, and print what it solved and answered before and after.
+    """Train a model on sums of two one-digit numbers, and print what it solved and answered before and after.
 
     Args:
         model: a registered name, a folder, a hub id or a .gguf file.

@@ -7,11 +7,16 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
+
 from ....agents.atomic import write_atomically
 from ....agents.evaluation import evaluate
+from ....agents.evaluation.environment_spec import environment_spec
+from ....agents.evaluation.episodes import EpisodePlan
 from ....agents.grpo.config import TrainConfig
 from ....agents.grpo.run.folder import RunFolder
 from ....agents.language.language_agent import LanguageAgent
+from ....agents.prompt_form import add_prompt_form
 
 SEED = 7
 """Of the tasks; the run's own evaluations take another."""
@@ -47,12 +52,12 @@ def compare_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
             played.append([json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()])
     return [
         {
-            "question": _question(before, config.shots) if before["turns"] else "",
+            "question": question,
             "reference": before.get("reference"),
             "before": _answer(before),
             "after": _answer(after),
         }
-        for before, after in zip(*played, strict=True)
+        for question, before, after in zip(_ask(config, tasks), *played, strict=True)
     ]
 
 
@@ -66,10 +71,14 @@ def keep_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _question(episode: dict[str, Any], shots: int) -> str:
-    """The first observation, without the worked examples, which end with an empty line each."""
-    text = episode["turns"][0]["observation"]
-    return text.split("\n\n", shots)[-1] if shots else text
+def _ask(config: TrainConfig, tasks: int) -> list[str]:
+    """The questions of the held-out tasks, without worked examples."""
+    name = config.envs[0]
+    options = add_prompt_form(environment_spec(name), config.env_options, config.prompt_form)
+    with gym.make(name, disable_env_checker=True, split="test", **options) as env:
+        plan = EpisodePlan(env, name, tasks, SEED, None, config.axes)
+        drawn = [plan.begin(index) for index in range(tasks)]
+        return [env.reset(seed=record.seed, options=own)[0] for record, own in drawn]
 
 
 def _answer(episode: dict[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 USUAL = (
     "--teacher random --warmup.steps 0 --recipe dr_grpo --minibatches 4 --prompts 8 --samples 8 --lr 1e-5 "
-    "--lr-warmup 5 --max-new-tokens 16 --max-episode-tokens 256 --context 1024 --steps 40 --eval-every 20 "
-    "--eval-episodes 30 --final-episodes 100 --checkpoint-every 20 --keep-trajectories 4 --patience.no-signal 0 --track"
+    "--lr-warmup 5 --max-new-tokens 16 --max-episode-tokens 256 --context 1024 --steps 30 --eval-every 10 "
+    "--eval-episodes 30 --final-episodes 100 --checkpoint-every 30 --keep-trajectories 4 --patience.no-signal 0 --track"
 )
 """Words that all cases share; those of a case come after them and take their place."""
 
@@ -66,7 +66,7 @@ CASES = {
     for case in (
         ModelCase(
             "sums",
-            "sums of two digits",
+            "sums of two one-digit numbers",
             "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+ --max-new-tokens 12 --context 256 "
             "--steps 20 --eval-every 5",
             seeds=3,
@@ -74,13 +74,13 @@ CASES = {
         ModelCase(
             "comparing",
             "the larger of each two neighbouring digits",
-            "palaestra/LargerNeighbors-v0 --axis length=2:3 digits=8 --shots 3 --max-new-tokens 8",
+            "palaestra/LargerNeighbors-v0 --axis length=2:3 digits=8 --shots 1 --max-new-tokens 8",
             seeds=3,
         ),
         ModelCase(
             "counting",
             "legs of a list of animals",
-            "palaestra/ReasoningGym-v0 --env-option dataset=leg_counting --axis level=0 --shots 2",
+            "palaestra/ReasoningGym-v0 --env-option dataset=leg_counting --axis level=0 --shots 1",
         ),
         ModelCase(
             "lists",
@@ -90,12 +90,12 @@ CASES = {
         ModelCase(
             "stories",
             "word problems of one or two steps",
-            "palaestra/WordProblem-v0 --axis steps=1:2 distractors=0 size=10 --shots 2",
+            "palaestra/WordProblem-v0 --axis steps=1:2 distractors=0 size=10 --shots 1",
         ),
         ModelCase(
             "guessing",
             "a number found by higher and lower, several turns",
-            "palaestra/GuessNumber-v0 --axis bits=2:3 slack=2 --max-new-tokens 6 --max-episode-tokens 60",
+            "palaestra/GuessNumber-v0 --axis bits=2 slack=1 --max-new-tokens 5 --max-episode-tokens 25 --prompts 4",
         ),
         ModelCase(
             "walking",
@@ -113,29 +113,29 @@ CASES = {
             "shopping",
             "the easiest question about a shop's pages, several turns",
             "palaestra/Shop-v0 --axis products=24 items=1 constraints=1 slack=1.5 intent=report --max-new-tokens 16 "
-            "--max-episode-tokens 128 --context 4096 --prompts 2 --samples 4 --steps 20 --eval-episodes 10 "
-            "--final-episodes 20",
+            "--max-episode-tokens 128 --context 4096 --prompts 2 --samples 4 --minibatches 1 --steps 20 "
+            "--eval-episodes 10 --final-episodes 20",
         ),
         ModelCase(
             "sequences",
             "the next term of an arithmetic sequence",
-            "palaestra/Sequences-v0 --axis rules=add size=5:20 ahead=1 --shots 3",
+            "palaestra/Sequences-v0 --axis rules=add size=5:9 ahead=1 --shots 1",
         ),
         ModelCase(
             "expressions",
             "a number made from two others",
-            "palaestra/Countdown-v0 --axis count=2 largest=10:20 --shots 3",
+            "palaestra/Countdown-v0 --axis count=2 largest=10:20 --shots 2",
             seeds=3,
         ),
         ModelCase(
             "reading",
             "a fact in three sentences of an encyclopaedia",
-            "palaestra/WikiReading-v0 --axis hops=1 size=0 distractors=0 ambiguity=0 kind=bridge --shots 2",
+            "palaestra/WikiReading-v0 --axis hops=1 size=0 distractors=0 ambiguity=0 kind=bridge --shots 1",
         ),
         ModelCase(
             "formulas",
             "a requirement in words, written in temporal logic",
-            "palaestra/TemporalLogic-v0 --axis depth=0:1 signals=1:2 horizon=4:6 --shots 2 --max-new-tokens 24",
+            "palaestra/TemporalLogic-v0 --axis depth=0:1 signals=1:2 horizon=4:6 --shots 1 --max-new-tokens 24",
         ),
         ModelCase(
             "digits",
