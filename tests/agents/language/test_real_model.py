@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from palaestra.agents.grpo.run.folder import find_checkpoint
 from palaestra.agents.language.model import LanguageModel
+from palaestra.integrations import trl
 from palaestra.scripts.cli import main
 
 NAME = "smollm2-135m"
@@ -54,6 +55,13 @@ def test_it_answers_in_its_chat_template(tmp_path):
     # It begins a sentence, or with a number; few of its sums are right.
     assert sum(bool(re.match(r"(To|The|In|If|First|We|Let|I)\b|-?\d", answer)) for answer in answers) >= 6, answers
     assert not any("<|im_" in answer for answer in answers)
+
+
+def test_trl_is_given_the_folder_of_its_weights():
+    folder = Path(trl.model(NAME))
+    assert (folder / "model.safetensors").stat().st_size > 500e6
+    assert json.loads((folder / "config.json").read_text())["num_hidden_layers"] == 30
+    assert trl.model("mine/of-the-hub") == "mine/of-the-hub"
 
 
 def test_it_is_trained_and_resumed_under_the_name_that_was_typed(run):
