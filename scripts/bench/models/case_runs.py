@@ -28,7 +28,8 @@ class CaseRun:
     Attributes:
         model, case, teacher, seed: of the run.
         folder: of the run.
-        evaluations: rows of its evaluations.jsonl.
+        evaluations: rows of its evaluations.jsonl; one only, before the first step, of a run that found nothing to
+            learn from.
         metrics: rows of its metrics.jsonl.
         processor_s: processor seconds of its processes.
         answers: rows of "question", "reference", "before" and "after", each answer with whether it was right.
@@ -78,13 +79,14 @@ def _children_s() -> float:
 
 
 def read_case(case: ModelCase, model: str, teacher: str, seed: int, folder: Path, answers: int) -> CaseRun | None:
-    """Read a run's figures, and its answers with the first seed; None where it has not been evaluated twice."""
-    evaluations, metrics = (_rows(folder / f"{name}.jsonl") for name in ("evaluations", "metrics"))
-    if len(evaluations) < 2:
+    """Read a run's figures, and its answers with the first seed, if it learned; None where it has not ended."""
+    cost = folder / "cost.json"
+    if not cost.is_file() or not (spent := json.loads(cost.read_text(encoding="utf-8")))["finished"]:
         return None
-    processor_s = json.loads((folder / "cost.json").read_text())["processor_s"]
-    shown = keep_answers(folder, answers) if answers and seed == 0 and teacher == UNIFORM else []
-    return CaseRun(model, case, teacher, seed, folder, evaluations, metrics, processor_s, shown)
+    evaluations, metrics = (_rows(folder / f"{name}.jsonl") for name in ("evaluations", "metrics"))
+    asked = answers and seed == 0 and teacher == UNIFORM and len(evaluations) > 1
+    shown = keep_answers(folder, answers) if asked else []
+    return CaseRun(model, case, teacher, seed, folder, evaluations, metrics, spent["processor_s"], shown)
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -30,16 +30,17 @@ def format_cases(runs: Sequence[CaseRun]) -> str:
         first, last = run.evaluations[0], run.evaluations[-1]
         rise = rises(first, last)
         after = _percent(last["success"], last["ci"])
+        learned = len(run.evaluations) > 1
         cells = [
             run.model,
             run.case.about,
             f"`{run.case.env}`",
             str(run.seed),
             _percent(first["success"], first["ci"]),
-            f"**{after}**" if rise else after,
+            (f"**{after}**" if rise else after) if learned else "no group told answers apart",
             _percent(first["greedy_success"], first["greedy_ci"]),
-            _percent(last["greedy_success"], last["greedy_ci"]),
-            str(last["step"]),
+            _percent(last["greedy_success"], last["greedy_ci"]) if learned else "–",
+            str(len(run.metrics)),
             f"{run.processor_s / 60:.0f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")

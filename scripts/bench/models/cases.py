@@ -8,7 +8,8 @@ from dataclasses import dataclass
 USUAL = (
     "--teacher random --warmup.steps 0 --recipe dr_grpo --minibatches 4 --prompts 8 --samples 8 --lr 1e-5 "
     "--lr-warmup 5 --max-new-tokens 16 --max-episode-tokens 256 --context 1024 --steps 30 --eval-every 10 "
-    "--eval-episodes 30 --final-episodes 100 --checkpoint-every 30 --keep-trajectories 4 --patience.no-signal 0 --track"
+    "--eval-episodes 30 --final-episodes 100 --checkpoint-every 30 --keep-trajectories 4 --patience.no-signal 12 "
+    "--track"
 )
 """Words that all cases share; those of a case come after them and take their place."""
 
@@ -88,6 +89,11 @@ CASES = {
             "palaestra/ListFunctions-v0 --axis operations=1 listed=2 length=4 examples=3 --shots 1",
         ),
         ModelCase(
+            "raising",
+            "every digit of a number raised by one",
+            "palaestra/NextDigits-v0 --axis length=2:3 digits=8 --shots 2 --max-new-tokens 8",
+        ),
+        ModelCase(
             "stories",
             "word problems of one or two steps",
             "palaestra/WordProblem-v0 --axis steps=1:2 distractors=0 size=10 --shots 1",
@@ -95,7 +101,8 @@ CASES = {
         ModelCase(
             "guessing",
             "a number found by higher and lower, several turns",
-            "palaestra/GuessNumber-v0 --axis bits=2 slack=1 --max-new-tokens 5 --max-episode-tokens 25 --prompts 4",
+            "palaestra/GuessNumber-v0 --axis bits=2 slack=1 --max-new-tokens 5 --max-episode-tokens 15 --prompts 4 "
+            "--final-episodes 50",
         ),
         ModelCase(
             "walking",
