@@ -50,15 +50,13 @@ def success_table(evaluations: Sequence[Mapping[str, Any]]) -> Table:
     """Held-out success at each evaluation of a run, sampled and greedy."""
     from rich.table import Table
 
-    table = Table(
-        title=f"success on {evaluations[0]['episodes']} held-out tasks", caption="in brackets: 95 % confidence"
-    )
-    for title in ("step", "sampled", "likeliest answer"):
+    table = Table(title="success on held-out tasks", caption="in brackets: 95 % confidence")
+    for title in ("step", "tasks", "sampled", "likeliest answer"):
         table.add_column(title, justify="right")
     for row in evaluations:
         low, high = row["ci"]
         sampled = f"{row['success']:.0%} [{100 * low:.0f}, {100 * high:.0f}]"
-        table.add_row(str(row["step"]), sampled, f"{row['greedy_success']:.0%}")
+        table.add_row(str(row["step"]), str(row["episodes"]), sampled, f"{row['greedy_success']:.0%}")
     return table
 
 

@@ -20,8 +20,9 @@ def render(table) -> str:
 def test_the_tables_show_success_and_answers():
     row = {"step": 0, "episodes": 200, "success": 0.07, "ci": [0.04, 0.12], "greedy_success": 0.1}
     text = render(success_table([row, {**row, "step": 80, "success": 0.71}]))
-    assert "success on 200 held-out tasks" in text
+    assert "success on held-out tasks" in text
     assert "7% [4, 12]" in text
+    assert "200" in text
     assert "71%" in text
     answers = [{"actions": ["The sum is"], "success": False}, {"actions": ["9"], "success": True}]
     text = render(

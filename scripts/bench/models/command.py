@@ -2,14 +2,15 @@
 
 Each case is a run of `palaestra train` in a folder under --out; its command is printed first. When the benchmark is
 started again, interrupted runs are resumed and finished ones only read, so that a table can be made over several
-evenings. The table has success on held-out tasks before and after, sampled and greedy, with 95 %
-intervals, and the processor time that the run took; the figure has the curves. With --suite the core suite is played
+evenings. The table has success on held-out tasks before and after, sampled and greedy, with 95 % intervals, and the
+processor time that the run took; the figure has the curves. A run in which no group of samples told right answers from
+wrong ones in twelve steps ends there, and its row says so. With --suite the core suite is played
 before and after the cases: what they did to tasks that were not trained on. With --teachers every case is trained under
 each of them, and the table compares held-out success at equal numbers of sampled tokens, paired by seed.
 
 examples:
   palaestra bench models
-  palaestra bench models --models smollm2-135m --cases sums countdown --out runs/models --markdown table.md
+  palaestra bench models --models smollm2-135m --cases sums expressions --out runs/models --markdown table.md
   palaestra bench models --cases sums --seeds 1 --steps 20      # a short trial
   palaestra bench models --models smollm2-135m --cases sums --suite core
   palaestra bench models --models smollm2-135m --cases digits --teachers random palaestra alp-gmm sec rlve --seeds 3
