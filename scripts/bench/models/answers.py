@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +76,11 @@ def _ask(config: TrainConfig, tasks: int) -> list[str]:
     """The questions of the held-out tasks, without worked examples."""
     name = config.envs[0]
     options = add_prompt_form(environment_spec(name), config.env_options, config.prompt_form)
-    with gym.make(name, disable_env_checker=True, split="test", **options) as env:
+    with closing(gym.make(name, disable_env_checker=True, split="test", **options)) as env:
         plan = EpisodePlan(env, name, tasks, SEED, None, config.axes)
         drawn = [plan.begin(index) for index in range(tasks)]
-        return [env.reset(seed=record.seed, options=own)[0] for record, own in drawn]
+        questions = [env.reset(seed=record.seed, options=own)[0] for record, own in drawn]
+    return questions
 
 
 def _answer(episode: dict[str, Any]) -> dict[str, Any]:
