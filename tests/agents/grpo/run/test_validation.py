@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import palaestra
@@ -38,6 +40,25 @@ def test_the_tasks_and_results_are_those_of_evaluate():
     ours = evaluate_policy(player_of("B", TokenLimits(8, 8, 4000)), plan_of(CHOICE, 60), "test")[0]
     assert 0 < ours.success.mean < 1
     assert (ours.success, ours.by_difficulty, ours.length) == (theirs.success, theirs.by_difficulty, theirs.length)
+
+
+def test_each_way_of_playing_has_a_report_of_the_same_tasks(monkeypatch):
+    player = player_of("B", TokenLimits(8, 8, 4000))
+    play, temperatures = player.play, []
+
+    def answer_by_temperature(starts, **given):
+        played = play(starts, **given)
+        temperatures.extend(start.temperature for start in starts)
+        return [
+            replace(one, trajectory=replace(one.trajectory, success=start.temperature == 0.0))
+            for start, one in zip(starts, played, strict=True)
+        ]
+
+    monkeypatch.setattr(player, "play", answer_by_temperature)
+    sampled, greedy = evaluate_policy(player, plan_of(CHOICE, 6), "test", (False, True))
+    assert temperatures == [1.0, 0.0] * 6
+    assert (sampled.agent, sampled.success.mean) == ("policy", 0.0)
+    assert (greedy.agent, greedy.success.mean) == ("greedy policy", 1.0)
 
 
 def test_a_token_budget_is_the_same_in_training_and_in_evaluation():

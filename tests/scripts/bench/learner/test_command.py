@@ -271,7 +271,7 @@ class TestRealModel:
             )
 
     def test_our_process_trains_on_the_environment_and_is_evaluated_on_command(self, tmp_path, monkeypatch):
-        made = real_settings(tmp_path, lr_warmup=0)
+        made = real_settings(tmp_path, lr_warmup=0, system="Calculate.")
         ours.prepare(dataclasses.asdict(made))
 
         class Commands:
@@ -299,7 +299,7 @@ class TestRealModel:
         assert [sorted(found) for found in channel.found] == [["greedy", "sampled"]] * 3
         assert all(0 <= value <= 1 for found in channel.found for value in found.values())
         config = json.loads((tmp_path / "shared_prefix" / "config.json").read_text())
-        assert (config["env"], config["kl"], config["system"]) == (made.env, 0.0, None)
+        assert (config["env"], config["kl"], config["system"]) == (made.env, 0.0, made.system)
 
 
 class TestProcesses:
