@@ -28,8 +28,7 @@ class CaseRun:
     Attributes:
         model, case, teacher, seed: of the run.
         folder: of the run.
-        evaluations: rows of its evaluations.jsonl; one only, before the first step, of a run that found nothing to
-            learn from.
+        evaluations: rows of its evaluations.jsonl.
         metrics: rows of its metrics.jsonl.
         processor_s: processor seconds of its processes.
         answers: rows of "question", "reference", "before" and "after", each answer with whether it was right.
@@ -44,6 +43,11 @@ class CaseRun:
     metrics: list[dict[str, Any]]
     processor_s: float
     answers: list[dict[str, Any]]
+
+    @property
+    def ended_early(self) -> bool:
+        """True if the run ended for want of a signal: it was not evaluated after its last step."""
+        return self.evaluations[-1]["step"] < len(self.metrics)
 
 
 def train_case(words: Sequence[str], folder: Path, threads: int) -> None:
@@ -79,13 +83,12 @@ def _children_s() -> float:
 
 
 def read_case(case: ModelCase, model: str, teacher: str, seed: int, folder: Path, answers: int) -> CaseRun | None:
-    """Read a run's figures, and its answers with the first seed, if it learned; None where it has not ended."""
+    """Read a run's figures, and its answers with the first seed; None where it has not ended."""
     cost = folder / "cost.json"
     if not cost.is_file() or not (spent := json.loads(cost.read_text(encoding="utf-8")))["finished"]:
         return None
     evaluations, metrics = (_rows(folder / f"{name}.jsonl") for name in ("evaluations", "metrics"))
-    asked = answers and seed == 0 and teacher == UNIFORM and len(evaluations) > 1
-    shown = keep_answers(folder, answers) if asked else []
+    shown = keep_answers(folder, answers) if answers and seed == 0 and teacher == UNIFORM else []
     return CaseRun(model, case, teacher, seed, folder, evaluations, metrics, spent["processor_s"], shown)
 
 

@@ -30,16 +30,15 @@ def format_cases(runs: Sequence[CaseRun]) -> str:
         first, last = run.evaluations[0], run.evaluations[-1]
         rise = rises(first, last)
         after = _percent(last["success"], last["ci"])
-        learned = len(run.evaluations) > 1
         cells = [
             run.model,
             run.case.about,
             f"`{run.case.env}`",
             str(run.seed),
             _percent(first["success"], first["ci"]),
-            (f"**{after}**" if rise else after) if learned else "no group told answers apart",
+            "ended without signal" if run.ended_early else f"**{after}**" if rise else after,
             _percent(first["greedy_success"], first["greedy_ci"]),
-            _percent(last["greedy_success"], last["greedy_ci"]) if learned else "–",
+            "–" if run.ended_early else _percent(last["greedy_success"], last["greedy_ci"]),
             str(len(run.metrics)),
             f"{run.processor_s / 60:.0f}",
         ]

@@ -3,8 +3,8 @@
 Each case is a run of `palaestra train` in a folder under --out; its command is printed first. When the benchmark is
 started again, interrupted runs are resumed and finished ones only read, so that a table can be made over several
 evenings. The table has success on held-out tasks before and after, sampled and greedy, with 95 % intervals, and the
-processor time that the run took; the figure has the curves. A run in which no group of samples told right answers from
-wrong ones in twelve steps ends there, and its row says so. With --suite the core suite is played
+processor time that the run took; the figure has the curves. A run in which, for twelve steps, no group of samples had
+different outcomes ends there, and its row says so. With --suite the core suite is played
 before and after the cases: what they did to tasks that were not trained on. With --teachers every case is trained under
 each of them, and the table compares held-out success at equal numbers of sampled tokens, paired by seed.
 

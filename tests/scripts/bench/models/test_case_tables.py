@@ -31,8 +31,9 @@ def test_a_case_is_bold_only_where_it_rose_by_ten_points_with_intervals_apart():
     last = format_cases([run("random", 0, [0.1, 0.5], 10.0)]).splitlines()[-1]
     assert "| 10 [5, 15] | **50 [45, 55]** |" in last
     assert last.endswith("| 2 | 2 |")
-    dead = replace(run("random", 0, [0.1, 0.5], 10.0), evaluations=[evaluation(0, 0.0)])
-    assert format_cases([dead]).endswith("| 0 [-5, 5] | no group told answers apart | 0 [-5, 5] | – | 2 | 2 |")
+    # It was evaluated after two of four steps, and then no more.
+    dead = replace(run("random", 0, [0.0, 0.5, 0.5], 10.0), evaluations=[evaluation(0, 0.0), evaluation(2, 0.5)])
+    assert format_cases([dead]).endswith("| 0 [-5, 5] | ended without signal | 0 [-5, 5] | – | 4 | 2 |")
 
 
 def test_teachers_are_compared_at_equal_tokens_paired_by_seed():
