@@ -18,7 +18,7 @@ from ...language.chat_options import keep_date
 from ...language.decoder import context_limit
 from ...language.language_agent import find_weights, read_run_settings
 from ...language.model import outline, resolve_device
-from ...language.precision import multiplies_bfloat16
+from ...language.precision import bfloat16_cost
 from ...language.tokenizer import ACTION, OBSERVATION
 from ...prompt_form import FORM_OF_OLD_RUNS, PROMPT_FORMS, SENTENCES, TERSE
 from ..config import TrainConfig
@@ -111,17 +111,17 @@ def configure(model: str, **options: Any) -> TrainConfig:
 
 def _why_single() -> str:
     """Say why a model that is stored in half precision is trained in single precision on a CPU."""
-    if multiplies_bfloat16():
+    if bfloat16_cost() < 1:
         return ", which this processor multiplies faster (--dtype bfloat16) but rounds more"
     return ", and this processor gains nothing by it"
 
 
 def precision_notices(config: TrainConfig) -> list[str]:
     """A sentence on weights whose precision slows a run down."""
-    if config.dtype != "bfloat16" or resolve_device(config.device) != "cpu" or multiplies_bfloat16():
+    if config.dtype != "bfloat16" or resolve_device(config.device) != "cpu" or (cost := bfloat16_cost()) < 1:
         return []
     return [
-        "this processor has no AMX, without which products of bfloat16 take longer than those of float32: take --dtype "
+        f"on this processor products of bfloat16 take {cost:.1f} times as long as those of float32: take --dtype "
         "float32, which also rounds less."
     ]
 

@@ -148,7 +148,13 @@ CASES = {
             "digits",
             "sums of numbers of one to four digits: a ladder for teachers",
             "palaestra/Arithmetic-v0 --axis digits=1:4 terms=2 operations=+ --max-new-tokens 12 --context 256 "
-            "--steps 90",
+            "--steps 40",
+            seeds=3,
+        ),
+        ModelCase(
+            "longer",
+            "every digit of a number of up to ten digits raised by one: a ladder for teachers",
+            "palaestra/NextDigits-v0 --axis length=2:10 digits=8 --shots 2 --context 256",
             seeds=3,
         ),
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-import torch
 from palaestra.agents.grpo import configure
 from palaestra.agents.grpo.config import TrainConfig
+from palaestra.agents.grpo.run import defaults
 from palaestra.agents.grpo.run.defaults import (
     choose_defaults,
     choose_prompt_form,
@@ -125,21 +125,12 @@ def test_what_is_left_open_is_taken_from_the_run():
     assert take_open_values(mine, saved) == mine
 
 
-@pytest.mark.parametrize(
-    ("known", "fast"),
-    [
-        ({"architecture": "x86_64", "avx2": True, "avx512_bf16": False, "amx_bf16": False}, False),
-        ({"architecture": "x86_64", "avx512_bf16": True, "amx_bf16": False}, False),
-        ({"architecture": "x86_64", "avx512_bf16": True, "amx_bf16": True}, True),
-        ({"architecture": "aarch64"}, True),
-        ({}, True),  # unknown
-    ],
-)
-def test_half_precision_on_a_processor_without_its_products_is_said_to_be_slow(large, monkeypatch, known, fast):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
+@pytest.mark.parametrize(("cost", "fast"), [(0.4, True), (1.3, False)])
+def test_half_precision_on_a_processor_that_multiplies_it_slowly_is_said_to_be_slow(large, monkeypatch, cost, fast):
+    monkeypatch.setattr(defaults, "bfloat16_cost", lambda: cost)
     found = precision_notices(TrainConfig(dtype="bfloat16", device="cpu"))
     assert len(found) == (not fast)
-    assert all("take --dtype float32" in sentence for sentence in found)
+    assert all("1.3 times as long" in sentence for sentence in found)
     assert precision_notices(TrainConfig(device="cpu")) == precision_notices(
         TrainConfig(dtype="bfloat16", device="cuda")
     )
