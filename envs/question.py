@@ -21,7 +21,9 @@ import gymnasium as gym
 import numpy as np
 
 from ..rewards import Verdict, verify
-from ..rewards.answers import REQUESTS, Form
+from ..rewards.answers import REQUESTS, Form, without_thoughts
+from ..rewards.answers.numbers import find_units
+from ..rewards.verifiers.registry import NUMBERS, verify_reading
 from .criteria import criteria_of_solution
 from .task_env import TaskEnv
 from .unicode import Unicode
@@ -60,7 +62,7 @@ class Question(TaskEnv):
     nothing is written down between question and answer, the subclass sets ``works_in_steps = False``.
     """
 
-    verifier: ClassVar[str] = "text"
+    verifier: str = "text"
     works_in_steps: ClassVar[bool] = True
     supplies = frozenset({"reference", "solution_steps", "criteria", "rubric"})
     max_observation: ClassVar[int] = 65_536
@@ -82,6 +84,9 @@ class Question(TaskEnv):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         """Judge an answer: untrusted text of at most ``max_answer`` characters."""
+        if self.verifier in NUMBERS:
+            # What is counted may follow the number.
+            return verify_reading(self.verifier, answer, task.reference, find_units(task.prompt))
         return verify(self.verifier, answer, task.reference)
 
     def form_of(self, task: Task) -> Form:
@@ -98,9 +103,15 @@ class Question(TaskEnv):
         for place, answer in enumerate(found):
             read = self.verify(task, answer)
             if not read.malformed:
-                return read, None
+                verdict, error = read, None
+                break
             if not place:
                 verdict, error = read, read.feedback or "The answer does not have the required form."
+        if self.verifier == "text" and self.answer_format == "any" and not verdict.success and isinstance(action, str):
+            # Words that look like a label or a remark may be the answer.
+            whole = without_thoughts(action[: self.max_action], self.thoughts) or ""
+            if len(whole) <= self.max_answer and (read := self.verify(task, whole)).success:
+                return read, None
         return verdict, error
 
     def oracle(self, task: Task) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers.numbers import read_number
 from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..axes import Axis, IntAxis
 from ..question import Task
 from ..registration import register
-from .amounts import read_amount
 from .collection import Collection
 from .layouts import AIME as LAYOUT
 from .layouts import Item
@@ -65,7 +65,7 @@ class AIME(DatasetQuestion):
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        value = read_amount(answer.replace("^\\circ", "").replace("^{\\circ}", ""))
+        value = read_number(answer.replace("^\\circ", "").replace("^{\\circ}", ""))
         if value is None:
             return rejected("The answer must be one whole number from 0 to 999 alone, such as 125.")
         return CORRECT if value == task.reference else WRONG

@@ -11,12 +11,12 @@ import numpy as np
 from ...errors import MissingExtra
 from ...rewards import Verdict, verify
 from ...rewards.answers import Form
+from ...rewards.answers.numbers import find_units, read_number
 from ...rewards.verifiers.registry import CORRECT
 from ...rewards.verifiers.sequence import ListError, split_elements
 from ..axes import Axis, FloatAxis, IntAxis
 from ..question import Task
 from ..registration import register
-from .amounts import find_units, read_amount
 from .collection import Collection
 from .layouts import MATH as LAYOUT
 from .layouts import Item
@@ -112,7 +112,7 @@ class MATH(DatasetQuestion):
         if verdict.success:
             return verdict
         asked = find_units(question)
-        amounts = read_amount(answer, asked), read_amount(reference, asked)
+        amounts = read_number(answer, asked), read_number(reference, asked)
         if amounts == (None, None):
             return verdict
         given, gold = (text if amount is None else str(amount) for text, amount in zip((answer, reference), amounts))

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...rewards import Verdict
-from ...rewards.verifiers.number import parse_number
+from ...rewards.answers.numbers import find_units, parse_number, read_number
 from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ..axes import Axis, IntAxis
 from ..question import Task
 from ..registration import register
-from .amounts import find_units, read_amount
 from .collection import Collection
 from .layouts import GSM8K as LAYOUT
 from .layouts import Item
@@ -62,7 +61,7 @@ class GSM8K(DatasetQuestion):
         return Task(f"{item.question}\nAnswer with the number alone, such as {example}.", item.answer, data=item)
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        value = read_amount(answer, find_units(task.data.question))
+        value = read_number(answer, find_units(task.data.question))
         if value is None:
             return rejected("The answer must be one number alone, such as 125 or 7.5.")
         return CORRECT if value == parse_number(task.reference) else WRONG

@@ -14,8 +14,8 @@ from typing import Any
 
 from ...errors import InputError, shorten
 from ...rewards.answers import extract
+from ...rewards.answers.numbers import parse_number
 from ...rewards.verifiers.choice import choice_letters
-from ...rewards.verifiers.number import parse_number
 from .worked_solutions import remove_notes, split_sentences
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

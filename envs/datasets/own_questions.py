@@ -16,8 +16,8 @@ import gymnasium as gym
 import numpy as np
 
 from ...errors import InputError, shorten
-from ...rewards import Verdict, unreadable, verify
-from ...rewards.verifiers.number import parse_number
+from ...rewards import unreadable
+from ...rewards.answers.numbers import parse_number
 from ...rewards.verifiers.registry import ANSWER_FORMS
 from ..axes import Axis, FloatAxis, IntAxis
 from ..question import Task
@@ -126,7 +126,7 @@ class OwnQuestions(DatasetQuestion):
             columns = (prompt, answer, level, solution)
             kind = self._verifier or _guess_verifier(replace(bare, layout=layout_of(*columns, "text")))
             self._layout = (*columns, kind)
-            self.answer_form = ANSWER_FORMS.get(kind, "line")
+            self.verifier, self.answer_form = kind, ANSWER_FORMS.get(kind, "line")
             if self.source is not None and None in (*self._columns[:2], self._verifier) and bare not in _told:
                 _told.add(bare)
                 _log.warning(
@@ -144,9 +144,6 @@ class OwnQuestions(DatasetQuestion):
         if self.instruction is None and self.source is None:
             return Task(f"{item.question}\nAnswer with an integer only.", item.answer, data=item, terse=item.question)
         return Task(f"{item.question}\n{self.instruction or ''}".rstrip("\n"), item.answer, data=item)
-
-    def verify(self, task: Task, answer: str) -> Verdict:
-        return verify(self._layout[-1], answer, task.reference)
 
 
 @functools.lru_cache(maxsize=64)

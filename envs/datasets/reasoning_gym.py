@@ -13,8 +13,8 @@ import numpy as np
 
 from ...errors import InputError, MissingExtra, unknown_name
 from ...rewards import Verdict
+from ...rewards.answers.numbers import parse_number
 from ...rewards.verifiers.countdown import ExpressionError, evaluate_expression
-from ...rewards.verifiers.number import parse_number
 from ...rewards.verifiers.workers import WorkerFailure, WorkerPool
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task

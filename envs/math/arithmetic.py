@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Task
+from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import NumberQuestion
 from .precedence import evaluate_in_order, format_expression, format_long_product, order_free_key
 
 
-class Arithmetic(NumberQuestion):
+class Arithmetic(Question):
     """Compute an expression of whole numbers.
 
     Description:

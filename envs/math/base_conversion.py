@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers.numbers import plain_notation
+from ...rewards.answers.phrases import strip_statement
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import replace_notation, strip_statement
 
 _DIGITS = "0123456789ABCDEF"
 # The prefixes of numbers of these bases in programs.
@@ -79,7 +80,7 @@ class BaseConversion(Question):
         """Judge whether ``answer`` has the digits of the reference; leading zeros and small letters are allowed."""
         base = task.data[2]
         # Most answers are plain digits.
-        written = _NUMBER.fullmatch(answer) or _NUMBER.fullmatch(strip_statement(replace_notation(answer)))
+        written = _NUMBER.fullmatch(answer) or _NUMBER.fullmatch(strip_statement(plain_notation(answer)))
         digits, named = (written[1].upper(), written[2] or written[3]) if written else ("", None)
         digits = digits.removeprefix(_PREFIX.get(base, " "))
         if (

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...rewards import Verdict
-from ...rewards.verifiers.number import parse_number
+from ...rewards.answers.numbers import parse_number
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task, with_prompt
 from ..registration import register

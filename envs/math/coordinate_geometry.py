@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ...rewards import Verdict, verify
-from ...rewards.verifiers.registry import CORRECT, WRONG, rejected
+from ...rewards import Verdict
+from ...rewards.verifiers.registry import CORRECT, WRONG, rejected, verify_reading
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import extract_number, extract_numbers_in_order
+from .answer_spelling import extract_numbers_in_order
 
 Point = tuple[int, int]
 # The question, its answer as one number or two, and the worked solution.
@@ -85,7 +85,7 @@ class CoordinateGeometry(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         if len(task.reference) == 1:
-            return verify("number", extract_number(answer), task.reference[0])
+            return verify_reading("number", answer, task.reference[0])
         point = extract_numbers_in_order(answer, "xy")
         if point is None:
             return rejected("The answer must be a point with two exact numbers, such as (1/2, -3).")

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..param_space import IntAxis, ParamSpace
-from ..question import Task
+from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import NumberQuestion
 
 _NAMES = (
     *("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gina", "Hugo", "Ida", "Jack", "Kim"),
@@ -26,7 +25,7 @@ LEAST = 100
 Counted = tuple[str, int, list[str], tuple[Any, ...]]
 
 
-class Counting(NumberQuestion):
+class Counting(Question):
     """Count the ways to do something under conditions.
 
     Description:

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Task
+from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import NumberQuestion
 from .precedence import apply_operator, evaluate_in_order, format_expression, order_free_key
 
 
-class DecimalArithmetic(NumberQuestion):
+class DecimalArithmetic(Question):
     """Compute an expression of decimals.
 
     Description:

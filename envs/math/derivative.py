@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers.phrases import strip_statement
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import strip_statement
 from .elementary_functions import Functions, read_reference
 from .polynomials import nonzero_integer
 from .symbolic_answers import UnreadableAnswer, format_sum, read_expression

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers.numbers import plain_number
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Task
+from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import NumberQuestion, extract_number
 from .precedence import apply_operator, evaluate_in_order, format_expression, order_free_key
 
 
-class FractionArithmetic(NumberQuestion):
+class FractionArithmetic(Question):
     """Compute an expression of fractions.
 
     Description:
@@ -75,7 +75,7 @@ class FractionArithmetic(NumberQuestion):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         verdict = super().verify(task, answer)
-        if verdict.success and task.data[2] and "".join(extract_number(answer).split()).lstrip("+") != task.reference:
+        if verdict.success and task.data[2] and "".join((plain_number(answer) or "").split()) != task.reference:
             return Verdict(0.0, False, feedback="The value is right, but it is not a fraction p/q in lowest terms.")
         return verdict
 

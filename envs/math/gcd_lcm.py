@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Task
+from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import NumberQuestion
 
 
-class GcdLcm(NumberQuestion):
+class GcdLcm(Question):
     """Find a greatest common divisor or a least common multiple.
 
     Description:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers.phrases import strip_statement
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import strip_statement
 from .polynomials import format_polynomial, multiply_all, nonzero_integer
 from .symbolic_answers import UnreadableAnswer, parse_answer
 

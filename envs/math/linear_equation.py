@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Task
+from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import NumberQuestion
 from .polynomials import nonzero_integer
 
 
-class LinearEquation(NumberQuestion):
+class LinearEquation(Question):
     """Solve a linear equation for x.
 
     Description:

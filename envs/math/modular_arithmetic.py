@@ -9,9 +9,8 @@ import numpy as np
 
 from ...rewards import Verdict
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Task
+from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import NumberQuestion, extract_number
 from .gcd_lcm import euclid_steps
 from .precedence import evaluate_in_order, format_expression, order_free_key
 
@@ -19,7 +18,7 @@ from .precedence import evaluate_in_order, format_expression, order_free_key
 Operand = tuple[str, int, int, int]
 
 
-class ModularArithmetic(NumberQuestion):
+class ModularArithmetic(Question):
     """Compute an expression modulo n.
 
     Description:
@@ -86,8 +85,8 @@ class ModularArithmetic(NumberQuestion):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         # The modulus may follow the residue.
-        text, n = extract_number(answer), task.data[2]
-        for modulus in (f"(mod {n})", f"mod {n}", f"\\pmod{{{n}}}"):
+        text, n = answer.rstrip(" .$*"), task.data[2]
+        for modulus in (f"(mod {n})", f"mod {n}", f"\\pmod{{{n}}}", f"\\bmod {n}", f"\\mod {n}"):
             text = text.removesuffix(modulus).rstrip()
         return super().verify(task, text or answer)
 

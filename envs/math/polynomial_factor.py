@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers.phrases import strip_statement
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import strip_statement
 from .polynomials import (
     Polynomial,
     divide_exactly,

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers.phrases import strip_statement
 from ..param_space import IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import strip_statement
 
 _LARGEST = 2_000
 _POWER = re.compile(r"([0-9]{1,40})(?:\^([1-9][0-9]?|\{[1-9][0-9]?\}))?")

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Task
+from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import NumberQuestion
 from .counting import draw_below
 
 # An experiment: its description, the name of its quantity, the number of equally likely ways to each value from 0 on,
@@ -22,7 +21,7 @@ Experiment = tuple[str, str, list[int], str, str]
 _SUITS = (("hearts", 13), ("black cards", 26), ("aces", 4), ("kings or queens", 8), ("face cards (J, Q, K)", 12))
 
 
-class Probability(NumberQuestion):
+class Probability(Question):
     """Find the exact probability of an event.
 
     Description:

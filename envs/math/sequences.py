@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
-from ..question import Task
+from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import NumberQuestion
 from .polynomials import nonzero_integer
 
 # Every rule is a linear recurrence of order four at most: with E for the shift, (E - 1)^2 is "add", (E - 1)^2 (E + 1)^2
@@ -26,7 +25,7 @@ _RULES = {
 }
 
 
-class Sequences(NumberQuestion):
+class Sequences(Question):
     """Find a later term of a number sequence.
 
     Description:

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..param_space import IntAxis, ParamSpace
-from ..question import Task
+from ..question import Question, Task
 from ..registration import register
-from .answer_spelling import NumberQuestion
 
 # An event: its kind, its one or two numbers, and the quantity before and after.
 Event = tuple[str, tuple[int, ...], int, int]
@@ -97,7 +96,7 @@ ASIDES = (
 )
 
 
-class WordProblem(NumberQuestion):
+class WordProblem(Question):
     """Follow a quantity through a short story.
 
     Description:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...rewards import Verdict
-from ...rewards.verifiers.number import parse_number
+from ...rewards.answers.numbers import read_number
 from ..axes import ChoiceAxis
 from ..question import Question, Task
 from ..registration import register
@@ -103,7 +103,7 @@ class Cloze(Transform):
         return Task(prompt, {"number": spot[0], "lines": statements}, data=task)
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        value = parse_number(answer)
+        value = read_number(answer)
         if value is None:
             return Verdict(0.0, False, feedback="The answer must be one number, such as 12 or 3/4.", malformed=True)
         if all(equality_holds(line, value) for line in task.reference["lines"]):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...rewards import Verdict
-from ...rewards.verifiers.number import parse_number
+from ...rewards.answers.numbers import read_number
 from ..question import Question, Task
 from ..registration import register
 from .equalities import BLANK, NUMBER, equality_holds
@@ -66,7 +66,7 @@ class Reversed(Transform):
         for _ in range(MAX_DRAWS):
             task = self.inner.generate(rng, inner)
             pick = rng.random()
-            answer = parse_number(self.inner.oracle(task))
+            answer = read_number(self.inner.oracle(task))
             statement, x = _find_statement(task.terse or task.prompt, answer)
             spots = [spot for spot in NUMBER.finditer(statement) if Fraction(spot[0]) >= SMALLEST]
             if not spots:
@@ -83,7 +83,7 @@ class Reversed(Transform):
         raise self.unsuitable("its questions are neither like 3 + 4 = ? nor like Solve 3x + 4 = 19.")
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        value = parse_number(answer)
+        value = read_number(answer)
         if value is None:
             return Verdict(0.0, False, feedback="The answer must be one number, such as 12 or 3/4.", malformed=True)
         if _is_solution(task.reference["line"], value, task.reference["x"]):

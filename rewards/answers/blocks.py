@@ -10,6 +10,9 @@ from .formats import enclosed_contents
 
 _MARK = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([A-Za-z0-9_+#.-]*)[^`]*")
 _ON_ONE_LINE = re.compile(r"`{1,3}(?:python3?[ \t]|py[ \t])?([^`\n]+)`{1,3}")
+# Fences on the line of a tag.
+_BEHIND_TAG = re.compile(r"(<answer>)[ \t]*(?=(?:```|~~~)[^`\n]*\n)")
+_BEFORE_TAG = re.compile(r"((?:^|\n)[ \t]*(?:```|~~~)+)[ \t]*(?=</answer>)")
 # Characters of a program that are read.
 MAX_PROGRAM = 65_536
 
@@ -36,7 +39,8 @@ def program_in(answer: str, function: str = "", languages: Set[str] = _PYTHON) -
     the last block marked with one of ``languages``, the last block without a mark, the last block of any language, the
     content of ``<answer></answer>``, all of the text. A last block that is not closed ends with the text.
     """
-    blocks = _blocks(answer.replace("\r\n", "\n").split("\n"))
+    answer = _BEHIND_TAG.sub(r"\1\n", _BEFORE_TAG.sub(r"\1\n", answer.replace("\r\n", "\n")))
+    blocks = _blocks(answer.split("\n"))
     if function and len(blocks) > 1:
         name = re.escape(function)
         defines = re.compile(rf"\b(?:def|class|as)\s+{name}\b|^{name}\s*=(?!=)", re.MULTILINE)
@@ -50,9 +54,9 @@ def program_in(answer: str, function: str = "", languages: Set[str] = _PYTHON) -
     if blocks:
         return _tidy(blocks[-1][1])
     tagged = enclosed_contents(answer, "tag") if "</answer>" in answer else None
-    text = tagged[0] if tagged and tagged[0] else answer
+    text = tagged[0][-1] if tagged and tagged[0][-1] else answer
     alone = _ON_ONE_LINE.fullmatch(text.strip())
-    return alone.group(1).strip() if alone else _tidy(text.replace("\r\n", "\n").split("\n"))
+    return alone.group(1).strip() if alone else _tidy(text.split("\n"))
 
 
 def last_block(text: str) -> str | None:
@@ -113,15 +117,20 @@ def _tidy(lines: list[str]) -> str:
 def _blocks(lines: list[str], closed: bool = False) -> list[tuple[str, list[str]]]:
     """List (language, lines) of each fenced block; with ``closed``, a last block that is not closed is left out."""
     blocks: list[tuple[str, list[str]]] = []
-    mark = ""
+    mark, margin = "", 0
     for line in lines:
         if mark:
             bare = line.strip()
-            if bare.startswith(mark) and not bare.strip(mark[0]):
+            # A fence that stands deeper, as in a docstring, belongs to the block.
+            if bare.startswith(mark) and not bare.strip(mark[0]) and _indent(line) < margin + 4:
                 mark = ""
             else:
                 blocks[-1][1].append(line)
         elif (found := _MARK.fullmatch(line)) is not None:
-            mark = found.group(1)
+            mark, margin = found.group(1), _indent(line)
             blocks.append((found.group(2).lower(), []))
     return blocks[:-1] if closed and mark else blocks
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -35,10 +35,11 @@ def check_format(answer_format: str) -> str:
     return answer_format
 
 
-def enclosed_contents(text: str, answer_format: str = "any") -> list[str] | None:
-    """Return the contents of the last box or the last tag of ``text``, each stripped; None where there is neither.
+def enclosed_contents(text: str, answer_format: str = "any") -> tuple[list[str], int] | None:
+    """Return the contents of the last box or the last tag of ``text``, each stripped, and where it ends; None where
+    there is neither.
 
-    Boxes form one answer where only a comma, a word such as "and", or the name of a value separates them:
+    Boxes, or tags, form one answer where only a comma, a word such as "and", or the name of a value separates them:
     ``x = \\boxed{1}$ and $y = \\boxed{2}`` gives ["1", "2"].
 
     Args:
@@ -51,19 +52,20 @@ def enclosed_contents(text: str, answer_format: str = "any") -> list[str] | None
     best = max((found for found in (box, tag) if found is not None), default=None)
     if best is None:
         return None
-    contents = [text[best[1] : best[0]].strip()]
-    while box is not None and best == box and len(contents) < _MOST_BOXES:
-        before = text[: box[1] - len(_BOX)]
+    last, opening, closing = (_last_box, _BOX, "}") if best == box else (_last_tag, _OPEN, _CLOSE)
+    end, contents = best[0] + len(closing), [text[best[1] : best[0]].strip()]
+    while len(contents) < _MOST_BOXES:
+        before = text[: best[1] - len(opening)]
         # A gap between two boxes is short, so that all of them are found in one pass.
-        closing = before.rfind("}", max(0, len(before) - _WIDEST_GAP))
-        if closing < 0 or not _BETWEEN.fullmatch(before[closing + 1 :]):
+        closer = before.rfind(closing, max(0, len(before) - _WIDEST_GAP))
+        if closer < 0 or not _BETWEEN.fullmatch(before[closer + len(closing) :]):
             break
-        box = _last_box(before[: closing + 1])
-        if box is None or box[0] != closing:
+        found = last(before[: closer + len(closing)])
+        if found is None or found[0] != closer:
             break
-        best = box
-        contents.insert(0, text[box[1] : box[0]].strip())
-    return contents
+        best = found
+        contents.insert(0, text[best[1] : best[0]].strip())
+    return contents, end
 
 
 def present(answer: str, answer_format: str = "any") -> str:

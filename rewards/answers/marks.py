@@ -7,7 +7,8 @@ import re
 # Most layers that are removed.
 _MOST = 8
 _PAIRS = (
-    *(("**", "**"), ("$$", "$$"), ("$", "$"), ("`", "`"), ('"', '"'), ("'", "'"), (r"\(", r"\)"), (r"\[", r"\]")),
+    *(("**", "**"), ("*", "*"), ("$$", "$$"), ("$", "$"), ("`", "`"), ('"', '"'), ("'", "'")),
+    *((r"\(", r"\)"), (r"\[", r"\]"), ("\u201c", "\u201d")),
     *((rf"\{name}{{", "}") for name in ("boxed", "text", "texttt", "textbf", "mathrm", "mathtt", "mathbf")),
 )
 _LABEL = re.compile(
@@ -17,8 +18,12 @@ _LABEL = re.compile(
     r"(?(bold)(?::\*\*|\*\*:|\*\* (?:is|are):?)\s+|(?::\s*| is:?\s+| are:?\s+))",
     re.IGNORECASE,
 )
+# A short sentence that points to its answer.
+_POINTING = re.compile(r"(?:it|that)(?:['\u2019]s| is) (?!not\b)(?=\S+(?: \S+){0,3}$)", re.IGNORECASE)
 # One of these ends every text in a pair of marks, or with a full stop.
-_ENDS = frozenset("*$`\"')]}.")
+_ENDS = frozenset("*$`\"')]}.\u201d")
+# Three dots behind a decimal stand for further digits.
+_GOES_ON = re.compile(r"\.[0-9]+\.{2,}$")
 
 
 def bare(text: str) -> str:
@@ -28,19 +33,29 @@ def bare(text: str) -> str:
         text = text.strip()
         shorter = text
         # White space always follows a label.
-        if (" " in text or "\n" in text) and (label := _LABEL.match(text)):
+        if (" " in text or "\n" in text) and (label := _LABEL.match(text) or _POINTING.match(text)):
             shorter = text[label.end() :]
         elif text[-1:] in _ENDS:
-            shorter = text.removesuffix(".")
+            shorter = text if _GOES_ON.search(text) else text.removesuffix(".")
             for left, right in _PAIRS:
                 inner = text[len(left) : -len(right)]
-                if inner and left not in inner and text.startswith(left) and text.endswith(right):
+                if inner and left not in inner and text.startswith(left) and text.endswith(right) and _balances(inner):
                     shorter = inner
                     break
         if shorter == text:
             break
         text = shorter
     return text
+
+
+def _balances(text: str) -> bool:
+    """Check that no brace in ``text`` closes one that was opened before it."""
+    depth = 0
+    for brace in re.findall("[{}]", text):
+        depth += 1 if brace == "{" else -1
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 # What may stand before an answer in place of a label.

@@ -54,17 +54,82 @@ _SENTENCES = re.compile(r"(?<=[.!?])\s+")
 _SPANS = re.compile(
     r"\*\*([^*\n]+)\*\*|`([^`\n]+)`|\$\$?([^$\n]+)\$\$?|\\\((.+?)\\\)|\\\[(.+?)\\\]|\"([^\"\n]+)\"|\u201c([^\u201d\n]+)\u201d"
 )
+# Words of the clause before a value that deny it, doubt it, bound it or only suppose it.
 _DENIED = re.compile(
-    r"\b(?:not|cannot|never|neither|nor|doubt|unlikely|whether|if|unless|suppose|assume|assuming|could)\b|n't\b",
+    r"\b(?:not|cannot|never|neither|nor|doubt(?:ful|s|ed)?|unlikely|whether|if|unless|suppose|assum(?:e|es|ed|ing)|could|might|"
+    r"(?-i:may)|maybe|perhaps|possibly|probably|presumably|except|excluding|besides|wrong|incorrect|false|invalid|"
+    r"opposite|contrary|reverse|(?:anything|everything|other) (?:but|than)|apart from|aside from|"
+    r"(?:upper|lower) (?:bound|limit)|(?:no|any) (?:more|less|fewer) than)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
+_BOUNDED = re.compile(
+    r"\b(?:at (?:most|least|best|worst)|(?:less|more|fewer|greater|smaller|larger|higher|lower) than|up to|about|"
+    r"around|nearly|almost|under|over|below|above|between|not)$|\d\s+(?:to|through|until)$|(?:!|/|<|>|\\n?eq?|\\ne|\u2260)$",
+    re.IGNORECASE,
+)
+# Words of the whole sentence before a value that offer others beside it, doubt it, or suppose the contrary.
+_ALTERNATIVE = re.compile(
+    r"\b(?:either|or|one of|any of|whichever|alternatively|not (?:sure|certain)|unsure|uncertain|no idea)\b|\u6216"
+    r"|\b(?:if|unless|whether|suppos\w+|assum\w+)\b.*(?:\bnot\b|n['\u2019]t\b|\b(?:wrong|incorrect)\b)"
+    r"|\banswers?\b(?: is|:| =) \S.*\banswers?\b(?: is|:| =)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CONSEQUENCE = re.compile(r"\b(?:so|therefore|thus|hence|consequently)\b|=>|\u21d2|\u2234", re.IGNORECASE)
 _CLAUSE = re.compile(r"[,;:](?=\s)|\b(?:but|rather|instead|so|then|therefore|thus|hence|and)\b", re.IGNORECASE)
+# What may follow a value without changing it: a reason, or what it is not.
+_TAIL = re.compile(
+    r"(?:,|;|\s[-\u2013\u2014])?\s+(?:because|since)\b.*|,?\s+(?:and |but )?(?:not|rather than|instead of)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+# Words behind a value that take it back or offer another one.
+_TAKEN_BACK = re.compile(
+    r"\b(?:not|wrong|incorrect|false|impossible|or|excluded|ruled out|unlikely|too)\b|n['\u2019]t\b|\?", re.IGNORECASE
+)
+_OFFERS = re.compile(
+    r"\b(?:or|either|alternatively|another|also|actually|wait|instead|perhaps|maybe|possibly|might|could|correction|"
+    r"sorry|mistake|wrong|incorrect|not (?:sure|certain))\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"(?:.*[,:]\s+|(?:so|therefore|thus|hence),? )?(?:the )?(?:option|choice|answer|letter|number|value)?\s*"
+    r"(?P<value>[^\s,;]+(?: [^\s,;]+){0,3}?) (?:is|must be) (?:the )?(?:only )?"
+    r"(?:(?:correct|right|best|final)(?: (?:answer|option|choice|one|value|result|solution))?|answer|result|solution)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CHOICE = re.compile(
+    r"(?:.*[,:;]\s+)?(?:so |therefore |thus |hence )?(?:i|we)(?:['\u2019]ll| will| would)? "
+    r"(?:choose|pick|select|go with|went with|say) (?:the )?(?:option |choice |answer |letter |number )?(?P<value>\S+(?: \S+){0,3})",
+    re.IGNORECASE | re.DOTALL,
+)
+_THERE = re.compile(r"there (?:is|are|were|will be) (?P<value>\S+(?: \S+){0,5})", re.IGNORECASE)
+# Left sides of an equation that are no name of the value: 2x, -x, x^2, x/3, x + 1.
+_SCALED = re.compile(
+    r"[-+]?\s*[0-9.]*\s*\*?\s*[A-Za-z]\s*(?:\^\s*\{?[-+0-9/]+\}?|\u00b2|\u00b3|!)?(?:\s*[-+*/]\s*[0-9.]+)*"
+)
+_NAME = re.compile(r"[A-Za-z]")
+_LEFT_SIDE = re.compile(r"[=,;:]|\b(?:so|then|thus|therefore|hence|and|or|is|are|get|gives|have|that|where|with)\b|\|")
+_STATES = re.compile(
+    r"(?:.*[,:;]\s+|.*\b(?:so|no|therefore|thus|hence|then|wait|actually|rather|but|and)\b\s+)?[*_#\s]*(?:the |my )?"
+    r"(?:(?:final|correct|right|true|actual|corrected) )?(?:answer|solution|result)\**"
+    r"(?:\s*[:=]\s*|\s+(?:is|should be|must be):?\s+)\**\s*"
+    # What follows is no value: "The answer is correct because ...".
+    r"(?!(?:correct|right|wrong|given|found|obtained|based|in|as|the|a|an|that|above|below|boxed|shown|not|therefore|"
+    r"because|thus)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 _ARROW = re.compile(r".*(?:=>|\u21d2|\u2192|\u2234|->|\\Rightarrow|\\implies)\s*", re.DOTALL)
 _LEADS = (
-    re.compile(r".*\b(?:is|are|be|equals|gives|get|yields|becomes|to)\b:?\s+", re.DOTALL | re.IGNORECASE),
+    re.compile(
+        r".*(?:\b(?:is|are|be|equals|gives|get|yields|becomes|to)|\b(?:it|that|answer)['\u2019]s)\b:?\s+",
+        re.DOTALL | re.IGNORECASE,
+    ),
     re.compile(r".*:\s+", re.DOTALL),
-    re.compile(r".*(?<![<>!:=])=(?!=)\s*", re.DOTALL),
+    re.compile(r".*(?<![<>!:=/~])=(?![=/])\s*", re.DOTALL),
 )
+
+
+# Everything up to the last word that introduces an answer, or to the last word before a colon.
+_STATEMENT = re.compile(r".*(?:\b(?:is|are|be|equals)\b|[A-Za-z*]:)", re.DOTALL)
 
 
 def moves(line: str) -> Iterator[str]:
@@ -106,24 +171,82 @@ def states_move(line: str) -> bool:
 
 def values(line: str) -> Iterator[str]:
     """Yield readings of the value that ends a sentence, without marks: its last marked span, or the text after its last
-    verb or sign. A clause such as "it cannot be 5" states no value."""
+    verb or sign. A clause such as "it cannot be 5" states no value, nor does a sentence that offers several."""
     if len(line) > _LONGEST:
         return
-    line = _SENTENCES.split(line.strip())[-1]
-    spans = list(_SPANS.finditer(line))
-    if spans:
-        if is_denied(line[: spans[-1].start()]):
+    sentences = _SENTENCES.split(line.strip())
+    line = sentences[-1]
+    short = _TAIL.sub("", line, count=1)
+    for text in dict.fromkeys((short, line)):
+        spans = list(_SPANS.finditer(text))
+        if spans and (is_denied(text[: spans[-1].start()]) or _TAKEN_BACK.search(text[spans[-1].end() :])):
             return
-        yield bare(_inner(spans[-1]))
-    for text in (*map(_inner, spans[-1:]), line):
-        for pattern in (_ARROW, *_LEADS):
-            if (found := pattern.match(text)) and found.end() < len(text) and not is_denied(found[0]):
-                yield bare(text[found.end() :])
+        if text is not line and text:
+            yield bare(text)
+        if spans:
+            yield bare(_inner(spans[-1]))
+        for part in (*map(_inner, spans[-1:]), text):
+            for pattern in (_ARROW, *_LEADS):
+                if (found := pattern.match(part)) and found.end() < len(part) and not is_denied(found[0]):
+                    yield bare(part[found.end() :])
+    for pattern in (_NAMED, _CHOICE, _THERE):
+        found = pattern.fullmatch(short.rstrip(" .!*"))
+        if found and not _TAKEN_BACK.search(found["value"]) and not is_denied(found[0][: found.start("value")]):
+            yield bare(found["value"])
+
+
+def strip_statement(answer: str, equated: bool = True, number: bool = False) -> str:
+    """Remove the sentence around ``answer``, its left side where ``equated`` and it is an equation, and marks around
+    it. Sentences that deny an answer stay as they are.
+
+    Args:
+        number: the answer is a number, of which ``2x`` is no name, as `is_denied` has it.
+    """
+    text = bare(answer)
+    for pattern in (_STATEMENT, _LEADS[-1]) if equated else (_STATEMENT,):
+        before = pattern.match(text)
+        if before and not is_denied(before[0].rstrip(" =") if not number else before[0]):
+            text = bare(text[before.end() :])
+    return text.strip(" \t\r\n*`$")
 
 
 def is_denied(before: str) -> bool:
-    """Check that the clause before a value denies, doubts or only supposes it."""
-    return _DENIED.search(_CLAUSE.split(before)[-1]) is not None
+    """Check that the sentence before a value denies, doubts, bounds or only supposes it, offers others beside it, or
+    ends in the left side of an equation that is no name of the value."""
+    ends_in_sign = before.rstrip().endswith("=")
+    before = before.rstrip(" \t\n:=*`$(\"'\\")
+    stated = _CONSEQUENCE.split(before)[-1]
+    clause = _CLAUSE.split(before)[-1]
+    if _DENIED.search(clause) or _BOUNDED.search(clause.rstrip()) or _ALTERNATIVE.search(stated):
+        return True
+    if stated.count("|") % 2:
+        return True
+    if not ends_in_sign:
+        return False
+    side = _LEFT_SIDE.split(stated)[-1].strip(" \t*`$(\"'")
+    if _NAME.fullmatch(side):
+        # The same name with another value before: "x = 2; x = 3".
+        return re.search(rf"(?<![\w^*/+-]){side}\s*=\s*[-+]?[0-9][0-9./]*\s*(?:[,;\n]|and\b)", stated) is not None
+    return _SCALED.fullmatch(side) is not None
+
+
+def offers_another(text: str) -> bool:
+    """Check that ``text``, below an answer, may take it back or offer another one."""
+    return _OFFERS.search(text) is not None or stated_value(text) is not None
+
+
+def stated_value(text: str) -> str | None:
+    """Return what the last sentence of ``text`` states that names its answer ("So the final answer is 4."), without
+    marks; None where there is none."""
+    for line in reversed(text.split("\n")[-40:]):
+        for sentence in reversed(_SENTENCES.split(line[-_LONGEST:].strip())):
+            sentence = sentence.strip("*_# ")
+            found = _STATES.match(sentence)
+            if found and not is_denied(found[0]):
+                value = bare(_TAIL.sub("", sentence[found.end() :], count=1).rstrip(" .!"))
+                if value:
+                    return value
+    return None
 
 
 def _inner(span: re.Match[str]) -> str:

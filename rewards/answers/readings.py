@@ -11,6 +11,7 @@ All scans are linear in the length of the text, and none raises.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -27,6 +28,8 @@ _SEVERAL = ("values", "lines", "moves")
 # Most readings of one reply, and most lines that are searched for a label.
 MOST_READINGS = 24
 _MOST_LINES = 400
+_LONGEST_FIRST = 200
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _CLOSERS = {"```": "```", "~~~": "~~~", "$$": "$$", "\\]": "\\["}
 
 
@@ -83,11 +86,14 @@ def _places(visible: str, answer_format: str, form: Form) -> Iterator[str]:
             yield whole
         return
     if answer_format != "last_line":
-        found = enclosed_contents(visible, answer_format)
-        if found is not None:
-            if len(found) > 1 and form in _SEVERAL:
+        if (enclosed := enclosed_contents(visible, answer_format)) is not None:
+            found, end = enclosed
+            if answer_format == "any" and (corrected := phrases.stated_value(visible[end:])) is not None:
+                yield corrected
+            if form in _SEVERAL and len(found) > 1:
                 yield ", ".join(found)
-            if found[-1]:
+            # Two values are no answer where one is asked.
+            if found[-1] and (form in _SEVERAL or len(set(found)) == 1):
                 yield found[-1]
             return
         if answer_format != "any":
@@ -139,7 +145,9 @@ def _further_up(lines: list[str], form: Form) -> Iterator[str]:
         if behind is None:
             continue
         if behind.strip(" *"):
-            yield without_closing(behind.strip())
+            behind = without_closing(behind.strip())
+            yield behind
+            yield behind[: end.start()] if (end := _SENTENCE_END.search(behind)) else behind
         else:
             below = "\n".join(lines[index + 1 :]).strip().split("\n\n")[0]
             if below and form in _SEVERAL:
@@ -157,6 +165,18 @@ def _further_up(lines: list[str], form: Form) -> Iterator[str]:
         if form in _SEVERAL or "\n" not in block:
             yield block
         yield block.rpartition("\n")[2].strip()
+    if form in ("line", "values") and (first := _answer_first(lines)):
+        yield first
+
+
+def _answer_first(lines: list[str]) -> str:
+    """Return the first line where it stands alone and what follows explains it; "" where that may offer another."""
+    text = "\n".join(lines).strip()
+    first, _, rest = text.partition("\n")
+    first = first.strip()
+    if not rest.strip() or len(first) > _LONGEST_FIRST or first in _CLOSERS or holds_no_answer(first):
+        return ""
+    return "" if phrases.offers_another(rest) else first
 
 
 def _spellings(place: str, form: Form, marks: bool, lenient: bool) -> Iterator[str]:

@@ -1,17 +1,33 @@
-"""Removal of thoughts: the part of a reply after the last thought is meant for the reader.
+"""Removal of what is not meant for the reader: thoughts, and the tokens with which chat templates set turns apart.
 
 Reasoning models write ``<think>...</think>`` before they answer; where the prompt opens the thought, only the closing
-tag is in the reply.
+tag is in the reply. gpt-oss writes channels, of which the last is for the reader.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ...errors import InputError
 
 # Names of the tags around a thought. Qwen3 and DeepSeek-R1 write <think>, others <thinking>.
 THOUGHTS = ("think", "thinking")
+
+# Tokens that open the turn of a model, at the beginning of a reply.
+_OPENS_TURN = re.compile(
+    r"\s*(?:<s>|<bos>|<\|begin_of_text\|>|<\|startoftext\|>|\[/INST\]"
+    r"|(?:<\|im_start\|>|<start_of_turn>|<\|start\|>|<\|start_of_role\|>)\s*(?:assistant|model)"
+    r"|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>|<\|(?:assistant|CHATBOT_TOKEN|START_OF_TURN_TOKEN)\|>"
+    r"|<\|end_of_role\|>|<\uff5c(?:begin\u2581of\u2581sentence|Assistant)\uff5c>)\s*"
+)
+# Tokens that end it; what follows is the next turn.
+_ENDS_TURN = re.compile(
+    r"<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|eot|return|call|END_OF_TURN_TOKEN|end_of_turn)\|>"
+    r"|<end_of_turn>|<eos>|<\uff5cend\u2581of\u2581sentence\uff5c>|</s>\s*\Z"
+)
+_LAST_CHANNEL = re.compile(r".*<\|channel\|>\s*final\b[^<]*<\|message\|>", re.DOTALL)
+_CHANNEL = "<|channel|>"
 
 
 def check_thoughts(names: Sequence[str]) -> tuple[str, ...]:
@@ -26,16 +42,42 @@ def check_thoughts(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def without_thoughts(text: str, names: Sequence[str] = THOUGHTS) -> str | None:
-    """Return the text after the last closing tag of a thought; None where a later thought is never closed.
+    """Return the text after the last closing tag of a thought, without tokens around the turn; None where a later
+    thought is never closed. Of a reply in channels the last one named "final" is returned.
 
     Args:
         text: a reply.
-        names: of the tags: "think" for ``<think>`` and ``</think>``, "[THINK]" for ``[THINK]`` and ``[/THINK]``.
+        names: of the tags: "think" for ``<think>`` and ``</think>``, "[THINK]" for ``[THINK]`` and ``[/THINK]``, and in
+            the same way with triangles.
     """
+    text = _without_turns(text)
+    if _CHANNEL in text:
+        final = _LAST_CHANNEL.match(text)
+        return _ENDS_TURN.split(text[final.end() :], maxsplit=1)[0] if final else None
+    if not any(mark in text for mark in "<[\u25c1"):
+        return text
+    tags = [_tags(name) for name in names]
+    end = max((text.rfind(closing) + len(closing) for _, closing in tags if closing in text), default=0)
+    for opening, _ in tags:
+        place = text.find(opening, end)
+        while place >= 0:
+            if text[max(0, place - 1) : place] not in ("`", '"', "'"):  # where it is quoted, it opens no thought
+                return None
+            place = text.find(opening, place + 1)
+    return text[end:] if end else text
+
+
+def _tags(name: str) -> tuple[str, str]:
+    """The opening and the closing tag of a thought."""
+    if name[0] in "[\u25c1":
+        return name, f"{name[0]}/{name[1:]}"
+    return f"<{name}>", f"</{name}>"
+
+
+def _without_turns(text: str) -> str:
+    """Remove the tokens that open and end a turn, and what follows it."""
     if "<" not in text and "[" not in text:
         return text
-    tags = [(name, f"[/{name[1:]}") if name.startswith("[") else (f"<{name}>", f"</{name}>") for name in names]
-    end = max((text.rfind(closing) + len(closing) for _, closing in tags if closing in text), default=0)
-    if any(text.find(opening, end) >= 0 for opening, _ in tags):
-        return None
-    return text[end:] if end else text
+    while opened := _OPENS_TURN.match(text):
+        text = text[opened.end() :]
+    return text if _CHANNEL in text else _ENDS_TURN.split(text, maxsplit=1)[0]

@@ -18,10 +18,10 @@ import numpy as np
 from ...checks import check_choice, check_count, check_number
 from ...errors import InputError
 from ..algebra.composite import Composite
+from ..answers.numbers import parse_number
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
 from ..verdict import Verdict
-from ..verifiers.number import parse_number
 from .scores import read_score
 
 

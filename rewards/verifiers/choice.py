@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from ...errors import InputError
 from ..verdict import Verdict
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
-from .text import normalise
+from .text import WIDE, normalise
 
 MAX_LENGTH = 1_000
 MAX_WRAPPERS = 8
@@ -22,9 +22,10 @@ _LETTERS = re.compile(r"\(?[A-Za-z]\)?(?:(?: ?[,;&] ?(?:and )?| and )\(?[A-Za-z]
 _RUN = re.compile(r"[A-Z]{2,26}")
 _LABEL = re.compile(r"(?:final[ ]|correct[ ])?(?:answer|option|choice)[ ]?(?::[ ]*|[ ])", re.IGNORECASE)
 # A letter set off by a closing parenthesis, a full stop or a colon, then the option's text.
-_LETTER_AND_TEXT = re.compile(r"\(?([A-Za-z])(?:[).:]|\)[.:])[ \t]+(.+)", re.DOTALL)
+_LETTER_AND_TEXT = re.compile(r"\(?([A-Za-z])(?:[).:]|\)[.:]|\*\*[).:]?| [-\u2013\u2014])[ \t]+(.+)", re.DOTALL)
+_LATEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\{([^{}]*)\}")
 _WRAPPERS = (
-    *(("**", "**"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("(", ")"), ("[", "]"), ("`", "`")),
+    *(("**", "**"), ("*", "*"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("(", ")"), ("[", "]"), ("`", "`")),
     *((rf"\{name}{{", "}") for name in ("boxed", "text", "textbf", "mathrm", "mathbf")),
 )
 
@@ -95,6 +96,7 @@ def intersection_over_union(found: Iterable[Hashable], right: Iterable[Hashable]
 def _single_letter(answer: str, texts: Mapping[str, str]) -> str | None:
     """Return the letter that ``answer`` names, in upper case, or None."""
     whole = normalise(answer)
+    answer = _LATEX.sub(r"\1", answer.translate(WIDE)).replace("\\ ", " ")
     for text in (answer, _strip_label(answer)):
         bare = _strip_wrappers(text)
         if _LETTER.fullmatch(bare):

@@ -12,8 +12,8 @@ from typing import Any
 
 from ...checks import check_number
 from ...errors import InputError
+from ..answers.numbers import parse_number
 from ..verdict import Verdict
-from .number import parse_number
 from .registry import CORRECT, VERIFIERS, rejected
 from .sequence import ListError, split_elements
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 
 from ...errors import InputError
+from ..answers.numbers import parse_number
 from ..verdict import Verdict
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
-
-MAX_LENGTH = 1_000
-# Each alternative begins with a different kind of text, so that matching takes one pass.
-_NUMBER = re.compile(r"([+-]?)(?:([0-9]+)[ \t]*/[ \t]*([0-9]+)|([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))")
 
 
 @VERIFIERS.register("number")
@@ -36,22 +32,3 @@ def verify_number(answer: str, reference: int | str | Fraction) -> Verdict:
     if value is None:
         return rejected("The answer must be one number, such as -3, 0.75 or 3/4.")
     return CORRECT if value == gold else WRONG
-
-
-def parse_number(text: str) -> Fraction | None:
-    """Parse a rational number in the grammar of `verify_number`; None for other text."""
-    if len(text) > 2 * MAX_LENGTH:
-        return None
-    text = text.strip()
-    match = _NUMBER.fullmatch(text) if len(text) <= MAX_LENGTH else None
-    if match is None:
-        return None
-    sign, numerator, denominator, whole, decimals, bare_decimals = match.groups()
-    if numerator is not None:
-        if int(denominator) == 0:
-            return None
-        value = Fraction(int(numerator), int(denominator))
-    else:
-        digits = (decimals or "") if whole is not None else bare_decimals
-        value = Fraction(int((whole or "") + digits), 10 ** len(digits))
-    return -value if sign == "-" else value

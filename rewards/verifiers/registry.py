@@ -12,12 +12,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...registry import Registry
-from ..answers import THOUGHTS, Form, check_format, readings
+from ..answers import THOUGHTS, Form, check_format, readings, without_thoughts
+from ..answers.numbers import read_number
 from ..verdict import Verdict
 
 Verifier = Callable[..., Verdict]
 
 VERIFIERS: Registry[Verifier] = Registry("verifier", modules=[__package__ or ""], table="verifiers")
+
+# Verifiers of numbers, whose grammars are strict; in replies numbers have many spellings.
+NUMBERS = frozenset({"number", "integer"})
 
 # The layout of answers that are not a single line, for `verify(extract=...)`.
 ANSWER_FORMS: dict[str, Form] = {
@@ -58,11 +62,30 @@ def verify(
         return verifier(answer, reference, **options)
     first = None
     for reading in readings(answer, extract, ANSWER_FORMS.get(kind, "line"), thoughts):
-        verdict = verifier(reading, reference, **options)
-        if not verdict.malformed:
-            return verdict
+        verdict = verify_reading(kind, reading, reference, **options)
         first = first or verdict
+        if not verdict.malformed:
+            first = verdict
+            break
+    if kind == "text" and extract == "any" and not (first and first.success):
+        # Words that look like a label or a remark may be the answer.
+        whole = verifier(without_thoughts(answer, thoughts) or "", reference, **options)
+        return whole if whole.success else first or whole
     return first or rejected("There is no answer.")
+
+
+def verify_reading(
+    kind: str, reading: str, reference: Any, units: frozenset[str] | None = frozenset(), **options: Any
+) -> Verdict:
+    """Judge one reading of a reply: as `verify` does, but with numbers in every spelling that `plain_number` reads.
+
+    Args:
+        units: words that may follow a number, as for `plain_number`.
+    """
+    verdict = VERIFIERS[kind](reading, reference, **options)
+    if verdict.malformed and kind in NUMBERS and (value := read_number(reading, units)) is not None:
+        return VERIFIERS[kind](str(value), reference, **options)
+    return verdict
 
 
 def rejected(feedback: str) -> Verdict:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,6 +22,8 @@ MAX_ELEMENTS, MAX_UNORDERED = 10_000, 300
 SECONDS = 2.0
 _PAIRS = {"[": "]", "(": ")", "{": "}"}
 _QUOTES = "\"'"
+_NAMED = re.compile(r"\s*[A-Za-z_]\w*\s*=\s*(?=[\[({])")
+_JOINED = re.compile(r"\s+(?:and|&)\s+|^and\s+")
 UNDECIDED = Verdict(0.0, False, valid=False, feedback="An element of the list could not be judged.")
 _OUT_OF_TIME = Verdict(0.0, False, valid=False, feedback="The list took too long to compare; it is not judged.")
 
@@ -43,7 +46,8 @@ def verify_list(
 
     Args:
         answer: elements separated by line ends, else by semicolons, else by commas, with or without one pair of
-            brackets around (see `split_elements`). Anything longer than 100,000 characters is refused unread.
+            brackets around and a name before it (see `split_elements`); "and" may stand before the last. Anything
+            longer than 100,000 characters is refused unread.
         reference: the elements, each a reference of the verifier ``element``; at most 10,000 in order, 300 otherwise.
         element: the verifier of each element ("number", "integer", "text", "math", …).
         ordered: compare place by place; otherwise as multisets.
@@ -70,9 +74,12 @@ def verify_list(
     if len(answer) > MAX_LENGTH:
         return rejected(f"The list is longer than {MAX_LENGTH:,} characters.")
     try:
-        given = split_elements(answer)
+        given = split_elements(_NAMED.sub("", answer, count=1))
     except ListError as error:
         return rejected(str(error))
+    if len(given) < len(reference) and (joined := _JOINED.split(given[-1])):
+        # "1, 2 and 3", where the elements do not hold the word themselves.
+        given = [*given[:-1], *joined] if len(given) + len(joined) - 1 == len(reference) else given
     if len(given) > most or (len(given) != len(reference) and not partial):
         return Verdict(0.0, False, feedback="The list does not have the right number of elements.")
     if not reference:
@@ -181,8 +188,8 @@ def split_elements(text: str) -> list[str]:
 
     One pair of brackets, ``[ ]``, ``( )`` or ``{ }``, around all of it is removed. Separators within brackets or quotes
     do not count; of the others, line ends separate where there are any, else semicolons, else commas. A line may begin
-    with "- " or "* " and end with the separator ",". Matching quotes around an element are removed. "[]" has no
-    element.
+    with "- " or "* " and end with the separator ",", as may a list of two or more elements. Matching quotes around an
+    element are removed. "[]" has no element.
 
     Raises:
         ListError: blank text, brackets that do not pair up, or an empty element.
@@ -199,6 +206,8 @@ def split_elements(text: str) -> list[str]:
             return []
         cuts = _find_cuts(body)
     places = cuts.newline or cuts.semicolon or cuts.comma
+    if len(places) > 1 and not cuts.newline and places[-1] == len(body) - 1:
+        body, places = body[:-1], places[:-1]
     parts = [body[start + 1 : end].strip() for start, end in zip([-1, *places], [*places, len(body)])]
     if cuts.newline:
         lines = [part[2:].lstrip() if part.startswith(("- ", "* ")) else part for part in parts if part]

@@ -11,9 +11,21 @@ from .registry import CORRECT, VERIFIERS, WRONG, rejected
 MAX_LENGTH = 10_000
 MAX_WRAPPERS = 4
 _WRAPPERS = (
-    *(("$", "$"), ("**", "**")),
+    *(("$", "$"), ("**", "**"), ("*", "*"), ('"', '"'), ("`", "`")),
     *((f"\\{name}{{", "}") for name in ("text", "textbf", "textit", "textrm", "mathrm", "mbox", "boxed")),
 )
+
+
+# Characters of double width, and the plain ones.
+WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
+_TYPOGRAPHY = {
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u2032\u02bc"), "'"),
+    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"), '"'),
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212\ufe63"), "-"),
+    **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"), ""),
+    **WIDE,
+    ord("\u2026"): "...",
+}
 
 
 @VERIFIERS.register("text")
@@ -21,8 +33,10 @@ def verify_text(answer: str, reference: str, *, ignore_case: bool = True) -> Ver
     r"""Check that ``answer`` and ``reference`` are the same text.
 
     Both are brought to Unicode normal form C, runs of white space become one space, the ends are stripped, and case is
-    folded unless ``ignore_case`` is False. ``\text{}`` and its like, ``\boxed{}``, ``$ $`` or ``** **`` around all of
-    it and one full stop behind it do not count. Nothing else is forgiven: other punctuation counts. An answer that is
+    folded unless ``ignore_case`` is False. Kinds of quotation marks and hyphens, characters of double width and those
+    without width make no difference. ``\text{}`` and its like, ``\boxed{}``, ``$ $``, ``** **`` or quotation marks
+    around all of it, and full stops and exclamation marks behind it, do not count. Nothing else is forgiven: other
+    punctuation and accents count. An answer that is
     empty, or far longer than the reference could be (10,000 characters beyond four times its length), is malformed.
 
     Raises:
@@ -42,7 +56,7 @@ def verify_text(answer: str, reference: str, *, ignore_case: bool = True) -> Ver
 def _bare(text: str) -> str:
     """Remove wrappers and a full stop around all of ``text``, unless nothing would remain."""
     for _ in range(MAX_WRAPPERS):
-        inner = text[:-1].rstrip() if text.endswith(".") and not text.endswith("..") else text
+        inner = text[:-1].rstrip() if text.endswith((".", "!")) and not text.endswith("..") else text
         for left, right in _WRAPPERS:
             within = inner[len(left) : -len(right)]
             if within and inner.startswith(left) and inner.endswith(right) and not (left in within or right in within):
@@ -55,7 +69,8 @@ def _bare(text: str) -> str:
 
 
 def normalise(text: str, ignore_case: bool = True) -> str:
-    """Bring text to normal form C with single spaces, stripped, and with case folded if ``ignore_case``."""
-    text = " ".join(unicodedata.normalize("NFC", text).split())
+    """Bring text to normal form C with single spaces, stripped, and with case folded if ``ignore_case``; quotation
+    marks, hyphens and characters of double width become plain ones, and characters without width go."""
+    text = " ".join(unicodedata.normalize("NFC", text.translate(_TYPOGRAPHY)).split())
     # Folding can decompose a character, hence the second composition.
     return unicodedata.normalize("NFC", text.casefold()) if ignore_case else text

@@ -6,7 +6,9 @@ verifier scales it to [0, 1] and counts only an exact match as success.
 
 from __future__ import annotations
 
+import ast
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +21,9 @@ from .registry import CORRECT, VERIFIERS, rejected
 Call = Mapping[str, Any]
 
 MAX_CALLS = 64
+MAX_PYTHON = 10_000
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+_PYTHON = re.compile(r"\[?\s*[A-Za-z_][\w.-]*\(.*\)\s*\]?", re.DOTALL)
 
 
 class CallError(ValueError):
@@ -83,8 +87,10 @@ def parse_tool_calls(text: str) -> list[Call]:
     """Parse the calls that ``text`` makes, each ``{"name": ..., "parameters": {...}}``.
 
     Accepted: a JSON object or array of objects, or one object a line, with "name" and, unless the tool takes none,
-    "parameters" or "arguments"; bare, or in one or more ``<tool_call>...</tool_call>`` blocks with nothing but other
-    text outside. Text without such a block that does not begin with a bracket makes no call.
+    "parameters" or "arguments", which may be JSON within text; the same as "function" of an object, as endpoints log
+    it; or calls in the syntax of Python with named literals, ``[area(b=10, unit="cm")]`` or without the brackets. All
+    these bare, or in one or more ``<tool_call>...</tool_call>`` blocks with nothing but other text outside. Other text
+    makes no call.
 
     Raises:
         CallError: not of this form, an unclosed block, or more than 64 calls.
@@ -157,10 +163,17 @@ def _similarity(gold: Mapping[str, Any], made: Mapping[str, Any]) -> float:
 
 
 def _call(value: Any) -> Call:
+    if isinstance(value, Mapping) and set(value) - {"id", "type", "index"} == {"function"}:
+        value = value["function"]
     keys = set(value) - {"id", "type"} if isinstance(value, Mapping) else set()
     if not {"name"} <= keys <= {"name", "parameters"} and not keys == {"name", "arguments"}:
         raise CallError('A tool call must be {"name": ..., "parameters": {...}}.')
     parameters = value.get("parameters", value.get("arguments", {}))
+    if isinstance(parameters, str):
+        try:
+            parameters = parse_json(parameters) if parameters.strip() else {}
+        except JsonError as error:
+            raise CallError(f"The arguments of the tool call cannot be read. {error}") from None
     if not isinstance(value["name"], str) or not isinstance(parameters, Mapping):
         raise CallError('A tool call must be {"name": text, "parameters": {...}}.')
     return {"name": value["name"], "parameters": parameters}
@@ -169,7 +182,7 @@ def _call(value: Any) -> Call:
 def _blocks(text: str) -> list[str]:
     if _OPEN not in text and _CLOSE not in text:
         stripped = text.strip()
-        return [stripped] if stripped.startswith(("{", "[")) else []
+        return [stripped] if stripped.startswith(("{", "[")) or _PYTHON.fullmatch(stripped) else []
     blocks, position = [], 0
     while (start := text.find(_OPEN, position)) >= 0:
         end = text.find(_CLOSE, start)
@@ -183,7 +196,9 @@ def _blocks(text: str) -> list[str]:
 
 
 def _values(block: str) -> list[Any]:
-    """Parse one JSON value, an array of them, or one per line."""
+    """Parse one JSON value, an array of them, one per line, or calls in the syntax of Python."""
+    if len(block) <= MAX_PYTHON and _PYTHON.fullmatch(block):
+        return _python_calls(block)
     try:
         value = parse_json(block)
         return value if isinstance(value, list) else [value]
@@ -195,3 +210,20 @@ def _values(block: str) -> list[Any]:
         return [parse_json(line) for line in lines]
     except JsonError as error:
         raise CallError(f"The tool call cannot be read. {error}") from None
+
+
+def _python_calls(block: str) -> list[Any]:
+    """Read calls such as ``[area(b=10, unit="cm")]``; nothing is evaluated but literals."""
+    try:
+        tree = ast.parse(block, mode="eval").body
+        calls = tree.elts if isinstance(tree, (ast.List, ast.Tuple)) else [tree]
+        found = []
+        for call in calls:
+            if not isinstance(call, ast.Call) or call.args or any(word.arg is None for word in call.keywords):
+                raise ValueError("every part must be a call with named arguments")
+            values = {str(word.arg): check_json_value(ast.literal_eval(word.value), "it") for word in call.keywords}
+            found.append({"name": ast.unparse(call.func), "parameters": values})
+    except (SyntaxError, ValueError, InputError, RecursionError, MemoryError) as error:
+        reason = error.msg if isinstance(error, SyntaxError) else error
+        raise CallError(f"The tool call cannot be read ({reason!s:.100}).") from None
+    return found

@@ -6,6 +6,7 @@ import datetime
 import re
 from functools import lru_cache
 
+from ....rewards.answers import numbers
 from .corpus import Corpus, normalise_title
 from .world import MONTHS, Value
 
@@ -15,7 +16,6 @@ _MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
 _DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)?(?: of)?[ -]({_MONTH})\.?,?[ -](\d{{3,4}})", re.IGNORECASE)
 _MONTH_FIRST = re.compile(rf"({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{3,4}})", re.IGNORECASE)
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
-_NUMBER = re.compile(r"(?:(?:in|about) )?(\d{1,3}(?:[, ]\d{3})+|\d{1,9})(?: [a-z²]{1,12}){0,3}", re.IGNORECASE)
 _MOST = 200
 
 
@@ -39,9 +39,9 @@ def read_date(text: str) -> tuple[int, int, int] | None:
 
 
 def read_number(text: str) -> int | None:
-    """Read a whole number, perhaps with separators of thousands and a unit: "48,000 people"; None for anything else."""
-    found = _NUMBER.fullmatch(text[:_MOST].strip())
-    return int(re.sub(r"[, ]", "", found[1])) if found else None
+    """Read a natural number, perhaps with a unit: "48,000 people"; None for anything else."""
+    value = numbers.read_number(text[:_MOST].strip().removeprefix("in "), units=None)
+    return value.numerator if value is not None and value >= 0 and value.denominator == 1 else None
 
 
 def read_names(text: str) -> str:

@@ -42,8 +42,8 @@ def read_command(action: str) -> tuple[str, str] | None:
     for reading in readings(text):
         if found := _BRACKETS.fullmatch(reading):
             return found[1].lower(), _strip(found[2] if found[2] is not None else found[3])
-    if enclosed is not None and enclosed[-1]:
-        return "answer", _strip("; ".join(enclosed))
+    if enclosed is not None and enclosed[0][-1]:
+        return "answer", _strip("; ".join(enclosed[0]))
     lines = [line.strip(_MARKS) for line in text.strip().split("\n")[-200:]]
     if plain := _PLAIN.fullmatch(lines[-1][:_MOST]):
         return (plain[1] or plain[3]).lower(), _strip(plain[2] or "")

@@ -46,7 +46,7 @@ def test_another_number_is_wrong_and_not_malformed(answer: str, tmp_path: Path):
     assert (reward, info["action_error"], info["feedback"]) == (0.0, None, "The answer is not correct.")
 
 
-@pytest.mark.parametrize("answer", ["It is 72 or 73", "70 + 2", "72 thousand", "clips", "72\nI am sure."])
+@pytest.mark.parametrize("answer", ["It is 72 or 73", "70 + 2", "72 thousand", "clips", "72\nOr 73."])
 def test_what_is_not_a_number_alone_is_malformed(answer: str, tmp_path: Path):
     reward, info = asked(tmp_path, "GSM8K", word_problem(1), answer)
     assert (reward, info["action_error"]) == (0.0, "The answer must be one number alone, such as 125 or 7.5.")

@@ -8,14 +8,10 @@ from typing import Any
 import gymnasium as gym
 import palaestra
 import pytest
-from palaestra.envs.math.answer_spelling import (
-    NumberQuestion,
-    extract_number,
-    extract_numbers,
-    extract_numbers_in_order,
-    strip_statement,
-)
-from palaestra.rewards.verifiers.number import parse_number
+from palaestra.envs.math.answer_spelling import extract_numbers, extract_numbers_in_order
+from palaestra.rewards.answers.numbers import plain_number
+from palaestra.rewards.answers.phrases import strip_statement
+from palaestra.rewards.verifiers.registry import NUMBERS
 
 FAMILIES = [name for name in palaestra.envs.ids() if ".math." in gym.spec(name).entry_point]  # type: ignore[operator]
 
@@ -63,22 +59,21 @@ def test_equations_stay_where_they_are_the_answer():
         (r"\approx 0.25", "0.25"),
         (r"\mathrm{42}", "42"),
         ("7 + 2 = 9", "9"),
-        # No single number, and no reading makes one of it.
-        ("12,34", "12,34"),
-        ("42, 43", "42, 43"),
-        ("42 or 43", "42 or 43"),
-        ("42*43", "42*43"),
-        ("4$2", "4 2"),
-        ("4**2", "4 2"),
-        ("not 42", "not 42"),
-        ("x >= 42", "x >= 42"),
-        ("x \u2260 42", "x \u2260 42"),
-        ("-(-42)", "--42"),
-        ("3 - 5", "3 -5"),
     ],
 )
 def test_a_number_is_brought_to_plain_signs(answer: str, number: str):
-    assert extract_number(answer) == number
+    assert plain_number(answer) == number
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *("12,34", "42, 43", "42 or 43", "42*43", "4$2", "4**2", "not 42", "x >= 42", "x \u2260 42", "-(-42)", "3 - 5"),
+        *("2x = 42", "-x = 42", "x^2 = 42", "x/2 = 42", "x = 42; x = 43", "41 =/= 42", "at most: 42", "42 to 43"),
+    ],
+)
+def test_what_is_no_single_number_is_not_made_one(answer: str):
+    assert plain_number(answer) is None
 
 
 def test_lists_of_numbers_with_and_without_names():
@@ -119,7 +114,7 @@ def test_every_family_reads_a_right_answer_in_a_sentence_and_no_wrong_one(name: 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_side_of_an_equation_counts_in_families_with_one_number(name: str):
     env: Any = gym.make(name).unwrapped
-    if isinstance(env, NumberQuestion):
+    if env.verifier in NUMBERS:
         env.reset(seed=5)
         right = env.oracle(env.here())
         for answer in (f"x = {right}", f"= {right}", f"1 + 1 = 2 = {right}", right.replace("-", "\u2212")):
@@ -132,5 +127,5 @@ def test_the_side_of_an_equation_counts_in_families_with_one_number(name: str):
 def test_long_answers_are_read_in_linear_time(unit: str):
     # A reading with the square of the length would take minutes here.
     answer = unit * 100_000
-    assert extract_numbers(answer) is None
-    assert parse_number(extract_number(answer)) is None
+    assert extract_numbers(answer) is None or unit == "1,000,"  # a list may end in a comma
+    assert plain_number(answer) is None

