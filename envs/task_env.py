@@ -58,6 +58,8 @@ class TaskEnv(gym.Env[Any, Any]):
         max_answer: the most characters that an answer may have; the text around it in a reply does not count.
         strips_marks: whether Markdown marks, a full stop and words such as "The answer is" are removed from a reply,
             as `rewards.answers.bare` does; False where they may belong to an answer.
+        content_identifies: whether tasks of the same content are one task, whatever their parameters; True where these
+            only choose among the records of a data set.
         longest_text: the most characters that an observation of the default range has.
         arrow_keys: for a person at a terminal, what the keys "up", "down", "left" and "right" type where actions are
             directions; a text that ends in a line break is sent at once.
@@ -99,6 +101,7 @@ class TaskEnv(gym.Env[Any, Any]):
     answer_form: Form = "line"
     max_answer: ClassVar[int] = 4096
     strips_marks: ClassVar[bool] = True
+    content_identifies: bool = False
     longest_text: ClassVar[int] = 2_000
     arrow_keys: ClassVar[Mapping[str, str]] = {}
     is_ascii: ClassVar[bool] = True
@@ -226,7 +229,7 @@ class TaskEnv(gym.Env[Any, Any]):
         for _ in range(MAX_TRIES):
             episode = self.generate_episode(rng, params)
             content = self.content_of(episode)
-            if self.split == "all" or split_of(self.split_key(episode) or content) == self.split:
+            if self.belongs(self.split_key(episode) or content):
                 break
         else:
             raise InputError(
@@ -235,10 +238,14 @@ class TaskEnv(gym.Env[Any, Any]):
             )
         self._params = params
         self._task_difficulty = self.param_space.difficulty(params)
-        identity = f"{type(self).__name__}\0{params}\0{content}"
+        identity = f"{type(self).__name__}\0{'' if self.content_identifies else params}\0{content}"
         self._task_id = hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         self._ended = False
         return episode
+
+    def belongs(self, key: str) -> bool:
+        """Check that tasks with this split key, or content, are in the environment's split."""
+        return self.split == "all" or split_of(key) == self.split
 
     def _choose_params(self, rng: np.random.Generator, options: dict[str, Any] | None) -> dict[str, Any]:
         given: dict[str, Any] = {}

@@ -19,6 +19,7 @@ examples:
   palaestra eval --suite core --agent my_module:ask --concurrency 16 --out played --json scores.json
   palaestra eval palaestra/Sudoku-v0 palaestra/Zebra-v0 --agent runs/first
   palaestra eval palaestra/GSM8K-v0 --agent Qwen/Qwen2.5-0.5B-Instruct --env-option source=my.jsonl --max-new-tokens 512
+  palaestra eval palaestra/Dataset-v0 --agent openai:MODEL --env-option source=test.csv --rows 200 --out played.jsonl
 """
 
 from __future__ import annotations
@@ -84,12 +85,16 @@ class EvalOptions:
     cache: Path | None = None
     """Folder for the replies of an endpoint: what was asked before, in the same episode, sample and turn, is not asked
     again, also by other runs."""
-    episodes: int = 100
-    """How many to play."""
+    episodes: int | None = None
+    """How many to play; by default 100."""
+    rows: str | None = None
+    """Rows of a data set in place of episodes: all, so many from its beginning, or a file with an id a line. Each is
+    asked once, in the order of the source, with all options in their order. The default where --env-option names a
+    source, unless --episodes, --split, --difficulty or --axis is given."""
     seed: int = 0
     """Root of the episode seeds; the same seed plays the same episodes."""
-    split: Literal["train", "test", "all"] = "test"
-    """Which tasks."""
+    split: Literal["train", "test", "all"] | None = None
+    """Which tasks; by default test."""
     difficulty: tuple[float, ...] = ()
     """Difficulties dealt out in turn, each from 0 to 1; by default spread evenly."""
     axis: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
@@ -181,9 +186,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         lambda: evaluate(
             _find_agent(agent or "random", config),
             env_id,
-            episodes=config.episodes,
+            episodes=100 if config.episodes is None else config.episodes,
             seed=config.seed,
-            split=config.split,
+            split=config.split or "test",
+            rows=_choose_rows(config, options),
             difficulties=config.difficulty or None,
             axes=axes or None,
             env_kwargs=options,
@@ -193,6 +199,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     )
     return _show(report, config)
+
+
+def _choose_rows(config: EvalOptions, options: Mapping[str, Any]) -> Literal["all"] | int | list[str] | None:
+    """The rows of a data set that --rows names, or None where tasks are drawn."""
+    text = config.rows
+    drawn = [name for name in ("episodes", "split", "difficulty", "axis") if getattr(config, name)]
+    if text is None:
+        return "all" if "source" in options and not drawn else None
+    if drawn:
+        raise InputError(f"--rows asks rows as they are; leave --{drawn[0]} out.")
+    if text == "all":
+        return "all"
+    if re.fullmatch("[0-9]+", text):
+        return int(text)
+    if not Path(text).is_file():
+        raise InputError(f"--rows must be all, a number or a file with an id a line, not {text!r}.")
+    return [line.strip() for line in Path(text).read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def _names_no_folder(env_id: str) -> bool:
@@ -215,9 +238,9 @@ def _evaluate_several(config: EvalOptions) -> int:
         raise InputError(f"--suite {config.suite} has its own environments; leave {config.env[0]} out.")
     if config.suite is None and not config.env:
         raise InputError(f"give an environment id, or --suite with one of {', '.join(suite_names())}.")
-    own = {"episodes": 100, "seed": 0, "split": "test", "difficulty": (), "axis": (), "env_option": ()}
+    own = {"episodes": None, "rows": None, "seed": 0, "split": None, "difficulty": (), "axis": (), "env_option": ()}
     given = [name for name, default in own.items() if getattr(config, name) != default]
-    single = given if config.suite is not None else [name for name in given if name in ("axis", "env_option")]
+    single = given if config.suite is not None else [name for name in given if name in ("rows", "axis", "env_option")]
     if single:
         whose = "the suite" if config.suite is not None else "a single environment"
         raise InputError(f"--{single[0].replace('_', '-')} belongs to {whose}; leave it out.")
@@ -229,7 +252,7 @@ def _evaluate_several(config: EvalOptions) -> int:
             )
     settings = _shared(config)
     if config.suite is None:
-        settings |= {"episodes": config.episodes, "seed": config.seed, "split": config.split}
+        settings |= {"episodes": config.episodes or 100, "seed": config.seed, "split": config.split or "test"}
         settings |= {"difficulties": config.difficulty or None, "bins": config.bins}
     envs = config.suite if config.suite is not None else config.env
     agent = _find_agent(config.agent or "random", config)

@@ -35,6 +35,7 @@ class EpisodeRecord:
         traces: of the actions so far, one each.
         reference: a right answer, where the environment tells one; read only to be kept with the turns.
         replay: the file of the episode's replay, if one was asked for.
+        row: id of the row of a data set that the plan asks for.
     """
 
     index: int
@@ -60,6 +61,7 @@ class EpisodeRecord:
     reference: Any = None
     replay: str | None = None
     episode: Episode | None = None
+    row: str | None = None
 
     @property
     def task(self) -> Any:
@@ -96,6 +98,7 @@ class EpisodeRecord:
             "sample": self.sample,
             "seed": self.seed,
             "requested": self.requested,
+            **({} if self.row is None else {"row": self.row}),
             "task_id": self.task_id,
             "params": self.params,
             "difficulty": self.difficulty,
@@ -140,6 +143,7 @@ class EpisodeRecord:
             error=row["error"],
             failed=row["agent_failed"],
             usage=TokenUsage.from_json(row["usage"]) if row.get("usage") else None,
+            row=row.get("row"),
         )
 
 
@@ -167,11 +171,12 @@ class EpisodePlan:
         seed: int,
         difficulties: Sequence[float] | None,
         axes: Mapping[str, Any] | None,
+        rows: Sequence[str] | None = None,
     ):
         self.env_id = env_id
         self.episodes = episodes
         self.seed = seed
-        self.difficulties = difficulties
+        self.difficulties, self.rows = difficulties, rows
         self.space = getattr(env.unwrapped, "param_space", None)
         self.return_range = getattr(env.unwrapped, "return_range", (-math.inf, math.inf))
         if self.space is None and (difficulties is not None or axes):
@@ -184,6 +189,8 @@ class EpisodePlan:
     def begin(self, index: int, sample: int = 0) -> tuple[EpisodeRecord, dict[str, Any] | None]:
         """Make the record of episode ``index`` and the options to reset its environment with."""
         seed = int(np.random.SeedSequence([self.seed, index]).generate_state(1)[0])
+        if self.rows is not None:
+            return EpisodeRecord(index, seed, None, sample, row=self.rows[index]), {"row": self.rows[index]}
         if self.space is None:
             return EpisodeRecord(index, seed, None, sample), None
         if not self._graded:

@@ -8,18 +8,19 @@ an exception of the agent is a failed episode, and is counted too.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
 
 from ...checks import check_count, check_share
-from ...errors import InputError, shorten
+from ...errors import InputError, shorten, unknown_name
 from ..agent import Agent
 from ..atomic import check_output
 from ..lookup import as_agent
@@ -73,6 +74,7 @@ def evaluate(
     resume: bool = False,
     retries: int = 0,
     shots: int = 0,
+    rows: Literal["all"] | int | Sequence[str] | None = None,
 ) -> Report:
     """Play ``episodes`` episodes and report success, reward, progress and length with 95 % confidence intervals.
 
@@ -102,6 +104,8 @@ def evaluate(
             arXiv 2107.03374). The first is what ``samples=1`` plays; for the others the agent has other episode seeds.
         history: what the agent sees of a long episode, such as "notes(keep=2)", see `HistoryWrapper`; None: all of it.
         shots: worked examples before each question, see `ShotsWrapper`.
+        rows: of a data set in place of ``episodes`` and ``split``: "all" rows, each once in the order of the source, or
+            so many from its beginning, or those with these ids. The report has the ids.
         replay: a folder for the episodes as pages, one each, with pictures where the environment makes any; see
             `ReplayRecorder`.
         concurrency: replies that are waited for at once, at most: environments played side by side, and the threads
@@ -120,28 +124,38 @@ def evaluate(
         raise InputError(f"env must be one environment, not {shorten(repr(env))}; give several to evaluate_all.")
     _check(episodes, seed, difficulties, num_envs, bins, samples, concurrency, retries, out, replay, resume)
     player = as_agent(agent)
+    kwargs, pictures = dict(env_kwargs or {}), replay is not None
+    asked: tuple[str, ...] | None = None
+    if rows is not None:
+        if difficulties is not None or axes is not None:
+            raise InputError("rows of a data set are asked as they are; leave difficulties and axes out.")
+        split, kwargs = "all", {"split": "all", **kwargs}
+        asked = _find_rows(rows, env, kwargs, player.prompt_form)
+        episodes = len(asked)
     num_envs = num_envs if concurrency is None else concurrency
     width = min(num_envs, episodes * samples, player.max_slots or num_envs)
-    kwargs, pictures = dict(env_kwargs or {}), replay is not None
     envs, used_split = make_envs(env, width, split, dict(kwargs), history, pictures, shots, player.prompt_form)
     env_id = env if isinstance(env, str) else name_of(envs[0])
     fixed = getattr(envs[0].unwrapped, "difficulty", None)
     if difficulties is None and axes is None and fixed is not None:
         difficulties = [float(fixed)]
-    rows = None if difficulties is not None else bins
+    shown = None if difficulties is not None else bins
     bounds = getattr(envs[0].unwrapped, "return_range", (-math.inf, math.inf))
     log: EpisodeLog | None = None
     records: dict[tuple[int, int], EpisodeRecord] = {}
 
     def report() -> Report:
         done = [records[key] for key in sorted(records)]
-        return make_report(done, env_id, player.name, used_split, seed, rows, samples, bounds)
+        return make_report(done, env_id, player.name, used_split, seed, shown, samples, bounds)
 
     try:
-        plan = EpisodePlan(envs[0], env_id, episodes, seed, difficulties, axes)
+        plan = EpisodePlan(envs[0], env_id, episodes, seed, difficulties, axes, asked)
         if out is not None:
             settings = {"env": env_id, "agent": player.name, "split": used_split, "axes": axes, "env_options": kwargs}
-            log = EpisodeLog(out, settings | {"history": history, "shots": shots}, resume)
+            settings |= {"history": history, "shots": shots} | (
+                {} if asked is None else {"rows": rows if isinstance(rows, str | int) else _digest(asked)}
+            )
+            log = EpisodeLog(out, settings, resume)
             log.check_plan(plan)
             for key, record in list(log.records.items()):
                 if retries and (record.error is not None or not record.valid):
@@ -177,6 +191,44 @@ def evaluate(
         for env in envs:
             env.close()
     return report()
+
+
+def _digest(rows: Sequence[str]) -> str:
+    """A short name for a list of rows, as each line of the log has it."""
+    return f"{len(rows)} rows, {hashlib.blake2b(repr(rows).encode(), digest_size=8).hexdigest()}"
+
+
+def _find_rows(
+    rows: Literal["all"] | int | Sequence[str], env: Environment, kwargs: dict[str, Any], prompt_form: str | None
+) -> tuple[str, ...]:
+    """The ids of the rows of a data set that are asked for.
+
+    Raises:
+        InputError: the environment makes its tasks itself, or has no such rows.
+    """
+    (made,), _ = make_envs(env, 1, "all", dict(kwargs), prompt_form=prompt_form)
+    there: tuple[str, ...] | None = getattr(made.unwrapped, "rows", None)
+    made.close()
+    name = env if isinstance(env, str) else name_of(made)
+    if there is None:
+        raise InputError(
+            f"{name} makes its tasks, so that it has no rows; rows are for data sets, such as palaestra/Dataset-v0 "
+            "with source=questions.jsonl."
+        )
+    if isinstance(rows, str) and rows == "all":
+        return there
+    if isinstance(rows, int) and not isinstance(rows, bool):
+        if not 1 <= rows <= len(there):
+            raise InputError(f"{name} has {len(there)} rows, not {rows}; give a number from 1 to that, or all.")
+        return there[:rows]
+    if isinstance(rows, str) or not isinstance(rows, Sequence):
+        raise InputError(f"rows must be 'all', a number or a list of ids, not {shorten(repr(rows))}.")
+    for row in rows:
+        if row not in there:
+            raise unknown_name("row", str(row), list(there))
+    if not rows:
+        raise InputError("rows is an empty list; give at least one id, or 'all'.")
+    return tuple(rows)
 
 
 def evaluate_all(
@@ -376,13 +428,14 @@ def _pass_at_k(plays: Plays, samples: int) -> tuple[PassAtK, ...]:
     known = [[record for record in group if record.success is not None] for group in plays]
     known = [group for group in known if group]
     counts = [(len(group), sum(bool(record.success) for record in group)) for group in known]
-    return pass_at_ks(counts, powers_of_two(samples), [group[0].task for group in known])
+    return pass_at_ks(counts, sorted({*powers_of_two(samples), samples}), [group[0].task for group in known])
 
 
 def _result(record: EpisodeRecord) -> dict[str, Any]:
     return {
         "episode": record.index,
         "sample": record.sample,
+        **({} if record.row is None else {"row": record.row}),
         "task_id": record.task_id,
         "difficulty": record.difficulty,
         "success": record.success,

@@ -12,7 +12,7 @@ import threading
 import warnings
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +52,16 @@ class Collection:
         items: at least one.
 
     Attributes:
-        items: in an order that does not depend on the order in the source.
+        items: in an order that does not depend on the order in the source, without repetitions.
+        rows: every question by the id of its row, in the order of the source. An id that comes a second time has the
+            number of the question in the source behind it.
         digest: hash of the content of all items.
     """
 
     def __init__(self, items: list[Item]):
+        self.rows: dict[str, Item] = {}
+        for number, item in enumerate(items, 1):
+            self.rows[item.row if item.row not in self.rows else f"{item.row} ({number})"] = item
         # Keep the first item of each content, so that repeated questions are not drawn more often.
         unique = {item.content: item for item in reversed(items)}
         self.items = tuple(unique[content] for content in sorted(unique, key=lambda c: (unique[c].effort, c)))
@@ -94,6 +99,12 @@ class Collection:
         pool = self._pool(split, rung)
         start, end = (0, len(pool)) if length is None else _half_bounds(len(pool), length, length)
         return pool[start + int(u * (end - start))]
+
+    def place(self, item: Item) -> float:
+        """Return the length from 0 to 1 that stands for an item of `rows`: its place by effort on its rung."""
+        pool = self._by["all"][item.rung]
+        rank = bisect_left(pool, (item.effort, item.content), key=lambda other: (other.effort, other.content))
+        return rank / max(1, len(pool) - 1)
 
     def _pool(self, split: str, rung: int) -> list[Item]:
         """Return the questions of the non-empty rung nearest to ``rung``."""
@@ -146,7 +157,8 @@ def _read_items(source: Source) -> list[Item]:
     layout, items, out = source.layout, [], []
     for index, (place, record) in enumerate(read_source(source.name, source.part, source.config, layout.columns)):
         try:
-            items.append(_check_item(source, layout.read(Fields(record, place, layout.asks), index)))
+            fields = Fields(record, place, layout.asks)
+            items.append(replace(_check_item(source, layout.read(fields, index)), row=fields.row))
         except UnusableRecord as reason:
             out.append(f"{place}: {reason}")
     if out:

@@ -22,6 +22,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LEVELS = (1, 5)
 STEPS = (2, 8)
 NUMBERS = (1, 15)
+# Fields that name a record.
+_IDS = ("id", "task_id", "question_id", "problem_id", "uid", "unique_id", "row_id", "idx", "index", "key")
 _LEVEL = re.compile(r"(?:level\s*)?([1-5])", re.IGNORECASE)
 _BARE_BOX = re.compile(r"\\f?boxed\s+([^\s{}$.,]+)")
 _LAST_NUMBER = re.compile(r"([0-9]{1,4})/?\s*$")
@@ -43,6 +45,7 @@ class Item:
         rung: the question's value on the layout's axis: number of steps, level, or number in the contest.
         options: options of a multiple-choice question, in the record's order.
         rationale: the worked solution as the record has it, where that is not the steps, one a line; else empty.
+        row: the record's own id, or else its place in the source, such as "test.jsonl, line 3".
     """
 
     question: str
@@ -51,6 +54,7 @@ class Item:
     rung: int = 0
     options: tuple[str, ...] = ()
     rationale: str = field(default="", compare=False, repr=False, kw_only=True)
+    row: str = field(default="", compare=False, repr=False, kw_only=True)
 
     @property
     def content(self) -> str:
@@ -99,6 +103,11 @@ class Fields:
         record = self._find(outer)
         named = record.items() if isinstance(record, Mapping) else ()
         return next((value for key, value in named if normalise_name(str(key)) == inner), None)
+
+    @property
+    def row(self) -> str:
+        """The record's own id, or its place where it has none."""
+        return next((str(value) for name in _IDS if isinstance(value := self.get(name), (str, int))), self.place)
 
     def text(self, *names: str) -> str:
         """Return the first of these fields that has a value; raise InputError unless it is text that is not blank."""

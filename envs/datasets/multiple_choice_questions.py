@@ -32,10 +32,12 @@ class MultipleChoiceQuestions(DatasetQuestion):
         ``question``, ``choices`` (a list, or ARC's ``text`` and ``label``) or columns A, B, C, ..., and ``answer`` (an
         index from 0, a letter or a label) or ``answerKey``; its ``rationale``, ``explanation``, ``solution`` or ``exp``
         is the worked solution. Wrong options are left out at random down to ``options``, and all are put in random
-        order. Questions with an option about others ("all of the above", "A and B") are shown as they stand.
+        order; a row that is asked for by its id keeps its order. Questions with an option about others ("all of the
+        above", "A and B") are shown as they stand.
 
     Parameters:
-        options (2 to 4): how many options are shown, if the question has so many; the upper end is that of the source.
+        options (2 to 4): how many options are shown, if the question has so many. For another source all are shown
+            unless fewer are asked for.
         length (0.0 to 1.0): from the half of the questions with the shortest text to the half with the longest.
 
     Observation:
@@ -76,14 +78,16 @@ class MultipleChoiceQuestions(DatasetQuestion):
 
     def axes_of(self, collection: Collection) -> list[Axis]:
         most = max(len(item.options) for item in collection.items)
-        return [IntAxis("options", 2, most), FloatAxis("length", 0.0, 1.0)]
+        # A published question is easier without some of its options, which is for those to choose who want that.
+        least = 2 if self.source is None else most
+        return [IntAxis("options", least, most, limits=(2, most)), FloatAxis("length", 0.0, 1.0)]
 
     def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         right, order = int(item.answer), list(range(len(item.options)))
         if not any(map(_ABOUT_OTHERS.search, item.options)):
             order = [place for place in rng.permutation(len(order)).tolist() if place != right][: params["options"] - 1]
             order.insert(int(rng.integers(len(order) + 1)), right)
-            if not self.shuffle:
+            if not self.shuffle or self._row is not None:
                 order.sort()
         options = [item.options[place] for place in order]
         listed = "\n".join(f"{letter}) {text}" for letter, text in zip(LETTERS, options))

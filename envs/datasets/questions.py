@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, unknown_name
 from ..axes import Axis
 from ..param_space import ParamSpace
 from ..question import Question, Task
@@ -43,7 +44,8 @@ class DatasetQuestion(Question):
         part: the part of a hub data set or folder to read: "train", "test", ... In a folder, the names of a file and of
             its folders decide its part. Required where there are several parts, so that they are never mixed. Within
             the part, ``split`` still separates a fifth of the questions by content; use ``split="all"`` for every
-            question of a published test set.
+            question of a published test set. ``reset(options={"row": id})`` asks one row, whatever the split; the ids
+            are ``env.unwrapped.rows``.
         config: the configuration of a hub data set, such as "main".
         **kwargs: as for every environment.
 
@@ -57,6 +59,7 @@ class DatasetQuestion(Question):
     # The axis that selects the rung of the collection; empty where the layout has no rungs.
     rung_axis: str = ""
     supplies = frozenset({"rationale"})
+    content_identifies = True
     # Policy of the verifier "math", where it judges the answers.
     policy: str = "strict"
     max_observation = 16_384
@@ -69,6 +72,8 @@ class DatasetQuestion(Question):
             raise InputError("part and config belong to a source; say which, such as source='openai/gsm8k'.")
         self.source = None if source is None else _check_source(source)
         self.part, self.config = part, config
+        # The row that a reset asks for, while it is asked.
+        self._row: Item | None = None
         collection = load_collection(self._source())
         self._digest = collection.digest
         self.param_space = ParamSpace(self.axes_of(collection))
@@ -91,10 +96,29 @@ class DatasetQuestion(Question):
         return self._draw_task(rng, params, "all")
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        if self._row is not None:
+            places = {self.rung_axis: self._row.rung, "length": load_collection(self._source()).place(self._row)}
+            params |= {name: value for name, value in places.items() if name in params}
+            return self.task(self._row, rng, params)
         # Where this split has no question at these parameters, take the nearest one.
         return self._draw_task(rng, params, self.split)
 
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The ids of the rows of the source, in its order, for ``reset(options={"row": id})``."""
+        return tuple(load_collection(self._source()).rows)
+
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Task:
+        if isinstance(options, Mapping) and "row" in options:
+            options = dict(options)
+            rows, row = load_collection(self._source()).rows, options.pop("row")
+            if row not in rows:
+                raise unknown_name("row", str(row), list(rows))
+            self._row = rows[row]
+            try:
+                return super().begin(seed, options)
+            finally:
+                self._row = None
         task = super().begin(seed, options)
         key = type(self).__name__, self._source(), self.split
         if key not in _warned:
@@ -128,6 +152,13 @@ class DatasetQuestion(Question):
 
     def split_key(self, episode: Task) -> str:
         return episode.data.content
+
+    def content_of(self, episode: Task) -> str:
+        return episode.data.content
+
+    def belongs(self, key: str) -> bool:
+        # A row that is asked for by its id belongs to every split.
+        return self._row is not None or super().belongs(key)
 
     def solver_cost(self, episode: Task) -> float | None:
         """The number of characters of question and worked solution."""

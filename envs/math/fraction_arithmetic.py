@@ -75,7 +75,11 @@ class FractionArithmetic(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         verdict = super().verify(task, answer)
-        if verdict.success and task.data[2] and "".join((plain_number(answer) or "").split()) != task.reference:
+        if (
+            verdict.success
+            and task.data[2]
+            and "".join((plain_number(answer, stated=True) or "").split()) != task.reference
+        ):
             return Verdict(0.0, False, feedback="The value is right, but it is not a fraction p/q in lowest terms.")
         return verdict
 

@@ -59,7 +59,7 @@ class Transform(Question):
     ):
         self.inner = _make_question(of, with_prompt(of_kwargs, kwargs))
         self.param_space = self.join_axes()
-        self.of = of
+        self.of, self.content_identifies = of, self.inner.content_identifies
         if type(self).verify is Transform.verify:
             self.supplies = self.inner.supplies
         super().__init__(**kwargs)

@@ -150,13 +150,13 @@ def parse_number(text: str) -> Fraction | None:
     return -value if sign == "-" else value
 
 
-def read_number(text: str, units: frozenset[str] | None = frozenset()) -> Fraction | None:
+def read_number(text: str, units: frozenset[str] | None = frozenset(), stated: bool = False) -> Fraction | None:
     """Read the one number that ``text`` is; None for anything else. See `plain_number`."""
-    plain = plain_number(text, units)
+    plain = plain_number(text, units, stated)
     return None if plain is None else parse_number(plain)
 
 
-def plain_number(text: str, units: frozenset[str] | None = frozenset()) -> str | None:
+def plain_number(text: str, units: frozenset[str] | None = frozenset(), stated: bool = False) -> str | None:
     r"""Write the one number that ``text`` is in plain signs, as `parse_number` reads them; None for anything else.
 
     Accepted are integers, decimals and fractions, ``\frac{3}{4}`` among them; thousands set apart by commas or blanks;
@@ -167,6 +167,7 @@ def plain_number(text: str, units: frozenset[str] | None = frozenset()) -> str |
         text: an answer without a sentence around it; longer than 1,000 characters it is no number.
         units: words that may follow the number, as `find_units` returns them; None allows up to three words. Those that
             change a number ("thousand", "or more") are never units.
+        stated: the number may end a sentence or an equation, as for `strip_statement`.
     """
     if len(text) > MAX_LENGTH:
         return None
@@ -184,9 +185,11 @@ def plain_number(text: str, units: frozenset[str] | None = frozenset()) -> str |
             shorter = shorter[heading.end() :]
         if len(shorter) > 2 and shorter[0] == shorter[-1] == "*":
             shorter = shorter[1:-1]
-        text, before = shorter if shorter != text else strip_statement(text, number=True), text
-        if text == before:
+        if shorter == text and stated:
+            shorter = strip_statement(text, number=True)
+        if shorter == text:
             return None
+        text = shorter
     return None
 
 

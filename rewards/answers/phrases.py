@@ -98,7 +98,8 @@ _NAMED = re.compile(
 )
 _CHOICE = re.compile(
     r"(?:.*[,:;]\s+)?(?:so |therefore |thus |hence )?(?:i|we)(?:['\u2019]ll| will| would)? "
-    r"(?:choose|pick|select|go with|went with|say) (?:the )?(?:option |choice |answer |letter |number )?(?P<value>\S+(?: \S+){0,3})",
+    r"(?:choose|pick|select|go with|went with|say) (?:the )?(?:option |choice |answer |letter |number )?"
+    r"(?P<value>\S+(?: \S+){0,3})",
     re.IGNORECASE | re.DOTALL,
 )
 _THERE = re.compile(r"there (?:is|are|were|will be) (?P<value>\S+(?: \S+){0,5})", re.IGNORECASE)

@@ -83,7 +83,7 @@ def verify_reading(
         units: words that may follow a number, as for `plain_number`.
     """
     verdict = VERIFIERS[kind](reading, reference, **options)
-    if verdict.malformed and kind in NUMBERS and (value := read_number(reading, units)) is not None:
+    if verdict.malformed and kind in NUMBERS and (value := read_number(reading, units, stated=True)) is not None:
         return VERIFIERS[kind](str(value), reference, **options)
     return verdict
 

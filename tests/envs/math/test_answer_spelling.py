@@ -62,7 +62,7 @@ def test_equations_stay_where_they_are_the_answer():
     ],
 )
 def test_a_number_is_brought_to_plain_signs(answer: str, number: str):
-    assert plain_number(answer) == number
+    assert plain_number(answer, stated=True) == number
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_number_is_brought_to_plain_signs(answer: str, number: str):
     ],
 )
 def test_what_is_no_single_number_is_not_made_one(answer: str):
-    assert plain_number(answer) is None
+    assert plain_number(answer, stated=True) is None
 
 
 def test_lists_of_numbers_with_and_without_names():
@@ -128,4 +128,4 @@ def test_long_answers_are_read_in_linear_time(unit: str):
     # A reading with the square of the length would take minutes here.
     answer = unit * 100_000
     assert extract_numbers(answer) is None or unit == "1,000,"  # a list may end in a comma
-    assert plain_number(answer) is None
+    assert plain_number(answer, stated=True) is None
