@@ -132,7 +132,7 @@ def load_collection(source: Source) -> Collection:
         InputError: the source is gone, cannot be read, is not of its layout, or holds no question.
         MissingExtra: the library that reads it is not installed.
     """
-    state = _file_state(source.name)
+    state = file_state(source.name)
     kept = _CACHE.get(source)
     if kept is not None and kept[0] == state:
         return kept[1]
@@ -143,7 +143,7 @@ def load_collection(source: Source) -> Collection:
         return kept[1]
 
 
-def _file_state(name: str) -> Any:
+def file_state(name: str) -> Any:
     try:
         status = os.stat(name)
     except (OSError, ValueError):

@@ -6,46 +6,79 @@ palaestra.envs.from_dataset("mine.jsonl", prompt="task", answer="label", verifie
 from __future__ import annotations
 
 import functools
+import json
 import logging
+import math
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 from ...errors import InputError, shorten
-from ...rewards import unreadable
-from ...rewards.answers.numbers import parse_number
-from ...rewards.verifiers.registry import ANSWER_FORMS
+from ...rewards import Verdict, verify
+from ...rewards.answers.numbers import find_units, plain_number
+from ...rewards.verifiers.registry import ANSWER_FORMS, NUMBERS, VERIFIERS, verify_reading
 from ..axes import Axis, FloatAxis, IntAxis
 from ..question import Task
 from ..registration import register
-from .collection import Collection, Source, load_collection
-from .layouts import AIME, Fields, Item, Layout, UnusableRecord, normalise_name
+from .collection import Collection, Source, file_state
+from .layouts import AIME, Fields, Item, Layout, UnusableRecord, find_boxed, normalise_name
 from .questions import DatasetQuestion
 from .sources import read_source
 
 # Names of columns, the likeliest first.
 PROMPTS = ("question", "prompt", "problem", "instruction", "input", "query", "text", "messages")
-ANSWERS = ("answer", "final_answer", "label", "target", "reference", "output", "solution", "response", "completion")
+ANSWERS = (
+    *("answer", "final_answer", "label", "target", "reference", "output", "solution", "response", "completion"),
+    *("answers", "correct_answer", "gold", "answers_spans"),
+)
 SOLUTIONS = ("solution", "rationale", "explanation", "reasoning", "worked_solution", "chain_of_thought")
-_WHOLE = re.compile(r"\D*([0-9]{1,6})(?:\.0*)?\s*")
+# A text that the question is about is shown above it.
+CONTEXTS = ("passage", "context", "article", "paragraph", "story")
+CHOICES = ("choices", "options", "endings", "mc1_targets")
+# Records by which columns and verifier are guessed, and those whose right answer is judged before it is asked.
+LOOKED_AT = JUDGED = 10_000
+# The share of answers that are numbers, or mathematics, from which all are taken for such.
+MOST = 0.8
+_LEVEL = re.compile(r"(?:[A-Za-z][A-Za-z _]*[ :_-]*?)?\s*(-?[0-9]{1,6})(?:\.0*)?\s*")
+_LEVELS = {"very easy": 0, "easy": 1, "medium": 2, "moderate": 2, "hard": 3, "difficult": 3, "very hard": 4}
 _LATEX = re.compile(r"\\[a-zA-Z]+|\$")
+# Where several right answers stand in a record: SQuAD and TriviaQA, DROP.
+_SEVERAL = ("text", "spans", "aliases", "value")
 _log = logging.getLogger(__name__)
 # What has been told once in this process.
 _told: set[Source] = set()
 
 
+@dataclass(frozen=True, slots=True)
+class OwnItem(Item):
+    """A question of a data set of one's own.
+
+    Args:
+        accepted: the references, each of which makes an answer right.
+        units: words that may follow a number.
+    """
+
+    accepted: tuple[Any, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    units: frozenset[str] = field(default=frozenset(), compare=False, repr=False, kw_only=True)
+
+
 class OwnQuestions(DatasetQuestion):
-    """Answer a question of any data set, judged by any verifier.
+    r"""Answer a question of any data set, judged by any verifier.
 
     Description:
         Questions come from ``source``; without one, from the small set of AIME-v0, to try. A record has a prompt, which
         is text or a list of messages (their contents are shown one below the other), and a right answer. Columns and
         verifier that are not named are guessed from their names and contents, and a warning says which were taken.
-        Records whose answer the verifier cannot read are left out, and counted in a warning.
+        All records are looked at: what most of them hold decides. A text beside the question, such as a passage, is
+        shown above it. Of an answer such as a worked solution that ends in ``#### 7`` or ``\boxed{7}`` that value is
+        the right answer; a list of texts holds several right ones; true and false are yes and no. Every right answer is
+        judged first, and records that fail are left out and named in a warning; if most do, that is an error.
 
     Parameters:
         length (0.0 to 1.0): from the half of the questions with the shortest text and worked solution to the half with
@@ -73,8 +106,10 @@ class OwnQuestions(DatasetQuestion):
             there seems to be none. ``prompt="sentences"`` and ``prompt="terse"`` name no column, but the form of
             prompts that every environment takes; it makes no difference to questions from a source.
         level: the column with the difficulty; None: none.
-        verifier: the name of a verifier that compares with text (`palaestra list verifiers`); None: "number" where
-            every answer is one, "math" where most have LaTeX, else "text".
+        verifier: the name of a verifier (`palaestra list verifiers`); None: "number" where four fifths of the answers
+            are numbers, "math" where so many are numbers or have LaTeX, else "text". References that are no text, such
+            as tool calls or constraints, are JSON, in a column of their own or as text.
+        verifier_options: options of the verifier, such as ``{"policy": "dataset"}`` of "math".
         instruction: text after each prompt, such as "Answer with the name alone."; None: nothing, as the prompts of a
             source should say it, and after those of the small set that they ask for a number.
         **kwargs: as for `DatasetQuestion`.
@@ -95,6 +130,7 @@ class OwnQuestions(DatasetQuestion):
         level: str | None = None,
         solution: str | None = None,
         verifier: str | None = None,
+        verifier_options: Mapping[str, Any] | None = None,
         instruction: str | None = None,
         **kwargs: Any,
     ):
@@ -108,6 +144,11 @@ class OwnQuestions(DatasetQuestion):
                 raise InputError(f"{name} must be text, not {value!r}.")
         self._columns = tuple(name and normalise_name(name) for name in (prompt, answer, level, solution))
         self._verifier = verifier
+        if verifier is not None:
+            VERIFIERS[verifier]
+        self.verifier_options = dict(verifier_options or {})
+        if verifier is None and verifier_options:
+            raise InputError(f"verifier_options {self.verifier_options} belong to a verifier; name it by verifier=.")
         self.instruction, self.rung_axis = instruction, "level" if level else ""
         super().__init__(source=source, part=part, config=config, prompt=form, **kwargs)
 
@@ -115,24 +156,17 @@ class OwnQuestions(DatasetQuestion):
         """The source with its columns and verifier, guessed where they are not named."""
         bare = super()._source()
         if not hasattr(self, "_layout"):
-            prompt, answer, level, solution = self._columns
-            first = next(iter(read_source(bare.name, bare.part, bare.config)), None)
-            if first is None:
-                raise InputError(f"{bare.name} holds no record; give data with a prompt and an answer in each.")
-            fields = Fields(first[1], first[0], "name the columns with prompt= and answer=")
-            prompt, answer = _find(fields, "prompt", prompt, PROMPTS), _find(fields, "answer", answer, ANSWERS)
-            others = (name for name in SOLUTIONS if name != answer and isinstance(fields.get(name), str))
-            solution = solution or next(others, None)
-            columns = (prompt, answer, level, solution)
-            kind = self._verifier or _guess_verifier(replace(bare, layout=layout_of(*columns, "text")))
-            self._layout = (*columns, kind)
+            self._layout, names = _choose_layout(
+                bare, self._columns, self._verifier, json.dumps(self.verifier_options), file_state(bare.name)
+            )
+            prompt, answer, *_, kind, _ = self._layout
             self.verifier, self.answer_form = kind, ANSWER_FORMS.get(kind, "line")
             if self.source is not None and None in (*self._columns[:2], self._verifier) and bare not in _told:
                 _told.add(bare)
                 _log.warning(
                     "%s: the column %r is taken as the prompt and %r as the right answer, judged by the verifier %r; "
                     "prompt=, answer= and verifier= choose others (there is %s).",
-                    *(self.source, prompt, answer, kind, ", ".join(map(repr, first[1]))),
+                    *(self.source, prompt, answer, kind, names),
                 )
         return replace(bare, layout=layout_of(*self._layout))
 
@@ -141,84 +175,260 @@ class OwnQuestions(DatasetQuestion):
         return [*level, FloatAxis("length", 0.0, 1.0)]
 
     def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        reference, solution = item.accepted[0], item.answer  # type: ignore[attr-defined]
         if self.instruction is None and self.source is None:
-            return Task(f"{item.question}\nAnswer with an integer only.", item.answer, data=item, terse=item.question)
-        return Task(f"{item.question}\n{self.instruction or ''}".rstrip("\n"), item.answer, data=item)
+            asked = f"{item.question}\nAnswer with an integer only."
+            return Task(asked, reference, solution=solution, data=item, terse=item.question)
+        return Task(f"{item.question}\n{self.instruction or ''}".rstrip("\n"), reference, solution=solution, data=item)
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        return _judge(self.verifier, answer, task.data, self.verifier_options)
+
+
+def _judge(kind: str, answer: str, item: OwnItem, options: Mapping[str, Any]) -> Verdict:
+    """Judge a bare answer against the reference that it fits best."""
+    words = {"units": find_units(item.question) | item.units} if kind in NUMBERS else {}
+    verdicts = [verify_reading(kind, answer, reference, **words, **options) for reference in item.accepted]
+    return max(verdicts, key=lambda verdict: (verdict.success, verdict.score, not verdict.malformed))
 
 
 @functools.lru_cache(maxsize=64)
-def layout_of(prompt: str, answer: str, level: str | None, solution: str | None, verifier: str) -> Layout:
-    """The layout of records with these columns, whose answers a verifier reads."""
+def layout_of(
+    prompt: str, answer: str, level: str | None, solution: str | None, context: str | None, kind: str, options: str
+) -> Layout:
+    """The layout of records with these columns, whose answers a verifier reads; ``options`` are its own, as JSON."""
+    own = json.loads(options)
 
     def read(fields: Fields, index: int) -> Item:
         value = fields.get(answer)
-        if value is None:
+        if is_empty(value):
             raise UnusableRecord(f"the column {answer!r} is empty")
-        right = _write_answer(value, answer)
-        if why := unreadable(verifier, right):
-            raise UnusableRecord(f"the verifier {verifier!r} cannot read the answer {shorten(repr(right))}: {why}")
-        worked = fields.get(solution) if solution else None
-        steps = tuple(filter(None, map(str.strip, str(worked).splitlines()))) if worked is not None else ()
-        return Item(_write_prompt(fields, prompt), right, steps, _read_level(fields, level) if level else 0)
+        texts, worked = _read_answers(value, answer, kind)
+        references = tuple(_read_reference(kind, text) for text in texts)
+        shown = _write_answer(kind, references[0])
+        steps = fields.get(solution) if solution else worked
+        question = _write_prompt(fields, prompt)
+        if context and isinstance(passage := fields.get(context), str):
+            question = f"{passage.strip()}\n\n{question}"
+        item = OwnItem(
+            question,
+            shown,
+            tuple(filter(None, map(str.strip, str(steps).splitlines()))) if steps is not None else (),
+            _read_level(fields, level) if level else 0,
+            accepted=references,
+            units=find_units(str(texts[0])) if kind in NUMBERS else frozenset(),
+        )
+        if kind != "constraints" and (index < JUDGED or index % 10 == 0):
+            _check_own_answer(kind, item, own)
+        return item
 
     return Layout("Dataset", f"prompt= and answer= name the columns, now {prompt!r} and {answer!r}", read)
 
 
-def _find(fields: Fields, name: str, given: str | None, likely: tuple[str, ...]) -> str:
+def _check_own_answer(kind: str, item: OwnItem, options: Mapping[str, Any]) -> None:
+    """Raise UnusableRecord unless the right answer is right, both bare and as a reply."""
+    words = {"units": find_units(item.question) | item.units} if kind in NUMBERS else {}
+    try:
+        verdict = verify(kind, item.answer, item.accepted[0], **options)
+        if verdict.success:
+            verdict = verify(kind, item.answer, item.accepted[0], extract="any", **words, **options)
+    except InputError as error:
+        raise UnusableRecord(
+            f"the verifier {kind!r} cannot read the answer {shorten(repr(item.answer))}: {error}"
+        ) from None
+    if not verdict.success:
+        why = f"it is not right as an answer to itself ({verdict.feedback})"
+        raise UnusableRecord(f"the verifier {kind!r} cannot read the answer {shorten(repr(item.answer))}: {why}")
+
+
+def is_empty(value: Any) -> bool:
+    """Check for a value that stands for none: null, blank text, NaN, or a list without a value."""
+    if isinstance(value, (float, Decimal)):
+        return math.isnan(value)
+    if isinstance(value, (list, tuple)):
+        return all(map(is_empty, value))
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _read_answers(value: Any, column: str, kind: str) -> tuple[list[Any], str | None]:
+    """Return the right answers in a column, the first being the one to show, and a worked solution if it holds one."""
+    if kind in _STRUCTURED:
+        return [value], None
+    if isinstance(value, Mapping):
+        found = [value[name] for name in _SEVERAL if not is_empty(value.get(name))]
+        if not found:
+            raise UnusableRecord(
+                f"the column {column!r} has columns of its own; name one, such as {_inner(column, value)}"
+            )
+        flat = [each for part in found for each in (part if isinstance(part, (list, tuple)) else [part])]
+        return _read_answers(list(dict.fromkeys(map(str, flat))), column, kind)
+    if isinstance(value, (list, tuple)):
+        texts = [text for each in value if not is_empty(each) for text in _read_answers(each, column, kind)[0]]
+        return list(dict.fromkeys(texts)), None
+    if isinstance(value, bool):
+        return (["yes", "true"] if value else ["no", "false"]), None
+    if isinstance(value, (float, Decimal)) and value == value.__trunc__():
+        value = int(value)
+    if not isinstance(value, (str, int, float, Decimal)):
+        raise UnusableRecord(f"the answer {shorten(repr(value))} is neither text nor a number")
+    text = str(value).strip()
+    worked, marker, last = text.rpartition("####")
+    if marker and worked.strip() and last.strip() and "\n" not in last.strip():
+        return [last.strip()], worked
+    if "\n" in text and (boxed := find_boxed(text)):
+        return [boxed], text
+    return [text], None
+
+
+def _read_reference(kind: str, value: Any) -> Any:
+    """The reference of a verifier, from what a record holds."""
+    if kind in NUMBERS:
+        number = plain_number(str(value), units=None)
+        if number is None:
+            raise UnusableRecord(
+                f"the verifier {kind!r} cannot read the answer {shorten(repr(value))}: it is no number"
+            )
+        return int(number) if kind == "integer" and re.fullmatch("-?[0-9]+", number) else number
+    if kind not in _STRUCTURED:
+        return value.strip("[] ") if kind == "verdict" else value
+    if isinstance(value, str) and kind != "list":
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            raise UnusableRecord(f"the answer {shorten(repr(value))} is not JSON ({error})") from None
+    if kind == "list":
+        return list(map(str, value)) if isinstance(value, (list, tuple)) else [p.strip() for p in str(value).split(",")]
+    return value
+
+
+def _write_answer(kind: str, reference: Any) -> str:
+    """The answer that a reference stands for."""
+    if kind == "verdict":
+        return f"[[{reference}]]"
+    if kind == "list":
+        return "[" + ("; " if any("," in element for element in reference) else ", ").join(reference) + "]"
+    return json.dumps(reference) if kind in _STRUCTURED else str(reference)
+
+
+# Verifiers whose references are no text.
+_STRUCTURED = frozenset(
+    ["constraints", "toolcall", "json", "structure", "list", "grid", "cells", "interval", "ordering"]
+)
+
+Columns = tuple[str, str, str | None, str | None, str | None, str, str]
+
+
+@functools.lru_cache(maxsize=64)
+def _choose_layout(
+    source: Source, columns: tuple[str | None, ...], kind: str | None, options: str, state: Any
+) -> tuple[Columns, str]:
+    """Choose what is not named by what most records hold: columns of prompt, answer, level, solution and context, and
+    the verifier with its options. Return these, and the names of all columns.
+
+    Args:
+        state: of the file, so that one that has changed is looked at anew.
+    """
+    records: list[Fields] = []
+    for place, record in read_source(source.name, source.part, source.config):
+        records.append(Fields(record, place, "name the columns with prompt= and answer="))
+        if len(records) == LOOKED_AT:
+            break
+    if not records:
+        raise InputError(f"{source.name} holds no record; give data with a prompt and an answer in each.")
+    given_prompt, given_answer, level, solution = columns
+    prompt = _find(records, "prompt", given_prompt, PROMPTS)
+    answer = _find(records, "answer", given_answer, ANSWERS)
+    choices = _most_filled(records, CHOICES)
+    if choices and kind is None and given_answer is None:
+        raise records[0].fault(
+            f"the column {choices!r} holds options to choose from, which are not shown here; take "
+            "palaestra/MultipleChoiceQuestions-v0, or name answer= and verifier="
+        )
+    if solution is None:
+        texts = tuple(name for name in SOLUTIONS if name != answer)
+        solution = _most_filled(records, texts, lambda value: isinstance(value, str))
+    context = None if given_prompt else _most_filled(records, CONTEXTS, lambda value: isinstance(value, str))
+    values = [value for fields in records if not is_empty(value := fields.get(answer))]
+    if not values:
+        raise records[0].fault(f"the column {answer!r} is empty in all of {len(records)} records")
+    chosen = (prompt, answer, level, solution, context, kind or _guess_verifier(values, answer), options)
+    return chosen, ", ".join(map(repr, records[0].names))
+
+
+def _most_filled(
+    records: Sequence[Fields], names: Sequence[str], fits: Callable[[Any], bool] = lambda value: True
+) -> str | None:
+    """The column of these that most records fill, the first of those that are even; None where none does."""
+    counts = Counter(
+        name for fields in records for name in names if not is_empty(value := fields.get(name)) and fits(value)
+    )
+    return max(names, key=lambda name: counts[name], default=None) if counts else None
+
+
+def _find(records: Sequence[Fields], name: str, given: str | None, likely: tuple[str, ...]) -> str:
     """The name of a column, as given or guessed."""
-    found = next((column for column in ([given] if given else likely) if fields.get(column) is not None), None)
+    found = _most_filled(records, [given] if given else likely)
     if found is None:
-        there = ", ".join(map(repr, fields.names))
+        there = ", ".join(map(repr, dict.fromkeys(column for fields in records for column in fields.names)))
         if given:
-            raise fields.fault(f"there is no column {given!r} for the {name} (there is {there})")
-        raise fields.fault(
+            raise records[0].fault(f"there is no column {given!r} for the {name} (there is {there})")
+        raise records[0].fault(
             f"no column for the {name} is called {', '.join(likely[:-1])} or {likely[-1]} (there is {there})"
         )
     return found
 
 
-def _guess_verifier(source: Source) -> str:
-    answers = [item.answer for item in load_collection(source).items]
-    if all(parse_number(answer) is not None for answer in answers):
-        return "number"
-    return "math" if 2 * sum(bool(_LATEX.search(answer)) for answer in answers) > len(answers) else "text"
+def _guess_verifier(values: Sequence[Any], column: str) -> str:
+    """The verifier of most answers."""
+    texts = []
+    for value in values:
+        try:
+            texts.append(str(_read_answers(value, column, "text")[0][0]))
+        except (UnusableRecord, IndexError):
+            continue
+    numbers = sum(plain_number(text, units=frozenset("%")) is not None for text in texts)
+    formulas = sum(bool(_LATEX.search(text)) for text in texts)
+    if numbers >= MOST * len(texts):
+        return "number" if texts else "text"
+    return "math" if (formulas and (numbers + formulas) >= MOST * len(texts)) or 2 * formulas > len(texts) else "text"
 
 
 def _inner(column: str, value: Mapping[str, Any]) -> str:
     return f"{column}.{next(iter(value), 'text')}"
 
 
-def _write_answer(value: Any, column: str) -> str:
-    """The right answer as text; of a list, its only element."""
-    if isinstance(value, (list, tuple)) and len(value) == 1:
-        value = value[0]
-    if isinstance(value, Mapping):
-        raise UnusableRecord(f"the column {column!r} has columns of its own; name one, such as {_inner(column, value)}")
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise UnusableRecord(f"the answer {shorten(repr(value))} is neither text nor a number")
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value).strip()
-
-
 def _write_prompt(fields: Fields, column: str) -> str:
     """The prompt; of a list of messages their contents, one below the other."""
     value = fields.get(column)
     if isinstance(value, (list, tuple)) and value:
-        contents = [message.get("content") if isinstance(message, Mapping) else None for message in value]
-        if all(isinstance(content, str) for content in contents):
+        contents = [_content(message) for message in value]
+        if all(content is not None for content in contents):
             return "\n\n".join(map(str, contents)).strip()
         raise fields.fault(f"the column {column!r} must be text or a list of messages, each with 'content'")
     if isinstance(value, Mapping):
         raise fields.fault(f"the column {column!r} has columns of its own; name one, such as {_inner(column, value)}")
+    if is_empty(value):
+        raise UnusableRecord(f"the column {column!r} is empty")
     return fields.text(column)
 
 
+def _content(message: Any) -> str | None:
+    """The text of a message, whose content may be a list of parts."""
+    content = message.get("content") if isinstance(message, Mapping) else None
+    if isinstance(content, (list, tuple)):
+        parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+        return "\n".join(map(str, parts)) if all(isinstance(part, str) for part in parts) else None
+    return content if isinstance(content, str) else None
+
+
 def _read_level(fields: Fields, column: str) -> int:
-    found = _WHOLE.fullmatch(str(fields.get(column)))
+    text = str(fields.get(column)).strip()
+    if (named := _LEVELS.get(text.lower())) is not None:
+        return named
+    found = _LEVEL.fullmatch(text)
     if found is None:
         raise fields.fault(
-            f"the column {column!r} must hold whole numbers, such as 3 or 'Level 3', not "
+            f"the column {column!r} must hold whole numbers, such as 3 or 'Level 3', or easy, medium and hard, not "
             f"{shorten(repr(fields.get(column)))}; leave level= out to order the questions by length"
         )
     return int(found[1])
