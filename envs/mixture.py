@@ -19,7 +19,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..checks import check_count
-from ..errors import InputError, unknown_name
+from ..errors import InputError
 from .family_space import FAMILY, FamilySpace
 from .question import Question
 from .registration import register, unknown_environment
@@ -55,10 +55,10 @@ class MixturePart:
 
     @classmethod
     def read(cls, given: Any) -> MixturePart:
-        """Make a part of an id or of a mapping with the fields above.
+        """Make a part of an id or of a mapping with the fields above; other names are among the options.
 
         Raises:
-            InputError: neither of the two, an unknown or missing field, or a value of the wrong kind.
+            InputError: neither of the two, no id, or a value of the wrong kind.
         """
         if isinstance(given, MixturePart):
             return given
@@ -68,13 +68,13 @@ class MixturePart:
             raise InputError(
                 f'an environment of a mixture is an id or a mapping such as {{"id": ..., "weight": 2}}, not {given!r}.'
             )
-        for name in given:
-            if name not in cls.__dataclass_fields__:
-                raise unknown_name("entry of an environment of a mixture", str(name), cls.__dataclass_fields__)
         for name in ("axes", "options"):
             if not isinstance(given.get(name, {}), Mapping):
                 raise InputError(f"{name} of {given['id']} must map names to values, not be {given[name]!r}.")
-        part = cls(**given)
+        # What is no field of a part is an argument of its environment.
+        own = {str(name): value for name, value in given.items() if name not in cls.__dataclass_fields__}
+        fields = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
+        part = cls(**fields | {"options": {**own, **given.get("options", {})}})
         if part.longest_answer is not None:
             check_count("longest_answer", part.longest_answer, low=1, unit="characters")
         if part.name and not _NAME.fullmatch(str(part.name)):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError
+from ...errors import InputError, shorten
 from ...rewards import unreadable
 from ..splits import SPLITS, split_of
 from .layouts import MATH, Fields, Item, Layout, UnusableRecord
@@ -155,22 +155,53 @@ def file_state(name: str) -> Any:
 
 def _read_items(source: Source) -> list[Item]:
     layout, items, out = source.layout, [], []
+    fault: InputError | None = None
     for index, (place, record) in enumerate(read_source(source.name, source.part, source.config, layout.columns)):
         try:
             fields = Fields(record, place, layout.asks)
             items.append(replace(_check_item(source, layout.read(fields, index)), row=fields.row))
         except UnusableRecord as reason:
             out.append(f"{place}: {reason}")
+        except InputError as error:
+            out.append(str(error))
+            fault = fault or error
+    if fault is not None and not items:
+        raise fault
+    if len(out) > len(items) > 0:
+        raise InputError(
+            f"{len(out)} of {len(items) + len(out)} {layout.name} records of {source.name} cannot be asked or judged, "
+            f"the first being {out[0]}; {layout.asks}."
+        )
+    if not items:
+        where = source.name if not Path(source.name).is_dir() else f"the folder {source.name}"
+        first = f" (the first record: {out[0]})" if out else ""
+        raise InputError(f"{where} holds no {layout.name} question that can be asked{first}; {layout.asks}.")
     if out:
         warnings.warn(
             f"{len(out)} of {len(items) + len(out)} {layout.name} records of {source.name} are left out, as they "
             f"cannot be asked or judged; the first is {out[0]}.",
             stacklevel=2,
         )
-    if not items:
-        where = source.name if not Path(source.name).is_dir() else f"the folder {source.name}"
-        raise InputError(f"{where} holds no {layout.name} question that can be asked; {layout.asks}.")
+    _warn_of_contradictions(source, items)
     return items
+
+
+def _warn_of_contradictions(source: Source, items: list[Item]) -> None:
+    """Warn of questions that come again with another answer, of which the first is asked."""
+    first: dict[str, Item] = {}
+    found = [
+        (kept, item)
+        for item in items
+        if (kept := first.setdefault(item.content, item)) is not item and kept.answer != item.answer
+    ]
+    if found:
+        kept, item = found[0]
+        warnings.warn(
+            f"{len(found)} questions of {source.name} come again with another answer, such as row {kept.row} "
+            f"({shorten(repr(kept.answer))}) and row {item.row} ({shorten(repr(item.answer))}); where tasks are drawn, "
+            "the first is asked.",
+            stacklevel=2,
+        )
 
 
 def _check_item(source: Source, item: Item) -> Item:

@@ -218,7 +218,8 @@ def read_choice(fields: Fields, index: int) -> Item:
     """Read ``question``, ``choices`` (a list, or ARC's texts and labels) or columns A, B, C, ..., ``answer`` (an index
     from 0, a letter, a label or an option's text) or ``answerKey``, and, where there is one, a worked solution:
     ``rationale`` (AQuA), ``explanation``, ``solution`` (ScienceQA) or ``exp`` (MedMCQA)."""
-    question, choices = fields.get("question", "question_stem", "problem"), fields.get("choices", "options")
+    question = fields.get("question", "question_stem", "problem", "prompt", "ctx", "query", "goal", "sentence")
+    choices, key = _find_choices(fields)
     if isinstance(question, Mapping):
         # The first published layout of ARC.
         question, choices = question.get("stem"), question.get("choices", choices)
@@ -227,7 +228,6 @@ def read_choice(fields: Fields, index: int) -> Item:
     options, labels = _read_options(fields, choices)
     if not 2 <= len(options) <= len(LETTERS) or len(set(options)) < len(options):
         raise UnusableRecord("the options are fewer than two, more than 26, or not all different")
-    key = fields.get("answer", "answerkey", "answer_index")
     if key is None:
         raise UnusableRecord("no option is said to be the right one")
     right = _find_right_option(key, options, labels)
@@ -239,6 +239,20 @@ def read_choice(fields: Fields, index: int) -> Item:
     reason = reason if isinstance(reason, str) else ""
     steps = tuple(split_sentences(reason))
     return Item(question.strip(), str(right), steps, 0, tuple(options), rationale=_keep_rationale(reason, steps))
+
+
+def _find_choices(fields: Fields) -> tuple[Any, Any]:
+    """Return what a record says of its options, and which is the right one."""
+    choices = fields.get("choices", "options", "endings", "mc1_targets")
+    if isinstance(choices, Mapping) and isinstance(marks := choices.get("labels"), (list, tuple)):
+        # TruthfulQA: a 1 stands for the right one.
+        right = [place for place, mark in enumerate(marks) if mark]
+        return choices.get("choices"), right[0] if len(right) == 1 else None
+    if choices is None and (answer := fields.get("correct_answer")) is not None:
+        # GPQA and SciQ name the right answer, then the wrong ones.
+        wrong = (fields.get(f"{name}{n}") for name in ("incorrect_answer_", "distractor") for n in range(1, 10))
+        return [answer, *filter(None, wrong)], 0
+    return choices, fields.get("answer", "answerkey", "answer_index", "label", "target", "gold")
 
 
 def _read_options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:

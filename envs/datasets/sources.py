@@ -6,12 +6,16 @@ is loaded from the network unless the name is that of a hub data set, and code o
 
 from __future__ import annotations
 
+import bz2
+import codecs
 import csv
 import gzip
 import io
 import json
+import lzma
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -20,10 +24,12 @@ from typing import Any
 from ...errors import InputError, MissingExtra
 from .hub_access import describe_outage, hub_is_reachable, offline
 
-SUFFIXES = (".jsonl", ".json", ".csv", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
+_PACKED = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
+_TEXTS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
+SUFFIXES = (".parquet", *_TEXTS, *(text + packed for text in _TEXTS for packed in _PACKED))
 # Names of parts of data sets.
 PARTS = ("train", "test", "validation", "valid", "val", "dev", "auxiliary_train")
-_KINDS = "a .jsonl, .json, .csv or .parquet file (.gz too, but for parquet)"
+_KINDS = "a .jsonl, .json, .csv, .tsv or .parquet file (but for parquet also with .gz, .bz2 or .xz)"
 # A folder with this file is one record, each file of which is a field (the layout of APPS).
 _RECORD = "question.txt"
 _FIELDS, _MORE_FIELDS = (".txt", ".json", ".py"), "metadata.json"
@@ -69,9 +75,9 @@ def read_source(
         for file in _list_files(path, part):
             yield from _read_file(file, file.relative_to(path).as_posix(), columns)
         return
-    if part is not None:
+    if part is not None and not any(suffix == ".json" for suffix in path.suffixes):
         raise InputError(f"part={part!r} is for folders and data sets of the hub; the file {source} is read whole.")
-    yield from _read_file(path, path.name, columns)
+    yield from _read_file(path, path.name, columns, part)
 
 
 def read_hub(name: str, part: str | None, config: str | None) -> Iterator[Record]:
@@ -164,7 +170,7 @@ def _read_folder(folder: Path, shown: str) -> Record:
     return shown, record
 
 
-def _read_file(path: Path, shown: str, columns: Sequence[str]) -> Iterator[Record]:
+def _read_file(path: Path, shown: str, columns: Sequence[str], part: str | None = None) -> Iterator[Record]:
     if path.name == _RECORD:
         yield _read_folder(path.parent, shown.removesuffix(f"/{_RECORD}"))
         return
@@ -175,20 +181,23 @@ def _read_file(path: Path, shown: str, columns: Sequence[str]) -> Iterator[Recor
         yield from _read_parquet(path, shown)
         return
     text = _read_text(path)
-    if suffix.startswith(".csv"):
-        yield from _read_csv(text, shown, columns)
-    elif suffix.startswith(".jsonl"):
+    if suffix.startswith((".csv", ".tsv")):
+        yield from _read_csv(text, shown, columns, "\t" if suffix.startswith(".tsv") else None)
+    elif suffix.startswith((".jsonl", ".ndjson")):
         yield from _read_json_lines(text, shown)
     else:
-        yield from _read_json(text, shown)
+        yield from _read_json(text, shown, part)
 
 
 def _read_text(path: Path) -> str:
     try:
         raw = path.read_bytes()
-        return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read ({error}); it must be UTF-8 text, packed by gzip if .gz.") from None
+        raw = _PACKED[path.suffix](raw) if path.suffix in _PACKED else raw
+        return raw.decode("utf-16" if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig")
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path} cannot be read ({error}); it must be text in UTF-8 or UTF-16, packed as its name says."
+        ) from None
 
 
 def _read_parquet(path: Path, shown: str) -> Iterator[Record]:
@@ -209,7 +218,7 @@ def _read_json_lines(text: str, shown: str) -> Iterator[Record]:
             yield place, _check_record(_parse_json(line, place), place)
 
 
-def _read_json(text: str, shown: str) -> Iterator[Record]:
+def _read_json(text: str, shown: str, part: str | None = None) -> Iterator[Record]:
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
@@ -217,13 +226,30 @@ def _read_json(text: str, shown: str) -> Iterator[Record]:
         yield from _read_json_lines(text, shown)
         return
     if isinstance(whole, dict):
-        yield f"{shown}, record 1", whole
-        return
+        whole = _rows_of(whole, shown, part)
+    elif part is not None:
+        raise InputError(f"{shown} is one list of records, without the part {part!r}; leave part= out.")
     if not isinstance(whole, list):
         raise InputError(f"{shown} holds {type(whole).__name__}; it must hold a list of records, or one a line.")
     for number, record in enumerate(whole, 1):
         place = f"{shown}, record {number}"
         yield place, _check_record(record, place)
+
+
+def _rows_of(whole: dict[str, Any], shown: str, part: str | None) -> list[Any]:
+    """The records of an object: one of its lists of records, its columns turned into rows, or itself."""
+    values = list(whole.values())
+    if values and all(isinstance(v, list) and v and all(isinstance(each, dict) for each in v) for v in values):
+        if part is not None and part not in whole:
+            raise InputError(f"{shown} has no part {part!r}; it has {', '.join(whole)}.")
+        return whole[part if part is not None else _choose_only_part(shown, whole) or ""]
+    if isinstance(whole.get("data"), list):
+        return whole["data"]
+    lists = [list(v.values()) if isinstance(v, dict) else v for v in values]
+    even = len(lists) > 1 and all(isinstance(v, list) for v in lists) and len({len(v) for v in lists}) == 1
+    if even and lists[0]:
+        return [dict(zip(whole, row)) for row in zip(*lists)]
+    return [whole]
 
 
 def _parse_json(line: str, place: str) -> Any:
@@ -241,10 +267,10 @@ def _check_record(value: Any, place: str) -> dict[str, Any]:
     return value
 
 
-def _read_csv(text: str, shown: str, columns: Sequence[str]) -> Iterator[Record]:
+def _read_csv(text: str, shown: str, columns: Sequence[str], delimiter: str | None = None) -> Iterator[Record]:
     # A header without commas shows what stands between columns in their place.
     first = text.lstrip().partition("\n")[0]
-    delimiter = next((mark for mark in ",;\t" if mark in first), ",")
+    delimiter = delimiter or max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     header: list[str] | None = None
     try:
@@ -255,6 +281,9 @@ def _read_csv(text: str, shown: str, columns: Sequence[str]) -> Iterator[Record]
             if header is None:
                 named = _QUESTION & {cell.strip().lower() for cell in row}
                 header = row if named or len(row) != len(columns) else list(columns)
+                twice = [name for name, count in Counter(map(str.strip, header)).items() if name and count > 1]
+                if twice:
+                    raise InputError(f"{place} has the column {twice[0]!r} twice; give each its own name.")
                 if header is row:
                     continue
             if len(row) != len(header):

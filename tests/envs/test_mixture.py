@@ -117,7 +117,7 @@ def test_the_specification_is_json():
         ([], "at least one"),
         ([3], "an id or a mapping"),
         ([{"weight": 2}], "an id or a mapping"),
-        ([{"id": SUMS, "wait": 2}], "did you mean 'weight'"),
+        ([{"id": SUMS, "digit": 2}], "did you mean 'digits'"),
         ([{"id": SUMS, "axes": 3}], "axes of palaestra/Arithmetic-v0 must map"),
         ([{"id": SUMS, "axes": {"digit": 3}}], "did you mean 'digits'"),
         ([{"id": SUMS, "options": {"split": "test"}}], "must be given to the mixture itself"),

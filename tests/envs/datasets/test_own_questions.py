@@ -157,3 +157,141 @@ def test_prompt_names_a_column_or_the_form_of_prompts(tmp_path):
     forms = {form: gym.make("palaestra/Dataset-v0", prompt=form).reset(seed=0) for form in ("sentences", "terse")}
     assert forms["sentences"][0] == f"{forms['terse'][0]}\nAnswer with an integer only."
     assert forms["sentences"][1]["task_id"] == forms["terse"][1]["task_id"]
+
+
+def judged(tmp_path: Path, answers: list[Any], replies: list[str], **options: Any) -> list[bool]:
+    """The success of each reply to the row with its answer."""
+    text = "".join(
+        json.dumps({"question": f"Question {n}?", "answer": answer}) + "\n" for n, answer in enumerate(answers)
+    )
+    (tmp_path / "a.jsonl").write_text(text)
+    env: Any = from_dataset(str(tmp_path / "a.jsonl"), **options).unwrapped
+    found = []
+    for row, reply in zip(env.rows, replies, strict=True):
+        env.reset(options={"row": row})
+        found.append(judge(env, reply))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("answers", "replies"),
+    [
+        (["1,000", "2,001", "\u22123", 4.0, "$5"], ["1000", "2,001.0", "-3", "four is 4", "5 dollars"]),
+        (["1%", "20%", "0.5%"], ["1 %", "20", r"0.5\%"]),
+        (["Half is <<8/2=4>>4.\n#### 4", "It is 5.\n#### 5"], ["So it is 4.", "#### 5"]),
+        (["First.\nSo $\\boxed{x+1}$.", "Then\n$\\boxed{\\frac{1}{2}}$"], ["1+x", "0.5"]),
+        ([True, False], ["Yes.", "false"]),
+        ([["NYC", "New York City"], ["Rome"]], ["new york city", "Rome!"]),
+        ([{"text": ["a dog", "dog"], "answer_start": [1, 2]}, {"text": ["cat"], "answer_start": [0]}], ["dog", "cat"]),
+        (
+            ["Thank you", "---", "Line one\nLine two", '"quoted"'],
+            ["Thank you", "---", "Line one\nLine two", '"quoted"'],
+        ),
+    ],
+)
+def test_answers_in_the_spellings_of_files_are_right(tmp_path: Path, answers: list[Any], replies: list[str]):
+    assert all(judged(tmp_path, answers, replies))
+    assert not any(judged(tmp_path, answers, ["12345"] * len(answers)))
+
+
+def test_rows_that_hold_no_answer_are_left_out_and_named(tmp_path: Path):
+    answers = [None, 1, float("nan"), 3, "", 5, "about 7", *range(7, 20)]
+    records = [{"question": f"Question {n}?", "answer": answer} for n, answer in enumerate(answers)]
+    source = write(tmp_path / "a.jsonl", records)
+    with pytest.warns(UserWarning, match=r"4 of 20 Dataset records .* line 1: the column 'answer' is empty"):
+        env: Any = from_dataset(source, split="all").unwrapped
+    assert len(env.rows) == 16
+    assert env.verifier == "number"
+    with pytest.raises(InputError, match="holds no Dataset question that can be asked .the first record"):
+        from_dataset(source, verifier="toolcall")
+
+
+@pytest.mark.parametrize(
+    ("verifier", "answer", "right", "wrong"),
+    [
+        ("constraints", [{"kind": "lower"}], "all is low", "Not All"),
+        ("toolcall", {"name": "area", "arguments": {"b": 2}}, "[area(b=2)]", "[area(b=3)]"),
+        (
+            "toolcall",
+            '[{"name": "area", "arguments": {"b": 2}}]',
+            '{"name": "area", "arguments": {"b": 2}}',
+            "area(c=2)",
+        ),
+        ("verdict", "A", "Both are good. [[A]]", "[[B]]"),
+        ("verdict", "[[B]]", "[[B]]", "[[A]]"),
+        ("list", ["x", "y z"], "x, y z", "x, z"),
+        ("json", {"a": [1]}, '{"a": [1]}', '{"a": 1}'),
+    ],
+)
+def test_references_that_are_no_text_stand_in_a_file(
+    tmp_path: Path, verifier: str, answer: Any, right: str, wrong: str
+):
+    assert judged(tmp_path, [answer, answer], [right, wrong], verifier=verifier) == [True, False]
+
+
+def test_options_of_the_verifier_and_levels_in_words(tmp_path: Path):
+    options = {"verifier": "text", "verifier_options": {"ignore_case": False}}
+    assert judged(tmp_path, ["Oslo", "Rome"], ["Oslo", "rome"], **options) == [True, False]
+    with pytest.raises(InputError, match="belong to a verifier"):
+        judged(tmp_path, ["Oslo"], ["Oslo"], verifier_options={"ignore_case": False})
+    for levels, span in ((["easy", "hard", "medium"], (1, 3)), ([-8, -1, "Level -3"], (-8, -1))):
+        records = [{"question": f"{n}?", "answer": n, "level": level} for n, level in enumerate(levels)]
+        env: Any = from_dataset(write(tmp_path / "l.jsonl", records), level="level", split="all")
+        axis = env.unwrapped.param_space["level"]
+        assert (axis.low, axis.high) == span
+
+
+def test_a_passage_is_shown_and_options_to_choose_from_are_refused(tmp_path: Path):
+    records = [{"passage": "It rains.", "question": "Does it rain?", "answer": True}] * 2
+    env = from_dataset(write(tmp_path / "p.jsonl", records), split="all")
+    assert env.reset(seed=0)[0] == "It rains.\n\nDoes it rain?"
+    records = [{"question": "Which?", "choices": ["a", "b"], "answer": 1}]
+    with pytest.raises(InputError, match="take palaestra/MultipleChoiceQuestions-v0"):
+        from_dataset(write(tmp_path / "c.jsonl", records))
+
+
+def test_every_row_is_asked_once_in_the_order_of_the_file(tmp_path: Path):
+    records = [{"id": f"r{n % 9}", "question": f"Which number is {n}?", "answer": n} for n in range(12)]
+    source = write(tmp_path / "a.jsonl", records)
+    report = palaestra.evaluate("oracle", "palaestra/Dataset-v0", rows="all", env_kwargs={"source": source})
+    assert [row["row"] for row in report.results] == [
+        *(f"r{n}" for n in range(9)),
+        *(f"r{n - 9} ({n + 1})" for n in (9, 10, 11)),
+    ]
+    assert (report.episodes, report.tasks, report.success.mean) == (12, 12, 1.0)
+    some = palaestra.evaluate("oracle", "palaestra/Dataset-v0", rows=["r3", "r1"], env_kwargs={"source": source})
+    assert [row["row"] for row in some.results] == ["r3", "r1"]
+    for rows, words in (
+        ("r3", "must be 'all'"),
+        (13, "has 12 rows, not 13"),
+        (["r33"], "did you mean 'r3"),
+        ([], "empty"),
+    ):
+        with pytest.raises(InputError, match=words):
+            palaestra.evaluate("oracle", "palaestra/Dataset-v0", rows=rows, env_kwargs={"source": source})
+    with pytest.raises(InputError, match="makes its tasks, so that it has no rows"):
+        palaestra.evaluate("oracle", "palaestra/Arithmetic-v0", rows="all")
+    with pytest.raises(InputError, match="leave difficulties and axes out"):
+        palaestra.evaluate(
+            "oracle", "palaestra/Dataset-v0", rows="all", env_kwargs={"source": source}, difficulties=[0.5]
+        )
+
+
+def test_a_file_is_scored_row_by_row_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    source = write(tmp_path / "sums.jsonl", SUMS)
+    words = ["eval", "palaestra/Dataset-v0", "--agent", "oracle", "--env-option", f"source={source}"]
+    assert main([*words, "--out", str(tmp_path / "played.jsonl")]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "played.jsonl").read_text().splitlines()]
+    assert [row["row"] for row in rows] == [str(n) for n in range(60)]
+    (tmp_path / "ids.txt").write_text("7\n3\n")
+    assert main([*words, "--rows", str(tmp_path / "ids.txt"), "--json", str(tmp_path / "s.json")]) == 0
+    assert json.loads((tmp_path / "s.json").read_text())["episodes"] == 2
+    assert main([*words, "--rows", "4", "--split", "all"]) != 0
+    assert "leave --split out" in capsys.readouterr().err
+
+
+def test_a_file_stands_in_a_mixture(tmp_path: Path):
+    source = write(tmp_path / "sums.jsonl", SUMS)
+    parts = ["palaestra/Arithmetic-v0", {"id": "palaestra/Dataset-v0", "source": source, "weight": 3}]
+    env = gym.make("palaestra/Mixture-v0", envs=parts, split="all")
+    assert {env.reset(seed=seed)[1]["params"]["env"] for seed in range(20)} == {"Arithmetic", "Dataset"}

@@ -131,7 +131,13 @@ def test_a_source_without_questions_is_refused(family: str, tmp_path: Path):
 
 def test_faults_of_a_record_name_file_line_and_field(tmp_path: Path):
     path = write(tmp_path / "a.jsonl", [word_problem(1), {"question": "Two?", "solution": "#### 3"}])
-    with pytest.raises(InputError, match=r"^a\.jsonl, line 2: the field 'answer' is missing"):
+    with pytest.warns(UserWarning, match=r"1 of 2 GSM8K records .* a\.jsonl, line 2: the field 'answer' is missing"):
+        make("GSM8K", path, split="all")
+    path = write(tmp_path / "b.jsonl", [{"question": "Two?", "solution": "#### 3"}])
+    with pytest.raises(InputError, match=r"^b\.jsonl, line 1: the field 'answer' is missing"):
+        make("GSM8K", path)
+    path = write(tmp_path / "c.jsonl", [word_problem(1), *[{"question": "Two?"}] * 2])
+    with pytest.raises(InputError, match=r"2 of 3 GSM8K records .*, the first being c\.jsonl, line 2"):
         make("GSM8K", path)
 
 
@@ -160,7 +166,8 @@ def test_questions_that_are_far_too_long_are_left_out(tmp_path: Path):
 
 def test_a_question_that_stands_twice_counts_once_and_the_first_answer_holds(tmp_path: Path):
     path = write(tmp_path / "a.jsonl", [word_problem(1)] + [word_problem(1, answer=5)] * 99 + [word_problem(2)])
-    env = make("GSM8K", path, split="all")
+    with pytest.warns(UserWarning, match=r"99 questions .* again with another answer, such as row a\.jsonl, l"):
+        env = make("GSM8K", path, split="all")
     assert {env.oracle() for seed in range(20) if env.reset(seed=seed)} == {"72"}
     counts = Counter(env.reset(seed=seed)[0] for seed in range(200))
     assert len(counts) == 2

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import sys
 from pathlib import Path
 from typing import Any
@@ -99,7 +101,7 @@ def test_parts_of_a_folder_are_never_mixed_unasked(tmp_path: Path):
 def test_files_beside_the_data_are_not_read(tmp_path: Path):
     for name in ("dataset_info.json", ".cache/a.jsonl", ".hidden.jsonl", "README.md", "a.txt"):
         write(tmp_path, name, "no data")
-    with pytest.raises(InputError, match=r"holds no \.jsonl"):
+    with pytest.raises(InputError, match=r"holds no \.parquet or \.jsonl"):
         read(tmp_path)
     write(tmp_path, "problems.jsonl", LINES)
     assert [record for _, record in read(tmp_path)] == ROWS
@@ -126,12 +128,14 @@ def test_csv_without_a_header_takes_the_columns_of_the_layout(tmp_path: Path):
         ("a.json", "7", r"a\.json holds int"),
         ("a.jsonl", '{"a": ' + "9" * 5000 + "}", r"a\.jsonl, line 1 is not JSON that can be read"),
         ("a.jsonl", "[" * 200_000, r"a\.jsonl, line 1 is not JSON"),
-        ("a.jsonl", b"\xff\xfe", r"a\.jsonl cannot be read \(.*UTF-8"),
+        ("a.jsonl", b"\xff\xfe\x00", r"a\.jsonl cannot be read \(.*UTF-8"),
+        ("a.csv", "question,answer,answer\n1,2,3\n", "a.csv, line 1 has the column 'answer' twice"),
+        ("a.json", '{"train": [{"a": 1}], "test": [{"a": 2}]}', "a.json has the parts test, train; say which"),
         ("a.jsonl.gz", LINES, r"a\.jsonl\.gz cannot be read"),
         ("a.jsonl.gz", gzip.compress(LINES.encode(), mtime=0)[:-12], r"a\.jsonl\.gz cannot be read"),
         ("a.csv", "question,answer\n1,2\n1,2,3\n", r"a\.csv, line 3 has 3 columns and the header 2"),
         ("a.csv", "question,answer\n1," + "x" * 200_000, r"a\.csv, line 2 is not CSV"),
-        ("a.txt", LINES, r"a\.txt is not a \.jsonl, \.json, \.csv or \.parquet file"),
+        ("a.txt", LINES, r"a\.txt is not a \.jsonl, \.json, \.csv, \.tsv or \.parquet file"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_naming_the_place(
@@ -200,3 +204,28 @@ def test_a_data_set_of_the_hub_is_read_part_by_part(published: Path):
         list(read_hub(str(published), "dev", None))
     (published / "test-00000-of-00001.parquet").unlink()
     assert len(list(read_hub(str(published), None, None))) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.ndjson", LINES),
+        ("a.tsv", "question\tanswer\n" + "\n".join(f'"{r["question"]}"\t"{r["answer"]}"' for r in ROWS)),
+        ("a.json", json.dumps({"data": ROWS})),
+        ("a.json", json.dumps({"test": ROWS})),
+        ("a.json", json.dumps({name: [row[name] for row in ROWS] for name in ROWS[0]})),
+        ("a.json", json.dumps({name: {str(n): row[name] for n, row in enumerate(ROWS)} for name in ROWS[0]})),
+        ("a.jsonl.xz", lzma.compress(LINES.encode())),
+        ("a.jsonl.bz2", bz2.compress(LINES.encode())),
+        ("a.jsonl", LINES.encode("utf-16")),
+    ],
+)
+def test_other_ways_to_write_the_same_records_are_read(tmp_path: Path, name: str, content: str | bytes):
+    assert [record for _, record in read(write(tmp_path, name, content))] == ROWS
+
+
+def test_a_part_of_a_json_file_is_chosen_by_its_name(tmp_path: Path):
+    path = write(tmp_path, "a.json", json.dumps({"train": ROWS, "test": ROWS[:1]}))
+    assert [record for _, record in read_source(str(path), "test")] == ROWS[:1]
+    with pytest.raises(InputError, match=r"no part 'dev'; it has train, test"):
+        list(read_source(str(path), "dev"))
