@@ -68,10 +68,11 @@ class Policy:
     percent: bool = False
     words: bool = False
     prose: bool = False
+    spellings: bool = False
 
 
 STRICT = Policy()
-POLICIES: Mapping[str, Policy] = {"strict": STRICT, "dataset": Policy(True, True, True, True, True, True)}
+POLICIES: Mapping[str, Policy] = {"strict": STRICT, "dataset": Policy(True, True, True, True, True, True, True)}
 
 
 def make_policy(name: str, settings: Mapping[str, Any]) -> Policy:

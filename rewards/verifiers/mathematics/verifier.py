@@ -24,6 +24,7 @@ from .compare import Comparison, ComparisonOptions
 from .normal import WHOLE_BUDGET, Budget
 from .plain_numbers import plain_number
 from .policies import STRICT, Policy, further_pairs, make_policy, read_under
+from .spellings import respell
 from .tree import Apply, Malformed, Num, Quantity, Scalar, Value, Words, as_num, is_scalar, with_leaves
 
 POOL = WorkerPool(f"{__package__}.symbolic:answer_problems")
@@ -62,6 +63,7 @@ def verify_math(
     percent: bool | None = None,
     words: bool | None = None,
     prose: bool | None = None,
+    spellings: bool | None = None,
 ) -> Verdict:
     r"""Check that ``answer`` is mathematically the same as ``reference``.
 
@@ -125,6 +127,11 @@ def verify_math(
       quantifies or makes conditions, numbers after the formula, a lone name, and references with several formulas or
       with one after a "yes".
 
+    * spellings: "all real numbers", "DNE", "no solution"; ``x \neq 2`` for its intervals; ``AB = 5`` for 5, ``P(1, 2)``
+      and ``y = 2, x = 1`` for (1, 2), cases likewise; ``(A) 5`` for 5; ``2 hours 30 minutes``; ``12,34,567`` and
+      ``1 234 567``; ``0.1(6)`` and ``0.1666...``; ``C(5, 2)``; a base in words; dots in a list as in the reference;
+      marks and counting words of Chinese. Refused: the same with another value.
+
     Not supported (malformed as answers, an error as references): ``\gcd``, ``\max``, ``\min``, ``\angle ABC``,
     ``\triangle``, congruences, dots of continuation, sums, integrals, limits, several units in one value
     (``5 ft 6 in``), and words with digits (dates, ``6^{th}``).
@@ -143,20 +150,21 @@ def verify_math(
         wait: seconds to wait for a free worker, of which there is one for each core (or the number in the environment
             variable PALAESTRA_WORKERS); after that the answer is not judged. Up to 3600.
         policy: "strict" or "dataset", see above.
-        functions: see above, as the next five; None takes the policy's setting.
+        functions: see above, as the next six; None takes the policy's setting.
         chains: see above.
         containers: see above.
         percent: see above.
         words: see above.
         prose: see above.
+        spellings: see above.
 
     Raises:
         InputError: an option out of range, or a reference outside the grammar.
         MissingExtra: sympy is needed and not installed.
     """
-    settings = (functions, chains, containers, percent, words, prose)
+    settings = (functions, chains, containers, percent, words, prose, spellings)
     forgiven = STRICT
-    if policy != "strict" or settings != (None,) * 6:
+    if policy != "strict" or settings != (None,) * 7:
         forgiven = make_policy(policy, dict(zip(Policy.__dataclass_fields__, settings)))
     options = _options(units, assignment, ordered, tolerance, absolute_tolerance, decimals, log_base, forgiven)
     if not _is_number(deadline) or not 0.0 < deadline <= 600.0:
@@ -168,9 +176,47 @@ def verify_math(
         given, gold = plain_number(answer), plain_number(reference)
         if given is not None and gold is not None:
             return CORRECT if given == gold else WRONG
+    until = time.monotonic() + deadline
+    if not forgiven.spellings:
+        return _verify_as_written(answer, reference, options, forgiven, deadline, until, wait)
+    try:
+        first = _verify_as_written(answer, reference, options, forgiven, deadline, until, wait)
+        if first.success:
+            return first
+        references = {reference: False}
+    except InputError:
+        first, references = None, respell(reference) if isinstance(reference, str) else {}
+        if not references:
+            raise
+    if isinstance(reference, str) and first is not None:
+        references |= respell(reference)
+    for answer_as, nameless in {answer: False, **respell(answer)}.items():
+        for reference_as, also in references.items():
+            if not (nameless and also) and (first is None or (answer_as, reference_as) != (answer, reference)):
+                try:
+                    other = _verify_as_written(answer_as, reference_as, options, forgiven, deadline, until, wait)
+                except InputError:
+                    if first is None and reference_as == list(references)[-1]:
+                        raise
+                    continue
+                if other.success:
+                    return other
+                first = first or other
+    return first or WRONG
+
+
+def _verify_as_written(
+    answer: str,
+    reference: Any,
+    options: ComparisonOptions,
+    forgiven: Policy,
+    deadline: float,
+    until: float,
+    wait: float,
+) -> Verdict:
+    """Compare an answer and a reference as they are spelled."""
     gold_written, gold_value, gold_is_giant = _reference(reference, options, forgiven)
     allowed = gold_written is not gold_value and is_approximate(gold_written)
-    until = time.monotonic() + deadline
     try:
         written = read_under(answer, forgiven)
         value = (

@@ -202,7 +202,7 @@ def test_rows_that_hold_no_answer_are_left_out_and_named(tmp_path: Path):
         env: Any = from_dataset(source, split="all").unwrapped
     assert len(env.rows) == 16
     assert env.verifier == "number"
-    with pytest.raises(InputError, match="holds no Dataset question that can be asked .the first record"):
+    with pytest.raises(InputError, match=r"holds no Dataset question .* .the first record"):
         from_dataset(source, verifier="toolcall")
 
 

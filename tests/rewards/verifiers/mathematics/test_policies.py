@@ -19,6 +19,7 @@ ALONE = {
     "percent": ("50%", "50", "0.5%"),
     "words": ("9 (apples)", "9", "9 dozen"),
     "prose": ("The sum is $12$.", "12", "The sum is not $12$."),
+    "spellings": ("2 hours 30 minutes", "150 minutes", "2 hours 30 seconds"),
 }
 # Families of the sheet whose rows a setting may turn from wrong to right: what its documentation says it forgives.
 FORGIVEN = {
