@@ -14,7 +14,7 @@ from __future__ import annotations
 from .judge import CallTest, ProgramJudgement, StdioTest, run_tests
 from .pool import Pool
 from .protocol import Call, Job, Limits, Result, Sandbox, Value
-from .running import BACKENDS, pool, run, submit
+from .running import BACKENDS, pool, run, submit, warn_if_missing
 
 Judgement = ProgramJudgement  # the earlier name
 
@@ -34,4 +34,5 @@ __all__ = [
     "run",
     "run_tests",
     "submit",
+    "warn_if_missing",
 ]

@@ -34,6 +34,7 @@ from ...errors import InputError
 from . import control_group
 from .inside.frames import PACKAGES, PARTS
 from .protocol import Call, Job, Limits, Result
+from .running import MISSING, is_missing
 from .seccomp import system_call_filter
 from .wire import decode_result, encode_job
 
@@ -208,11 +209,8 @@ def command(descriptor: int, packages: str = "", entrance: str = "") -> list[str
         InputError: bubblewrap is not installed.
     """
     bwrap = shutil.which("bwrap")
-    if sys.platform != "linux" or bwrap is None:
-        raise InputError(
-            "the sandbox 'local' needs Linux and the program bwrap (Debian's package bubblewrap); install it, or "
-            "choose the backend 'docker'."
-        )
+    if bwrap is None or is_missing("local"):
+        raise InputError(MISSING)
     here = [sys.executable, "-s", "-S", "-m", "inside.launch", entrance]
     more = ["--ro-bind", packages, PACKAGES, "--setenv", "PYTHONPATH", PACKAGES] if packages else []
     inside = [os.path.realpath(sys.executable), "-s", "-B", "-m", "inside.zygote", str(descriptor)]

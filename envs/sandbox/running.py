@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import PurePosixPath
@@ -130,3 +132,20 @@ def _check_files(files: Mapping[str, str], limits: Limits) -> None:
             f"{len(files)} files of {size / 2**20:.1f} MiB have no room within the limits files={limits.files} and "
             f"disk_mb={limits.disk_mb:g}; raise these, or give less."
         )
+
+
+MISSING = (
+    "the sandbox 'local' needs Linux and the program bwrap (Debian's package bubblewrap); install it, or choose the "
+    "backend 'docker'."
+)
+
+
+def is_missing(backend: str) -> bool:
+    """True if it is plain without a try that this machine does not provide a sandbox."""
+    return backend == "local" and (sys.platform != "linux" or shutil.which("bwrap") is None)
+
+
+def warn_if_missing(backend: str) -> None:
+    """Warn, when an environment is made, that no program of its agent could be run."""
+    if is_missing(backend):
+        warnings.warn(f"tasks can be read, but not answered: {MISSING}", stacklevel=4)

@@ -10,6 +10,8 @@ from .formats import enclosed_contents
 
 _MARK = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([A-Za-z0-9_+#.-]*)[^`]*")
 _ON_ONE_LINE = re.compile(r"`{1,3}(?:python3?[ \t]|py[ \t])?([^`\n]+)`{1,3}")
+_DEFINITION = re.compile(r"(?:async def|def|class|import|from)[ \t]|@\w")
+_SENTENCE = re.compile(r"[A-Z][\w'\u2019-]*,?(?: [^\n]*)?[.:!]")
 # Fences on the line of a tag.
 _BEHIND_TAG = re.compile(r"(<answer>)[ \t]*(?=(?:```|~~~)[^`\n]*\n)")
 _BEFORE_TAG = re.compile(r"((?:^|\n)[ \t]*(?:```|~~~)+)[ \t]*(?=</answer>)")
@@ -37,7 +39,8 @@ def program_in(answer: str, function: str = "", languages: Set[str] = _PYTHON) -
 
     The first of these that exists: the last fenced block that defines ``function`` (an example of its use may follow),
     the last block marked with one of ``languages``, the last block without a mark, the last block of any language, the
-    content of ``<answer></answer>``, all of the text. A last block that is not closed ends with the text.
+    content of ``<answer></answer>``, all of the text, of Python without sentences around it. A last block that is not
+    closed ends with the text.
     """
     answer = _BEHIND_TAG.sub(r"\1\n", _BEFORE_TAG.sub(r"\1\n", answer.replace("\r\n", "\n")))
     blocks = _blocks(answer.split("\n"))
@@ -56,7 +59,22 @@ def program_in(answer: str, function: str = "", languages: Set[str] = _PYTHON) -
     tagged = enclosed_contents(answer, "tag") if "</answer>" in answer else None
     text = tagged[0][-1] if tagged and tagged[0][-1] else answer
     alone = _ON_ONE_LINE.fullmatch(text.strip())
-    return alone.group(1).strip() if alone else _tidy(text.split("\n"))
+    if alone:
+        return alone.group(1).strip()
+    lines = text.split("\n")
+    return _tidy(_without_prose(lines) if languages is _PYTHON else lines)
+
+
+def _without_prose(lines: list[str]) -> list[str]:
+    """Remove sentences before and behind the definitions of a bare Python program."""
+    first = next((line for line in lines if line.strip()), "")
+    starts = [place for place, line in enumerate(lines) if _DEFINITION.match(line)]
+    if not starts or not _SENTENCE.fullmatch(first.rstrip()):
+        return lines
+    end = len(lines)
+    while end > starts[0] and (not lines[end - 1].strip() or _SENTENCE.fullmatch(lines[end - 1].rstrip())):
+        end -= 1
+    return lines[starts[0] : end]
 
 
 def last_block(text: str) -> str | None:

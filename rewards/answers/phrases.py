@@ -114,7 +114,7 @@ _STATES = re.compile(
     r"(?:(?:final|correct|right|true|actual|corrected) )?(?:answer|solution|result)\**"
     r"(?:\s*[:=]\s*|\s+(?:is|should be|must be):?\s+)\**\s*"
     # What follows is no value: "The answer is correct because ...".
-    r"(?!(?:correct|right|wrong|given|found|obtained|based|in|as|the|a|an|that|above|below|boxed|shown|not|therefore|"
+    r"(?!(?:correct|right|wrong|given|found|obtained|based|in|as|the|(?-i:an?)|that|above|below|boxed|shown|not|therefore|"
     r"because|thus)\b)",
     re.IGNORECASE | re.DOTALL,
 )

@@ -7,6 +7,7 @@ size.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from typing import Any
 WRAPPERS = ("sorted", "set", "frozenset", "list", "tuple", "len", "sum", "str", "round")
 # Relative and absolute tolerance of floating-point numbers in the data sets whose judges compare with a tolerance.
 _TOLERANCE = 1e-6
+_DECIMAL = re.compile(r"[-+]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][-+]?[0-9]{1,4})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +89,9 @@ def meets_expectation(expected: Any, received: Any) -> bool:
 
 
 def is_same_text(expected: str, received: str) -> bool:
-    """True for the same words in the same lines. Numbers with a decimal point may differ by one part in a million, and
-    blank lines at the end do not count."""
-    ours, theirs = ([line.split() for line in text.rstrip().split("\n")] for text in (expected, received))
+    """True for the same words in the same lines. Where one of two numbers has a decimal point or an exponent they may
+    differ by one part in a million, and blank lines at the ends do not count."""
+    ours, theirs = ([line.split() for line in text.strip().split("\n")] for text in (expected, received))
     return len(ours) == len(theirs) and all(
         len(a) == len(b) and all(map(_is_same_word, a, b)) for a, b in zip(ours, theirs)
     )
@@ -98,12 +100,11 @@ def is_same_text(expected: str, received: str) -> bool:
 def _is_same_word(expected: str, received: str) -> bool:
     if expected == received:
         return True
-    if "." not in expected or "_" in expected + received:
+    if not (_DECIMAL.fullmatch(expected) and _DECIMAL.fullmatch(received)):
         return False
-    try:
-        return math.isclose(float(expected), float(received), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-    except ValueError:
+    if expected.lstrip("+-").isdigit() and received.lstrip("+-").isdigit():
         return False
+    return math.isclose(float(expected), float(received), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
 
 
 def _apply_wrapper(name: str, received: Any) -> Any:
@@ -122,7 +123,8 @@ def _is_same_set(expected: Any, received: Any) -> bool:
 
 def _is_alike(expected: Any, received: Any) -> bool:
     if isinstance(expected, bool) or isinstance(received, bool):
-        return expected is received
+        # As in Python, True is 1.
+        return isinstance(expected, (bool, int)) and isinstance(received, (bool, int)) and expected == received
     if isinstance(expected, float) and isinstance(received, (int, float)):
         # JSON of a data set may have NaN; then NaN is right.
         if math.isnan(expected):

@@ -10,7 +10,7 @@ from ....rewards import Verdict
 from ....rewards.answers import MAX_PROGRAM, program_in
 from ....rewards.verifiers.registry import rejected
 from ...question import Question, Task
-from ...sandbox import CallTest, Limits, StdioTest, run_tests
+from ...sandbox import CallTest, Limits, StdioTest, run_tests, warn_if_missing
 from ..programs.cases import ProgramCase
 from ..programs.grammar import Program, format_call
 
@@ -43,6 +43,7 @@ class ProgramQuestion(Question):
     def __init__(self, *, graded: bool = False, backend: str = "local", seconds: float = 2.0, **kwargs: Any):
         super().__init__(**kwargs)
         self.graded, self.backend = graded, backend
+        warn_if_missing(backend)
         self.limits = Limits(seconds=seconds)
 
     def judge_program(self, code: str, tests: Sequence[CallTest | StdioTest]) -> Verdict:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ....rewards.answers import MAX_PROGRAM
 from ...question import Question, Task
-from ...sandbox import Limits, run
+from ...sandbox import Limits, run, warn_if_missing
 from ...tools.tool import TOOLS, Arguments, Tool, ToolResult
 from .outputs import describe_output, keep_ends
 from .tool_calls import extract_program
@@ -38,6 +38,7 @@ class PythonInterpreter(Tool):
     def __init__(self, seconds: float = 2.0, backend: str = "local", preload: Sequence[str] = (), packages: str = ""):
         self.limits = Limits(seconds=seconds)
         self.backend, self.preload, self.packages = backend, tuple(preload), packages
+        warn_if_missing(backend)
 
     def parse(self, action: str) -> Arguments | None:
         program = extract_program(action)

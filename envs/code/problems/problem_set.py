@@ -22,7 +22,7 @@ from ...datasets.collection import Collection
 from ...datasets.layouts import Item
 from ...datasets.questions import DatasetQuestion
 from ...question import Task
-from ...sandbox import Limits, run_tests
+from ...sandbox import Limits, run_tests, warn_if_missing
 from ..judging.expectations import meets_expectation
 from .problem import Problem, Test, select_tests
 from .problem_layouts import MOST_TESTS
@@ -75,6 +75,7 @@ class ProblemSet(DatasetQuestion):
         if isinstance(tests, bool) or not isinstance(tests, int) or not 1 <= tests <= MOST_TESTS:
             raise InputError(f"tests must be a whole number from 1 to {MOST_TESTS}, not {tests!r}.")
         self.tests, self.graded, self.backend = tests, graded, backend
+        warn_if_missing(backend)
         self.limits = Limits(seconds=seconds, memory_mb=memory_mb)
         self.preload, self.packages = tuple(preload), packages
         super().__init__(**kwargs)

@@ -46,6 +46,8 @@ import typing
 
 from .frames import CALL, PROGRAM
 
+# Bits from which an integer is written in hexadecimal digits.
+_LARGE = 10_000
 _MOST_CLASHES = 100
 
 _streams: tuple[typing.TextIO, ...] | None = None
@@ -69,6 +71,9 @@ def run(
         fork: forks a process of one thread, for a call.
     """
     code = 0
+    if hasattr(sys, "set_int_max_str_digits"):
+        # Graders lift the limit; time is bounded here in any case.
+        sys.set_int_max_str_digits(0)
     try:
         text = read_all(source).decode("utf-8", "surrogatepass")
         main = prepare_main(text, json.loads(read_all(files)) if files is not None else {})
@@ -292,7 +297,7 @@ def to_plain(value: object) -> object:
     """Convert a value to JSON that `from_plain` converts back: lists stay lists, other containers are tagged by type.
 
     Instances of subclasses of plain types become values of the plain types; arrays and scalars of numpy become lists
-    and numbers.
+    and numbers, queues, ranges and views of dictionaries lists, and fractions and decimals numbers.
 
     Raises:
         TypeError: it is, or holds, something else than plain data.
@@ -300,7 +305,9 @@ def to_plain(value: object) -> object:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return int.__int__(value)
+        plain = int.__int__(value)
+        # The reader's limit on digits does not hold for this notation.
+        return plain if plain.bit_length() < _LARGE else {"int": hex(plain)}
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, float):
@@ -321,6 +328,11 @@ def to_plain(value: object) -> object:
         return {"complex": [repr(value.real), repr(value.imag)]}
     if type(value).__module__ == "numpy":
         return to_plain(value.tolist())  # type: ignore[attr-defined]
+    kind = type(value).__name__
+    if kind in ("deque", "range", "dict_keys", "dict_values"):
+        return [to_plain(item) for item in value]  # type: ignore[attr-defined]
+    if kind in ("Fraction", "Decimal"):
+        return to_plain(int(value) if value == int(value) else float(value))  # type: ignore[call-overload]
     raise TypeError(f"{type(value).__name__} is no plain data")
 
 
@@ -348,6 +360,7 @@ def check_hashes(keys: typing.Iterable[object]) -> list[object]:
 
 _RESTORE = {
     "float": float,
+    "int": lambda digits: int(digits, 16),
     "tuple": lambda items: tuple(map(from_plain, items)),
     "set": lambda items: set(check_hashes(map(from_plain, items))),
     "frozenset": lambda items: frozenset(check_hashes(map(from_plain, items))),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ....errors import InputError, unknown_name
+from ...answers.phrases import is_denied
 from .approximate import near, roughly
 from .canonical import has_variables
 from .grammar import read
@@ -42,6 +43,7 @@ MAX_PROSE = 4_000  # characters
 MAX_PROSE_WORDS = 400
 _MARKS = re.compile(r"(?<!\\)\$\$?|\\[()\[\]]")
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_SENTENCES = re.compile(r"(?<=[.!?])\s")
 _BETWEEN = re.compile(r"[,;]? ?(?:and|or)?|[,;]")
 # Prose that quantifies, or answers yes or no, states no value.
 _NO_VALUE = DOUBTS | frozenset(
@@ -264,6 +266,8 @@ def _in_prose(text: str, is_reference: bool) -> Value | None:
     last = first = len(parts) - 2
     while first > 1 and _BETWEEN.fullmatch(" ".join(parts[first - 1].split())):
         first -= 2
+    if is_denied(" ".join(_SENTENCES.split("".join(parts[:first]))[-1].split())):
+        return None
     # A reference with several formulas is not reduced to the last.
     if (is_reference and first > 1) or any(character.isdigit() for character in parts[-1]):
         return None
@@ -274,7 +278,7 @@ def _read_introduced_value(text: str) -> Value | None:
     text = text.strip().removesuffix(".")
     text = " ".join(text.split())
     ends = [found.end() for found in _INTRODUCED.finditer(text)]
-    return _sensible(text[ends[-1] :], "") if ends else None
+    return _sensible(text[ends[-1] :], "") if ends and not is_denied(text[: ends[-1]]) else None
 
 
 def _sensible(formula: str, behind: str) -> Value | None:

@@ -108,7 +108,9 @@ def _digits(text: str) -> Iterator[str]:
 
 
 def _repeating(text: str) -> Iterator[str]:
-    more = r"\((?P<brackets>[0-9]+)\)|\\dot\{?(?P<dot>[0-9])\}?|(?:(?P<one>[0-9])(?P=one){2,}|(?P<dots>[0-9]{2,6}?)(?P=dots)+)(?:\.{3}|…|\\l?dots)"
+    # A digit three times, or several twice, before dots.
+    again = r"(?:(?P<one>[0-9])(?P=one){2,}|(?P<dots>[0-9]{2,6}?)(?P=dots)+)(?:\.{3}|…|\\l?dots)"
+    more = rf"\((?P<brackets>[0-9]+)\)|\\dot\{{?(?P<dot>[0-9])\}}?|{again}"
     found = re.fullmatch(rf"(-?)([0-9]*)\.([0-9]*?)(?:{more})", text)
     if found:
         sign, whole, fixed, *repeats = found.groups()
