@@ -23,6 +23,8 @@ SECONDS = 2.0
 _PAIRS = {"[": "]", "(": ")", "{": "}"}
 _QUOTES = "\"'"
 _NAMED = re.compile(r"\s*[A-Za-z_]\w*\s*=\s*(?=[\[({])")
+# Behind the last of several elements.
+_LAST_COMMA = re.compile(r"(?<=,)([^,\n]+),(?=\s*[\])}]?\s*\Z)")
 _JOINED = re.compile(r"\s+(?:and|&)\s+|^and\s+")
 UNDECIDED = Verdict(0.0, False, valid=False, feedback="An element of the list could not be judged.")
 _OUT_OF_TIME = Verdict(0.0, False, valid=False, feedback="The list took too long to compare; it is not judged.")
@@ -74,10 +76,10 @@ def verify_list(
     if len(answer) > MAX_LENGTH:
         return rejected(f"The list is longer than {MAX_LENGTH:,} characters.")
     try:
-        given = split_elements(_NAMED.sub("", answer, count=1))
+        given = split_elements(_LAST_COMMA.sub(r"\1", _NAMED.sub("", answer, count=1), count=1))
     except ListError as error:
         return rejected(str(error))
-    if len(given) < len(reference) and (joined := _JOINED.split(given[-1])):
+    if 0 < len(given) < len(reference) and (joined := _JOINED.split(given[-1])):
         # "1, 2 and 3", where the elements do not hold the word themselves.
         given = [*given[:-1], *joined] if len(given) + len(joined) - 1 == len(reference) else given
     if len(given) > most or (len(given) != len(reference) and not partial):
@@ -188,8 +190,8 @@ def split_elements(text: str) -> list[str]:
 
     One pair of brackets, ``[ ]``, ``( )`` or ``{ }``, around all of it is removed. Separators within brackets or quotes
     do not count; of the others, line ends separate where there are any, else semicolons, else commas. A line may begin
-    with "- " or "* " and end with the separator ",", as may a list of two or more elements. Matching quotes around an
-    element are removed. "[]" has no element.
+    with "- " or "* " and end with the separator ",". Matching quotes around an element are removed. "[]" has no
+    element.
 
     Raises:
         ListError: blank text, brackets that do not pair up, or an empty element.
@@ -206,8 +208,6 @@ def split_elements(text: str) -> list[str]:
             return []
         cuts = _find_cuts(body)
     places = cuts.newline or cuts.semicolon or cuts.comma
-    if len(places) > 1 and not cuts.newline and places[-1] == len(body) - 1:
-        body, places = body[:-1], places[:-1]
     parts = [body[start + 1 : end].strip() for start, end in zip([-1, *places], [*places, len(body)])]
     if cuts.newline:
         lines = [part[2:].lstrip() if part.startswith(("- ", "* ")) else part for part in parts if part]
