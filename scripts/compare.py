@@ -5,6 +5,7 @@ examples:
   palaestra eval palaestra/Countdown-v0 --agent runs/second --json second.json
   palaestra compare first.json second.json
   palaestra compare first.jsonl second.jsonl --json difference.json
+  palaestra compare first.jsonl second.jsonl --format latex > table.tex
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 import tyro
 
 from ..agents.atomic import check_output, write_atomically
-from ..agents.evaluation import compare
+from ..agents.evaluation import Format, compare, format_rows
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class CompareOptions:
     """Another, of the same environment, split, seed and difficulties: only tasks that are in both count."""
     json: Path | None = None
     """Write the comparison here as JSON."""
+    format: Format = "table"
+    """What is printed: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,7 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     found = compare(options.first, options.second)
     if options.json is not None:
         write_atomically(options.json, json.dumps(found.to_json(), indent=2) + "\n")
-    Console().print(found.table())
+    if options.format == "table":
+        Console().print(found.table())
+    else:
+        print(format_rows(found.rows(), options.format), end="")
     return 0
 
 

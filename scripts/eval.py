@@ -17,7 +17,7 @@ examples:
   palaestra eval palaestra/Arithmetic-v0 --agent hf:models/mine --engine vllm
   palaestra eval palaestra/Shop-v0 --agent runs/shop --history "notes(keep=2)"
   palaestra eval --suite core --agent my_module:ask --concurrency 16 --out played --json scores.json
-  palaestra eval palaestra/Sudoku-v0 palaestra/Zebra-v0 --agent runs/first
+  palaestra eval palaestra/Sudoku-v0 palaestra/Zebra-v0 --agent runs/first --format latex > table.tex
   palaestra eval palaestra/GSM8K-v0 --agent Qwen/Qwen2.5-0.5B-Instruct --env-option source=my.jsonl --max-new-tokens 512
   palaestra eval palaestra/Dataset-v0 --agent openai:MODEL --env-option source=test.csv --rows 200 --out played.jsonl
 """
@@ -39,11 +39,13 @@ from ..agents import AGENTS, Agent, AgentError
 from ..agents.atomic import check_output, write_atomically
 from ..agents.evaluation import (
     EvaluationStopped,
+    Format,
     Report,
     SuiteReport,
     environment_spec,
     evaluate,
     evaluate_all,
+    format_rows,
     suite_names,
 )
 from ..agents.grpo.config import TrainConfig
@@ -142,6 +144,8 @@ class EvalOptions:
     default as many as --num-envs, and a plain function is called once at a time."""
     json: Path | None = None
     """Write the report here as JSON, for palaestra compare too."""
+    format: Format = "table"
+    """What is printed: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
     out: Path | None = None
     """Write the trajectories here, one JSON object a line. Until the end the file is called OUT.partial, and each
     episode is in it as soon as it has ended."""
@@ -282,7 +286,10 @@ def _show(report: Report | SuiteReport | int, config: EvalOptions) -> int:
 
     if isinstance(report, int):
         return report
-    Console().print(report.table())
+    if config.format == "table":
+        Console().print(report.table())
+    else:
+        print(format_rows(report.rows(), config.format), end="")
     if config.json is not None:
         write_atomically(config.json, json.dumps(report.to_json(results=True), indent=2) + "\n")
     return 0

@@ -3,7 +3,7 @@
 `evaluate` plays the episodes of a plan and returns a `Report`, `evaluate_all` does so for a suite; `compare` sets two
 agents on the same tasks against each other. Rooms: episodes (the plan and one record an episode) · playing (agents and
 environments side by side) · episode_log (the file of finished episodes, and going on from it) · intervals
-(statistics) · report, suite_report and comparison (results) · suites (fixed lists of tasks).
+(statistics) · report, suite_report, comparison and formats (results) · suites (fixed lists of tasks).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from .comparison import PairedComparison, compare
 from .environment_spec import environment_spec
 from .evaluate import EvaluationStopped, evaluate, evaluate_all, make_report
+from .formats import Format, format_rows
 from .intervals import Estimate, mean_interval, share_interval, wilson_interval
 from .report import Bin, PassAtK, Report
 from .suite_report import SuiteReport
@@ -20,6 +21,7 @@ __all__ = [
     "Bin",
     "Estimate",
     "EvaluationStopped",
+    "Format",
     "PairedComparison",
     "PassAtK",
     "Report",
@@ -30,6 +32,7 @@ __all__ = [
     "evaluate",
     "evaluate_all",
     "find_suite",
+    "format_rows",
     "make_report",
     "mean_interval",
     "share_interval",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
+from .formats import to_frame
 from .intervals import Z95, Estimate, mean_interval
 from .report import Report, render_table
 
@@ -33,6 +34,7 @@ class PairedComparison:
         success: share of successes of each.
         difference: success of the second minus that of the first, with its paired interval.
         reward: difference of the rewards, likewise.
+        repeated: episodes of either beyond one a task, so that a share of episodes may differ from ``success``.
         only: tasks that the first solved more often than the second, and the other way round.
     """
 
@@ -44,6 +46,7 @@ class PairedComparison:
     difference: Estimate
     reward: Estimate
     only: tuple[int, int]
+    repeated: int = 0
     by_env: tuple[PairedComparison, ...] = ()
 
     @property
@@ -65,29 +68,55 @@ class PairedComparison:
             "reward_difference": self.reward.mean,
             "reward_difference_ci": [None if math.isnan(v) else v for v in (self.reward.low, self.reward.high)],
             "solved_by_one_alone": list(self.only),
+            "repeated": self.repeated,
             "better": self.better,
         }
         if self.by_env:
             found["by_env"] = [row.to_json() for row in self.by_env]
         return found
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The comparison as rows: one of each environment, and one of all where there are several."""
+        return [
+            {
+                "environment": row.env or "all",
+                "tasks": row.tasks,
+                "first": row.agents[0],
+                "second": row.agents[1],
+                "success_first": row.success[0],
+                "success_second": row.success[1],
+                "difference": row.difference.mean,
+                "difference_low": row.difference.low,
+                "difference_high": row.difference.high,
+                "only_first": row.only[0],
+                "only_second": row.only[1],
+            }
+            for row in (*self.by_env, self)
+        ]
+
+    def to_frame(self) -> Any:
+        """`rows` as a pandas data frame. Raises InputError where pandas is not installed."""
+        return to_frame(self.rows())
+
     def table(self) -> Table:
         from rich.table import Table
 
         first, second = self.agents
         verdict = f"{self.better} solves more" if self.better else "neither is better beyond chance"
-        left_out = f"; {self.left_out} tasks of only one are left out" if self.left_out else ""
-        table = Table(
-            title=f"{second} against {first}, on the same tasks",
-            caption=f"{verdict} (95 % confidence, paired by task){left_out}",
-        )
-        for heading in ("environment", "tasks", first, second, "difference", f"only {first}", f"only {second}"):
+        notes = [f"{verdict} (95 % confidence, paired by task)"]
+        if self.left_out:
+            notes.append(f"{self.left_out} tasks of only one are left out")
+        if self.repeated:
+            notes.append(f"{self.repeated} episodes of tasks that come again count with the mean of their task, once")
+        where = f" on {self.env}" if self.env else ""
+        table = Table(title=f"A: {first}\nB: {second}{where}", caption="\n".join(notes))
+        for heading in (*(["environment"] if self.by_env else []), "tasks", "A", "B", "B - A", "only A", "only B"):
             table.add_column(heading, justify="left" if heading == "environment" else "right", overflow="fold")
         for row in self.by_env:
-            table.add_row(*row._cells())
+            table.add_row(row.env or "", *row._cells())
         if self.by_env:
             table.add_section()
-        table.add_row(*self._cells(), style="bold")
+        table.add_row(*(["all"] if self.by_env else []), *self._cells(), style="bold")
         return table
 
     def __str__(self) -> str:
@@ -97,7 +126,7 @@ class PairedComparison:
         low, middle, high = (100 * value for value in (self.difference.low, self.difference.mean, self.difference.high))
         shares = [f"{100 * share:.0f} %" for share in self.success]
         difference = f"{middle:+.1f} [{low:+.1f}, {high:+.1f}]"
-        return [self.env or "all", str(self.tasks), *shares, difference, *(str(count) for count in self.only)]
+        return [str(self.tasks), *shares, difference, *(str(count) for count in self.only)]
 
 
 def compare(first: Report | str | Path, second: Report | str | Path) -> PairedComparison:
@@ -152,6 +181,7 @@ def _paired(
         difference=paired_difference([y - x for x, y in wins]),
         reward=mean_interval(rewards),
         only=(sum(x > y for x, y in wins), sum(y > x for x, y in wins)),
+        repeated=sum(len(results[task][0]) - 1 for results in (a, b) for task in tasks),
     )
 
 

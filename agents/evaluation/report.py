@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import shorten
 from ..usage import TokenUsage
+from .formats import to_frame
 from .intervals import Estimate
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Report:
         by_difficulty: bins with at least one episode, easiest first; empty where the environment has no difficulty.
         samples: how often each task of the plan was played. Above 1 its values are averaged first, the estimates count
             tasks, and success has `share_interval`.
-        pass_at_k: for 1, 2, 4, … up to ``samples``; () where each task was played once.
+        pass_at_k: for 1, 2, 4, … and ``samples``; () where each task was played once.
         tasks: distinct tasks among the valid episodes.
         errored: episodes in which the agent raised; they count as failed.
         refused: episodes in which the environment could not read an action or did not allow it.
@@ -175,6 +176,32 @@ class Report:
             result["results"] = list(self.results)
         return result
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The results as rows with the same columns: one of each difficulty, then one of all and one of each pass@k.
+        Shares are from 0 to 1, and ``x_low`` and ``x_high`` bound the 95 % interval of ``x``; unknown numbers are NaN.
+        """
+        common = {"environment": self.env, "agent": self.agent, "split": self.split, "seed": self.seed}
+        found = [
+            {**common, "difficulty": row.label, "episodes": row.episodes, "tasks": row.tasks}
+            | _columns(success=row.success, reward=row.reward)
+            for row in self.by_difficulty
+        ]
+        whole = {**common, "difficulty": "all", "episodes": self.episodes, "tasks": self.tasks}
+        estimates = _columns(success=self.success, reward=self.reward, progress=self.progress, length=self.length)
+        found.append(
+            whole | estimates | {"truncated": self.truncated, "refused": self.refused, "invalid": self.invalid}
+        )
+        found += [
+            {**common, "difficulty": f"pass@{item.k}", "episodes": self.episodes, "tasks": item.estimate.count}
+            | _columns(success=item.estimate)
+            for item in self.pass_at_k[1:]
+        ]
+        return found
+
+    def to_frame(self) -> Any:
+        """`rows` as a pandas data frame. Raises InputError where pandas is not installed."""
+        return to_frame(self.rows())
+
     def table(self) -> Table:
         """A rich table: one row per difficulty bin, one for all episodes, and a caption with what has no row."""
         from rich.table import Table
@@ -236,6 +263,14 @@ def render_table(table: Table) -> str:
     stream = io.StringIO()
     Console(file=stream, width=110, no_color=True).print(table)
     return "\n".join(line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n"))
+
+
+def _columns(**estimates: Estimate) -> dict[str, float]:
+    return {
+        f"{name}{end}": value
+        for name, each in estimates.items()
+        for end, value in (("", each.mean), ("_low", each.low), ("_high", each.high))
+    }
 
 
 def _number(value: float) -> float | None:

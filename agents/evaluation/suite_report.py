@@ -12,6 +12,7 @@ import numpy as np
 
 from ...teachers.benchmarks.statistics import interquartile_mean
 from ..usage import TokenUsage, sum_usage
+from .formats import to_frame
 from .intervals import Estimate
 from .report import Report
 
@@ -84,6 +85,18 @@ class SuiteReport:
             **({} if self.usage is None else {"usage": self.usage.to_json()}),
             "reports": [report.to_json(results) for report in self.reports],
         }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The results as rows: one of each environment, as the last of `Report.rows`, and one of all."""
+        found = [next(row for row in report.rows() if row["difficulty"] == "all") for report in self.reports]
+        success = self.success
+        bounds = {"success": success.mean, "success_low": success.low, "success_high": success.high}
+        tasks = sum(report.tasks for report in self.reports)
+        return [*found, {"environment": "all", "agent": self.agent, "tasks": tasks, **bounds}]
+
+    def to_frame(self) -> Any:
+        """`rows` as a pandas data frame. Raises InputError where pandas is not installed."""
+        return to_frame(self.rows())
 
     def table(self) -> Table:
         """A rich table: a row for each environment, and the aggregate."""

@@ -38,6 +38,7 @@ from typing import Annotated, Any
 import tyro
 
 from ....agents.atomic import check_output, write_atomically
+from ....agents.evaluation.formats import Format, format_rows
 from ....errors import InputError, MissingExtra, unknown_name
 from ....teachers.benchmarks import table as named
 from ....teachers.benchmarks.runs import BenchmarkRun, Failure, Records, load_table, plan_runs, play_all, record_key
@@ -89,6 +90,8 @@ class TeacherBenchOptions:
     """Python interpreters of other environments that have a peer installed."""
     out: Path = Path("runs/bench-teachers")
     """Folder for the results."""
+    format: Format = "table"
+    """What is printed: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
     jobs: int = 2
     """Processes."""
 
@@ -131,8 +134,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = {name: expand_records(found) for name, found in rows.items()}
     lines = {name: summarise_records(rows[name], table.statistic, table.columns) for name, table in tables.items()}
     joint = {name: summarise_settings(rows[name], table.joint) for name, table in tables.items()}
-    _print(tables, lines, joint, failures)
-    _print_peers(tables, rows)
+    if config.format == "table":
+        _print(tables, lines, joint, failures)
+        _print_peers(tables, rows)
+    else:
+        print(format_rows([row for name in tables for row in _rows(name, lines[name])], config.format), end="")
     summary = {name: [asdict(line) for line in lines[name]] for name in tables}
     write_atomically(config.out / "summary.json", json.dumps(_plain(summary), indent=2) + "\n")
     _report(config.out, tables, rows, lines, failures)
@@ -140,6 +146,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"stopped; the same command goes on where it was (results in {config.out}).", file=sys.stderr)
         return 130
     return 1 if failures else 0
+
+
+def _rows(table: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """The lines of a table as rows."""
+    found: list[dict[str, Any]] = []
+    for line in lines:
+        row = {"table": table, "setting": line.setting, "teacher": line.teacher, "seeds": line.score.n}
+        for name, estimate in {"score": line.score, "gain": line.gain, **line.columns}.items():
+            if estimate is not None:
+                row |= {name: estimate.mean, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        found.append(row)
+    return found
 
 
 def choose_teachers(config: TeacherBenchOptions, tables: Mapping[str, Table]) -> dict[str, list[str]]:
