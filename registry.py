@@ -13,9 +13,12 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Generic, TypeVar, cast
 
 from .errors import InputError, unknown_name
@@ -25,8 +28,27 @@ F = TypeVar("F")
 # Whoever asks while another thread imports waits for it; one lock for all, as modules ask several registries.
 _DISCOVERING = threading.RLock()
 _ROOT = __name__.partition(".")[0]
-_IN_MODULE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*):([A-Za-z_][\w.-]*)")
-"""``module:name``: the module, and a registered name or an attribute."""
+_IN_MODULE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*|[^:()]*\.py):([A-Za-z_][\w.-]*)")
+"""``module:name`` or ``file.py:name``: the module, and a registered name or an attribute."""
+
+
+def import_module(name: str) -> ModuleType:
+    """Import a module by its name, or by the path of its file, ``mine.py`` or ``folder/mine.py``.
+
+    Raises:
+        ImportError: there is no such module or file, or it does not load.
+    """
+    if not name.endswith(".py"):
+        return importlib.import_module(name)
+    path = Path(name).expanduser().absolute()
+    if not path.is_file():
+        raise ImportError(f"there is no file {name}")
+    loaded = sys.modules.get(path.stem)
+    if loaded is not None and Path(str(loaded.__file__)).absolute() != path:
+        raise ImportError(f"another module called {path.stem!r} is loaded; give the file another name")
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    return importlib.import_module(path.stem)
 
 
 def take_callable(value: Any) -> Any:
@@ -163,7 +185,8 @@ class Registry(Generic[T]):
         if name in self._found_in_modules:
             return self._found_in_modules[name]
         try:
-            value: Any = importlib.import_module(module)
+            value: Any = import_module(module)
+            module = value.__name__
         except ImportError as error:
             raise InputError(
                 f"the module {module!r} of {self.kind} {name!r} cannot be imported: {error}; start in the folder of "

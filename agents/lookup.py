@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, unknown_name
+from ..registry import import_module
 from .agent import AGENTS, Agent, make
 from .callable_agent import CallableAgent
 from .language.model_cache import is_model_name
@@ -22,8 +22,8 @@ def find_agent(text: str) -> Agent:
     """Find the agent that a command line names: registered, with arguments if any, ``chat(model='m')``; the address
     of a chat endpoint that serves one model, ``http://localhost:8000/v1``, or ``openai:MODEL``, a model of the endpoint
     that the environment variable ``OPENAI_BASE_URL`` names; in a folder (a run's or a model's), a GGUF file, of
-    ``palaestra list models`` or with a hub id, perhaps after ``hf:``; or ``module:name``, an attribute of the module or
-    what it registers.
+    ``palaestra list models`` or with a hub id, perhaps after ``hf:``; or ``module:name`` or ``file.py:name``, an
+    attribute of the module or what it registers.
 
     Raises:
         InputError: it is none of these.
@@ -47,7 +47,7 @@ def find_agent(text: str) -> Agent:
     if _PORT.match(text):
         raise InputError(f"the agent {text!r} looks like an endpoint's address without http://; write http://{text}.")
     module, colon, attribute = text.rpartition(":")
-    if not colon or os.sep in text:
+    if not colon or (os.sep in text and not module.endswith(".py")):
         # One slash has the form of a hub id. If the part before it is a folder here, the rest is mistyped, and a
         # request to the hub would only cost time.
         if text.count("/") == 1 and not (Path(text).parent.is_dir() or text[0] in "./"):
@@ -56,7 +56,8 @@ def find_agent(text: str) -> Agent:
             raise InputError(f"the agent {text!r} is no folder; give the folder of a run or of a model.")
         raise unknown_name("agent", text, [*AGENTS, *MODELS], AGENTS.table)
     try:
-        value = importlib.import_module(module)
+        value = import_module(module)
+        module = value.__name__
     except ImportError as error:
         raise InputError(f"the module {module!r} of agent {text!r} cannot be imported: {error}.") from error
     for part in attribute.split("."):

@@ -31,6 +31,7 @@ from ..errors import InputError
 from ..registry import Registry
 from .attempt import attempt, read_list, read_number
 from .episode import Episode, Step
+from .functions import take_function
 from .measures import list_brought
 from .verdict import Verdict
 
@@ -317,8 +318,9 @@ def _take_reward(value: Any) -> type[Reward]:
     if isinstance(value, type) or not callable(value):
         raise InputError("is no Reward, and no function of an episode")
     name = getattr(value, "__name__", type(value).__name__)
-    body = {"value": lambda _, episode: value(episode), "__doc__": value.__doc__, "__module__": value.__module__}
-    return _name_reward(type(name, (Reward,), body), name)
+    call, needs = take_function(value)
+    body = {"value": lambda _, episode: call(episode), "__doc__": value.__doc__, "__module__": value.__module__}
+    return _name_reward(type(name, (Reward,), {**body, "needs": needs}), name)
 
 
 def _name_reward(cls: R, name: str) -> R:

@@ -1,4 +1,4 @@
-"""Rewards that add up: `Sum`, `Weighted`, `Scheduled` and `Shaped`."""
+"""Rewards that add up: `Sum`, `Weighted`, `Alone`, `Scheduled` and `Shaped`."""
 
 from __future__ import annotations
 
@@ -62,6 +62,28 @@ class Weighted(Single):
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Parts:
         return Parts.of(self.child, verdicts["child"]).scale(self.weight)
+
+
+@register("alone")
+class Alone(Single):
+    """Another reward in place of the environment's, which no longer counts.
+
+    Args:
+        child: the reward.
+    """
+
+    complete = True
+
+    def __init__(self, child: Reward):
+        super().__init__(child)
+        self.ranks_success = child.ranks_success
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.child.bounds
+
+    def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Parts:
+        return Parts.of(self.child, verdicts["child"])
 
 
 @register("scheduled")

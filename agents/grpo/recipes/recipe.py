@@ -250,6 +250,7 @@ class Recipe:
             InputError: there is no such stage, a value is no component, or the recipe has several credit terms.
         """
         changed: dict[str, Any] = {}
+        alone: Component | None = None
         for stage, value in overrides.items():
             if stage not in OVERRIDES:
                 raise unknown_name("stage of a recipe", stage, OVERRIDES)
@@ -263,10 +264,16 @@ class Recipe:
                 changed["credit"] = (dataclasses.replace(term, **{stage: _read_part(stage, value)}),)
             elif stage == "anchor":
                 changed[stage] = value
+            elif stage == "reward":
+                parts = _read_parts(stage, value)
+                whole = parts[0] if len(parts) == 1 else c("sum", **{f"part{n}": part for n, part in enumerate(parts)})
+                alone = c("alone", child=whole)
             elif stage == "shaping" or STAGES[stage].many:
                 changed[stage] = _read_parts(stage, value)
             else:
                 changed[stage] = _read_part(stage, value)
+        if alone is not None:
+            changed["shaping"] = (alone, *changed.get("shaping", ()))
         return dataclasses.replace(self, **changed) if changed else self
 
     def with_kl(self, coefficient: float) -> Recipe:
@@ -318,6 +325,7 @@ class Stages:
     Attributes:
         rollout: how the samples of a task are played.
         measures: producers of what rewards and teachers read, with parameters, e.g. "prefix_values(samples=4)".
+        reward: rewards in place of the environment's, e.g. "mine:score", or of a file "mine.py:score".
         shaping: rewards beside the environment's, e.g. "overlong(cache=16) + mine:Brevity".
         filters: which groups and episodes are trained.
         replay: what is remembered and mixed in.
@@ -339,6 +347,7 @@ class Stages:
 
     rollout: str | None = None
     measures: str | None = None
+    reward: str | None = None
     shaping: str | None = None
     filters: str | None = None
     replay: str | None = None

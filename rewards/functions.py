@@ -1,0 +1,83 @@
+"""Functions as rewards: of an episode, or with the parameters that TRL and verifiers pass to theirs.
+
+TRL calls ``f(prompts, completions, **columns)`` with lists and reads a list; verifiers calls ``f(prompt, completion,
+answer, ...)`` for one reply and reads a number. Both are told from the names of the parameters.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import InputError
+from .episode import Episode
+
+
+def _messages(episode: Episode) -> list[dict[str, str]]:
+    """The conversation before the last reply, as chat messages."""
+    found = []
+    for step in episode.steps:
+        found += [{"role": "user", "content": str(step.observation)}, {"role": "assistant", "content": step.action}]
+    return found[:-1]
+
+
+_VALUES: Mapping[str, Callable[[Episode], Any]] = MappingProxyType(
+    {
+        "prompt": lambda episode: episode.prompt,
+        "completion": lambda episode: episode.response,
+        "response": lambda episode: episode.response,
+        "answer": lambda episode: episode.extra("reference"),
+        "reference": lambda episode: episode.extra("reference"),
+        "ground_truth": lambda episode: episode.extra("reference"),
+        "messages": _messages,
+        "task_id": lambda episode: episode.task_id,
+        "info": lambda episode: dict(episode.params),
+        "state": lambda episode: {"prompt": episode.prompt, "completion": episode.response, **episode.params},
+    }
+)
+"""What a parameter of this name is given; in TRL's form prompt and completion are called prompts and completions, and
+all are lists."""
+_BATCHED = ("prompts", "completions")
+_NEEDS_REFERENCE = frozenset({"answer", "reference", "ground_truth"})
+
+
+def take_function(function: Callable[..., Any]) -> tuple[Callable[[Episode], Any], frozenset[str]]:
+    """Return a function of an episode, and the names of the extras that it reads.
+
+    Raises:
+        InputError: a parameter without a default has a name that nothing is known for.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return function, frozenset()
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    named = [one for one in parameters if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
+    names = {one.name for one in named}
+    known = names & {*_VALUES, *_BATCHED}
+    required = [one.name for one in named if one.default is one.empty]
+    if not known - {"state", "info"} and len(required) <= 1:
+        return function, frozenset()
+    unknown = [name for name in required if name not in known]
+    if unknown:
+        raise InputError(
+            f"takes {', '.join(required)}, of which {unknown[0]} is unknown: a reward takes an episode, or any of "
+            f"{', '.join([*_BATCHED, *_VALUES])}"
+        )
+    batched = bool(names & set(_BATCHED))
+    passed = [name for name in _VALUES if name in names or (takes_any and name in ("answer", "task_id"))]
+    needs = _NEEDS_REFERENCE & names
+
+    def call(episode: Episode) -> Any:
+        given = {name: _VALUES[name](episode) for name in passed if name not in _NEEDS_REFERENCE or needs}
+        if not batched:
+            return function(**given)
+        lists = {name: [value] for name, value in given.items() if name not in ("prompt", "completion")}
+        texts = {"prompts": [episode.prompt], "completions": [episode.response]}
+        lists |= {name: value for name, value in texts.items() if name in names or takes_any}
+        found = function(**lists)
+        return found[0] if isinstance(found, list | tuple) and len(found) == 1 else found
+
+    return call, frozenset({"reference"}) if needs else frozenset()
