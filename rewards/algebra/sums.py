@@ -72,11 +72,9 @@ class Alone(Single):
         child: the reward.
     """
 
-    complete = True
-
     def __init__(self, child: Reward):
         super().__init__(child)
-        self.ranks_success = child.ranks_success
+        self.complete, self.ranks_success = True, child.ranks_success
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from palaestra.errors import InputError
-from palaestra.rewards import Episode, Step, make
+from palaestra.rewards import Episode, Step, build, make
 from palaestra.rewards.functions import take_function
 from palaestra.scripts.cli import main
 
@@ -86,12 +87,16 @@ def test_a_builtin_without_a_signature_is_a_function_of_an_episode():
 
 def test_a_reward_of_a_file_takes_the_place_of_the_environments(mine: str, tmp_path: Path):
     pytest.importorskip("torch")
+    from palaestra.agents.grpo.recipes.recipe import RECIPES
+
     words = ["train", "palaestra/Arithmetic-v0", "--axis", "digits=1", "terms=2", "--steps", "1", "--warmup.steps", "0"]
     words += ["--prompts", "2", "--samples", "2", "--max-new-tokens", "4", "--final-episodes", "2", "--eval-every", "0"]
     assert main([*words, "--reward", f"{mine}:brief", "--out", str(tmp_path / "run")]) in (0, 1)
-    import json
-
     rows = [json.loads(line) for line in (tmp_path / "run" / "trajectories.jsonl").read_text().splitlines()]
     for row in rows:
-        assert row["return"] == pytest.approx(row["shaping"]["brief"])
-        assert row["return"] == pytest.approx(-0.25 * len(row["turns"][0]["action"]))
+        assert row["shaping"]["brief"] == pytest.approx(-0.25 * len(row["turns"][0]["action"]))
+    recipe = RECIPES["grpo"].with_(reward=f"{mine}:brief", shaping="overlong")
+    first, second = (build(part.data()) for part in recipe.shaping)
+    assert (first.complete, second.complete) == (True, False)
+    judged = first(episode("4"))
+    assert judged.terms == {"brief": -0.25}

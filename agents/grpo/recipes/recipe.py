@@ -67,11 +67,12 @@ class Component:
 
 
 _NAMED = re.compile(
-    r"""("[^"]*"|'[^']*')|([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_][\w.]*(?:-[A-Za-z_]\w*)*"""
+    r"""("[^"]*"|'[^']*')|([~./]*[A-Za-z_][\w./-]*\.py:[A-Za-z_][\w.]*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_][\w.]*(?:-[A-Za-z_]\w*)*"""
     r"""|[A-Za-z_]\w*(?:-[A-Za-z_]\w*)+)"""
 )
-"""Quoted text, or a name that Python does not parse: with dashes, such as those of rewards, or ``module:name``."""
-_SIGNS = {"-": "__dash__", ":": "__colon__", ".": "__dot__"}
+"""Quoted text, or a name that Python does not parse: with dashes, such as those of rewards, ``module:name`` or
+``folder/file.py:name``."""
+_SIGNS = {"-": "__dash__", ":": "__colon__", ".": "__dot__", "/": "__slash__", "~": "__tilde__"}
 
 
 def _as_identifier(name: str) -> str:

@@ -43,7 +43,9 @@ def _absolute(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(map(_absolute, value))
     if isinstance(value, Component):
-        return Component(value.name, _absolute(value.params))
+        file, colon, inside = value.name.rpartition(".py:")
+        name = f"{Path(f'{file}.py').expanduser().absolute()}:{inside}" if colon else value.name
+        return Component(name, _absolute(value.params))
     if not isinstance(value, str) or not (os.sep in value or "." in value) or len(value) > 1000 or "\0" in value:
         return value
     path = Path(value).expanduser()
