@@ -73,8 +73,9 @@ class MixturePart:
                 raise InputError(f"{name} of {given['id']} must map names to values, not be {given[name]!r}.")
         # What is no field of a part is an argument of its environment.
         own = {str(name): value for name, value in given.items() if name not in cls.__dataclass_fields__}
-        fields = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
-        part = cls(**fields | {"options": {**own, **given.get("options", {})}})
+        fields: dict[str, Any] = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
+        fields["options"] = {**own, **given.get("options", {})}
+        part = cls(**fields)
         if part.longest_answer is not None:
             check_count("longest_answer", part.longest_answer, low=1, unit="characters")
         if part.name and not _NAME.fullmatch(str(part.name)):

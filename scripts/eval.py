@@ -17,6 +17,7 @@ examples:
   palaestra eval palaestra/Arithmetic-v0 --agent hf:models/mine --engine vllm
   palaestra eval palaestra/Shop-v0 --agent runs/shop --history "notes(keep=2)"
   palaestra eval --suite core --agent my_module:ask --concurrency 16 --out played --json scores.json
+  palaestra eval --sweep sweep.toml --out runs/sweep --format markdown
   palaestra eval palaestra/Sudoku-v0 palaestra/Zebra-v0 --agent runs/first --format latex > table.tex
   palaestra eval palaestra/GSM8K-v0 --agent Qwen/Qwen2.5-0.5B-Instruct --env-option source=my.jsonl --max-new-tokens 512
   palaestra eval palaestra/Dataset-v0 --agent openai:MODEL --env-option source=test.csv --rows 200 --out played.jsonl
@@ -28,7 +29,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -57,6 +58,7 @@ from ..agents.lookup import find_agent
 from ..envs.tools.tool_function import functions_of
 from ..errors import InputError
 from .axes import parse_axes
+from .eval_sweep import Sweep, rows_of, run_sweep, write_page
 from .options import parse_options
 from .stopping import exit_code
 
@@ -68,6 +70,9 @@ class EvalOptions:
     trained on: environment, axes and options, with the run as the agent."""
     suite: str | None = None
     """In place of environments a suite: fixed held-out tasks of many; see palaestra list suites. --out is a folder."""
+    sweep: Path | None = None
+    """In place of environments and agent a TOML file with several of both (agents, environments, settings); --out is
+    the folder of their episodes, with the table as results.csv and sweep.html, and goes on where it was stopped."""
     agent: str | None = None
     """A registered agent, with arguments if any, as in "chat(model='m', retries=8)"; openai:MODEL, a model of an
     OpenAI-compatible endpoint, or the endpoint's address, http://localhost:8000/v1, for the only model that it serves;
@@ -160,11 +165,13 @@ class EvalOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     config = tyro.cli(EvalOptions, args=argv, prog="palaestra eval", description=__doc__)
-    several = config.suite is not None or len(config.env) != 1
+    several = config.suite is not None or config.sweep is not None or len(config.env) != 1
     check_output(config.json, "--json")
     check_output(config.out, "--out", folder=several)
     check_output(config.replay, "--replay", folder=True)
     check_output(config.cache, "--cache", folder=True)
+    if config.sweep is not None:
+        return _sweep(config)
     if several:
         return _evaluate_several(config)
     texts = [text for group in config.axis for text in group]
@@ -261,6 +268,39 @@ def _evaluate_several(config: EvalOptions) -> int:
     envs = config.suite if config.suite is not None else config.env
     agent = _find_agent(config.agent or "random", config)
     return _show(_stoppable(lambda: evaluate_all(agent, envs, out=config.out, **settings)), config)
+
+
+def _sweep(config: EvalOptions) -> int:
+    """Evaluate the agents of a file on its environments."""
+    from rich.console import Console
+    from rich.table import Table
+
+    assert config.sweep is not None
+    if config.env or config.agent or config.suite or config.out is None:
+        raise InputError("--sweep names agents and environments in its file, and needs a folder by --out.")
+
+    def find(text: str, options: Mapping[str, Any]) -> Agent:
+        known = {item.name for item in fields(EvalOptions)}
+        own = {name: value for name, value in options.items() if name in known}
+        further = tuple(f"{name}={json.dumps(value)}" for name, value in options.items() if name not in known)
+        return _find_agent(text, replace(config, **own, agent_option=(further,) if further else ()))
+
+    reports = run_sweep(Sweep.read(config.sweep), config.out, find)
+    rows = rows_of(reports)
+    write_atomically(config.out / "results.csv", format_rows(rows, "csv"))
+    write_page(reports, config.out / "sweep.html")
+    if config.format != "table":
+        print(format_rows(rows, config.format), end="")
+        return 0
+    agents = list(dict.fromkeys(agent for agent, _, _ in reports))
+    table = Table(title="success", caption=f"in brackets: 95 % confidence; also in {config.out / 'sweep.html'}")
+    for heading in ("environment", *agents):
+        table.add_column(heading, overflow="fold")
+    cells = {(agent, env): report.success.text(percent=True) for agent, env, report in reports}
+    for env in dict.fromkeys(env for _, env, _ in reports):
+        table.add_row(env, *(cells[agent, env] for agent in agents))
+    Console().print(table)
+    return 0
 
 
 def _stoppable(play: Callable[[], Report | SuiteReport]) -> Report | SuiteReport | int:

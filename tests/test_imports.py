@@ -39,6 +39,7 @@ MAY_IMPORT = {
 }
 OUTSIDE = {
     "rewards": {
+        *("pandas",),  # for those who ask for a data frame
         *("gymnasium", "numpy", "jsonschema", "mpmath", "openai", "scipy"),
         *("jsonschema_specifications", "referencing", "safetensors", "sqlglot", "sympy", "torch"),
     },

@@ -8,11 +8,10 @@ an exception of the agent is a failed episode, and is counted too.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +19,7 @@ import gymnasium as gym
 import numpy as np
 
 from ...checks import check_count, check_share
-from ...errors import InputError, shorten, unknown_name
+from ...errors import InputError, shorten
 from ..agent import Agent
 from ..atomic import check_output
 from ..lookup import as_agent
@@ -31,7 +30,9 @@ from .episode_log import EpisodeLog
 from .episodes import EpisodePlan, EpisodeRecord
 from .intervals import Estimate, effective_count, mean_interval, share_interval, solved_to, wilson_interval
 from .playing import play_episodes
+from .progress import progress_bar
 from .report import Bin, PassAtK, Report
+from .rows import digest_rows, find_rows
 from .suite_report import SuiteReport
 from .suites import find_suite
 
@@ -130,7 +131,7 @@ def evaluate(
         if difficulties is not None or axes is not None:
             raise InputError("rows of a data set are asked as they are; leave difficulties and axes out.")
         split, kwargs = "all", {"split": "all", **kwargs}
-        asked = _find_rows(rows, env, kwargs, player.prompt_form)
+        asked = find_rows(rows, env, kwargs, player.prompt_form)
         episodes = len(asked)
     num_envs = num_envs if concurrency is None else concurrency
     width = min(num_envs, episodes * samples, player.max_slots or num_envs)
@@ -153,7 +154,7 @@ def evaluate(
         if out is not None:
             settings = {"env": env_id, "agent": player.name, "split": used_split, "axes": axes, "env_options": kwargs}
             settings |= {"history": history, "shots": shots} | (
-                {} if asked is None else {"rows": rows if isinstance(rows, str | int) else _digest(asked)}
+                {} if asked is None else {"rows": rows if isinstance(rows, str | int) else digest_rows(asked)}
             )
             log = EpisodeLog(out, settings, resume)
             log.check_plan(plan)
@@ -170,7 +171,7 @@ def evaluate(
             )
             envs = [ReplayRecorder(env, replay, player.name, numbers) for env in envs]
         player.bind(envs)
-        with _progress_bar(episodes * samples) if progress is True else nullcontext(progress or None) as on_episode:
+        with progress_bar(episodes * samples) if progress is True else nullcontext(progress or None) as on_episode:
 
             def on_record(record: EpisodeRecord) -> None:
                 records[record.index, record.sample] = record
@@ -191,44 +192,6 @@ def evaluate(
         for env in envs:
             env.close()
     return report()
-
-
-def _digest(rows: Sequence[str]) -> str:
-    """A short name for a list of rows, as each line of the log has it."""
-    return f"{len(rows)} rows, {hashlib.blake2b(repr(rows).encode(), digest_size=8).hexdigest()}"
-
-
-def _find_rows(
-    rows: Literal["all"] | int | Sequence[str], env: Environment, kwargs: dict[str, Any], prompt_form: str | None
-) -> tuple[str, ...]:
-    """The ids of the rows of a data set that are asked for.
-
-    Raises:
-        InputError: the environment makes its tasks itself, or has no such rows.
-    """
-    (made,), _ = make_envs(env, 1, "all", dict(kwargs), prompt_form=prompt_form)
-    there: tuple[str, ...] | None = getattr(made.unwrapped, "rows", None)
-    made.close()
-    name = env if isinstance(env, str) else name_of(made)
-    if there is None:
-        raise InputError(
-            f"{name} makes its tasks, so that it has no rows; rows are for data sets, such as palaestra/Dataset-v0 "
-            "with source=questions.jsonl."
-        )
-    if isinstance(rows, str) and rows == "all":
-        return there
-    if isinstance(rows, int) and not isinstance(rows, bool):
-        if not 1 <= rows <= len(there):
-            raise InputError(f"{name} has {len(there)} rows, not {rows}; give a number from 1 to that, or all.")
-        return there[:rows]
-    if isinstance(rows, str) or not isinstance(rows, Sequence):
-        raise InputError(f"rows must be 'all', a number or a list of ids, not {shorten(repr(rows))}.")
-    for row in rows:
-        if row not in there:
-            raise unknown_name("row", str(row), list(there))
-    if not rows:
-        raise InputError("rows is an empty list; give at least one id, or 'all'.")
-    return tuple(rows)
 
 
 def evaluate_all(
@@ -442,32 +405,3 @@ def _result(record: EpisodeRecord) -> dict[str, Any]:
         "reward": record.reward,
         "valid": record.valid,
     }
-
-
-@contextmanager
-def _progress_bar(episodes: int) -> Iterator[OnEpisode]:
-    """A bar on standard error that appears once two seconds have passed."""
-    import time
-
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=console, transient=True)
-    task = bar.add_task("evaluating", total=episodes)
-    begun = time.monotonic()
-    shown = False
-
-    def on_episode(done: int, succeeded: int) -> None:
-        nonlocal shown
-        bar.update(task, completed=done, description=f"success {100 * succeeded / done:.0f} %")
-        if not shown and time.monotonic() - begun > 2:
-            bar.start()
-            shown = True
-
-    try:
-        yield on_episode
-    finally:
-        if shown:
-            bar.stop()

@@ -8,12 +8,10 @@ from __future__ import annotations
 import functools
 import json
 import logging
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import Any
 
 import gymnasium as gym
@@ -27,7 +25,8 @@ from ..axes import Axis, FloatAxis, IntAxis
 from ..question import Task
 from ..registration import register
 from .collection import Collection, Source, file_state
-from .layouts import AIME, Fields, Item, Layout, UnusableRecord, find_boxed, normalise_name
+from .layouts import AIME, Fields, Item, Layout, UnusableRecord, normalise_name
+from .own_answers import inner_name, is_empty, read_answers, read_reference, write_answer
 from .questions import DatasetQuestion
 from .sources import read_source
 
@@ -48,8 +47,6 @@ MOST = 0.8
 _LEVEL = re.compile(r"(?:[A-Za-z][A-Za-z _]*[ :_-]*?)?\s*(-?[0-9]{1,6})(?:\.0*)?\s*")
 _LEVELS = {"very easy": 0, "easy": 1, "medium": 2, "moderate": 2, "hard": 3, "difficult": 3, "very hard": 4}
 _LATEX = re.compile(r"\\[a-zA-Z]+|\$")
-# Where several right answers stand in a record: SQuAD and TriviaQA, DROP.
-_SEVERAL = ("text", "spans", "aliases", "value")
 _log = logging.getLogger(__name__)
 # What has been told once in this process.
 _told: set[Source] = set()
@@ -203,9 +200,9 @@ def layout_of(
         value = fields.get(answer)
         if is_empty(value):
             raise UnusableRecord(f"the column {answer!r} is empty")
-        texts, worked = _read_answers(value, answer, kind)
-        references = tuple(_read_reference(kind, text) for text in texts)
-        shown = _write_answer(kind, references[0])
+        texts, worked = read_answers(value, answer, kind)
+        references = tuple(read_reference(kind, text) for text in texts)
+        shown = write_answer(kind, references[0])
         steps = fields.get(solution) if solution else worked
         question = _write_prompt(fields, prompt)
         if context and isinstance(passage := fields.get(context), str):
@@ -240,80 +237,6 @@ def _check_own_answer(kind: str, item: OwnItem, options: Mapping[str, Any]) -> N
         why = f"it is not right as an answer to itself ({verdict.feedback})"
         raise UnusableRecord(f"the verifier {kind!r} cannot read the answer {shorten(repr(item.answer))}: {why}")
 
-
-def is_empty(value: Any) -> bool:
-    """Check for a value that stands for none: null, blank text, NaN, or a list without a value."""
-    if isinstance(value, (float, Decimal)):
-        return math.isnan(value)
-    if isinstance(value, (list, tuple)):
-        return all(map(is_empty, value))
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _read_answers(value: Any, column: str, kind: str) -> tuple[list[Any], str | None]:
-    """Return the right answers in a column, the first being the one to show, and a worked solution if it holds one."""
-    if kind in _STRUCTURED:
-        return [value], None
-    if isinstance(value, Mapping):
-        found = [value[name] for name in _SEVERAL if not is_empty(value.get(name))]
-        if not found:
-            raise UnusableRecord(
-                f"the column {column!r} has columns of its own; name one, such as {_inner(column, value)}"
-            )
-        flat = [each for part in found for each in (part if isinstance(part, (list, tuple)) else [part])]
-        return _read_answers(list(dict.fromkeys(map(str, flat))), column, kind)
-    if isinstance(value, (list, tuple)):
-        texts = [text for each in value if not is_empty(each) for text in _read_answers(each, column, kind)[0]]
-        return list(dict.fromkeys(texts)), None
-    if isinstance(value, bool):
-        return (["yes", "true"] if value else ["no", "false"]), None
-    if isinstance(value, (float, Decimal)) and value == value.__trunc__():
-        value = int(value)
-    if not isinstance(value, (str, int, float, Decimal)):
-        raise UnusableRecord(f"the answer {shorten(repr(value))} is neither text nor a number")
-    text = str(value).strip()
-    worked, marker, last = text.rpartition("####")
-    if marker and worked.strip() and last.strip() and "\n" not in last.strip():
-        return [last.strip()], worked
-    if "\n" in text and (boxed := find_boxed(text)):
-        return [boxed], text
-    return [text], None
-
-
-def _read_reference(kind: str, value: Any) -> Any:
-    """The reference of a verifier, from what a record holds."""
-    if kind in NUMBERS:
-        number = plain_number(str(value), units=None)
-        if number is None:
-            raise UnusableRecord(
-                f"the verifier {kind!r} cannot read the answer {shorten(repr(value))}: it is no number"
-            )
-        return int(number) if kind == "integer" and re.fullmatch("-?[0-9]+", number) else number
-    if kind not in _STRUCTURED:
-        return value.strip("[] ") if kind == "verdict" else value
-    if isinstance(value, str) and kind != "list":
-        try:
-            value = json.loads(value)
-        except ValueError as error:
-            raise UnusableRecord(f"the answer {shorten(repr(value))} is not JSON ({error})") from None
-    if kind == "list":
-        return list(map(str, value)) if isinstance(value, (list, tuple)) else [p.strip() for p in str(value).split(",")]
-    return value
-
-
-def _write_answer(kind: str, reference: Any) -> str:
-    """The answer that a reference stands for."""
-    if kind == "verdict":
-        return f"[[{reference}]]"
-    if kind == "list":
-        return "[" + ("; " if any("," in element for element in reference) else ", ").join(reference) + "]"
-    return json.dumps(reference) if kind in _STRUCTURED else str(reference)
-
-
-# Verifiers whose references are no text.
-_STRUCTURED = frozenset(
-    ["constraints", "toolcall", "json", "structure", "list", "grid", "cells", "interval", "ordering"]
-)
 
 Columns = tuple[str, str, str | None, str | None, str | None, str, str]
 
@@ -383,7 +306,7 @@ def _guess_verifier(values: Sequence[Any], column: str) -> str:
     texts = []
     for value in values:
         try:
-            texts.append(str(_read_answers(value, column, "text")[0][0]))
+            texts.append(str(read_answers(value, column, "text")[0][0]))
         except (UnusableRecord, IndexError):
             continue
     numbers = sum(plain_number(text, units=frozenset("%")) is not None for text in texts)
@@ -391,10 +314,6 @@ def _guess_verifier(values: Sequence[Any], column: str) -> str:
     if numbers >= MOST * len(texts):
         return "number" if texts else "text"
     return "math" if (formulas and (numbers + formulas) >= MOST * len(texts)) or 2 * formulas > len(texts) else "text"
-
-
-def _inner(column: str, value: Mapping[str, Any]) -> str:
-    return f"{column}.{next(iter(value), 'text')}"
 
 
 def _write_prompt(fields: Fields, column: str) -> str:
@@ -406,7 +325,9 @@ def _write_prompt(fields: Fields, column: str) -> str:
             return "\n\n".join(map(str, contents)).strip()
         raise fields.fault(f"the column {column!r} must be text or a list of messages, each with 'content'")
     if isinstance(value, Mapping):
-        raise fields.fault(f"the column {column!r} has columns of its own; name one, such as {_inner(column, value)}")
+        raise fields.fault(
+            f"the column {column!r} has columns of its own; name one, such as {inner_name(column, value)}"
+        )
     if is_empty(value):
         raise UnusableRecord(f"the column {column!r} is empty")
     return fields.text(column)

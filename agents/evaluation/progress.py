@@ -1,0 +1,35 @@
+"""The bar of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress_bar(episodes: int) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error that appears once two seconds have passed."""
+    import time
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task("evaluating", total=episodes)
+    begun = time.monotonic()
+    shown = False
+
+    def on_episode(done: int, succeeded: int) -> None:
+        nonlocal shown
+        bar.update(task, completed=done, description=f"success {100 * succeeded / done:.0f} %")
+        if not shown and time.monotonic() - begun > 2:
+            bar.start()
+            shown = True
+
+    try:
+        yield on_episode
+    finally:
+        if shown:
+            bar.stop()

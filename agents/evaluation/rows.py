@@ -1,0 +1,48 @@
+"""The rows of a data set that an evaluation asks, each once, in place of tasks that are drawn."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ...errors import InputError, shorten, unknown_name
+from .environment_spec import make_envs, name_of
+
+
+def digest_rows(rows: Sequence[str]) -> str:
+    """A short name for a list of rows, as each line of the log has it."""
+    return f"{len(rows)} rows, {hashlib.blake2b(repr(rows).encode(), digest_size=8).hexdigest()}"
+
+
+def find_rows(
+    rows: Literal["all"] | int | Sequence[str], env: Any, kwargs: dict[str, Any], prompt_form: str | None
+) -> tuple[str, ...]:
+    """The ids of the rows of a data set that are asked for.
+
+    Raises:
+        InputError: the environment makes its tasks itself, or has no such rows.
+    """
+    (made,), _ = make_envs(env, 1, "all", dict(kwargs), prompt_form=prompt_form)
+    there: tuple[str, ...] | None = getattr(made.unwrapped, "rows", None)
+    made.close()
+    name = env if isinstance(env, str) else name_of(made)
+    if there is None:
+        raise InputError(
+            f"{name} makes its tasks, so that it has no rows; rows are for data sets, such as palaestra/Dataset-v0 "
+            "with source=questions.jsonl."
+        )
+    if isinstance(rows, str) and rows == "all":
+        return there
+    if isinstance(rows, int) and not isinstance(rows, bool):
+        if not 1 <= rows <= len(there):
+            raise InputError(f"{name} has {len(there)} rows, not {rows}; give a number from 1 to that, or all.")
+        return there[:rows]
+    if isinstance(rows, str) or not isinstance(rows, Sequence):
+        raise InputError(f"rows must be 'all', a number or a list of ids, not {shorten(repr(rows))}.")
+    for row in rows:
+        if row not in there:
+            raise unknown_name("row", str(row), list(there))
+    if not rows:
+        raise InputError("rows is an empty list; give at least one id, or 'all'.")
+    return tuple(rows)

@@ -1,0 +1,196 @@
+"""``palaestra eval --sweep FILE``: agents by environments, from a file, into one table and a page.
+
+A file in TOML names agents, environments and settings; each pair is an evaluation of its own, whose episodes are kept
+in the folder --out, so that a sweep that was stopped goes on where it was.
+
+    agents = ["random", "oracle", { name = "small, greedy", agent = "smollm2-135m", greedy = true }]
+    environments = ["palaestra/Arithmetic-v0", { env = "palaestra/Dataset-v0", source = "mine.jsonl", rows = "all" }]
+
+    [settings]          # of every evaluation, as evaluate() takes them
+    episodes = 100
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..agents.atomic import write_atomically
+from ..agents.evaluation import Report, evaluate
+from ..errors import InputError, unknown_name
+
+# Arguments of `evaluate` that a sweep may set; other names of an environment are arguments of it.
+SETTINGS = (
+    "episodes",
+    "seed",
+    "split",
+    "difficulties",
+    "axes",
+    "rows",
+    "samples",
+    "history",
+    "shots",
+    "retries",
+    "bins",
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An agent or an environment of a sweep.
+
+    Attributes:
+        name: in the table.
+        what: the agent or the id.
+        options: further words: settings of a model, or arguments of the environment.
+        settings: of the evaluation.
+    """
+
+    name: str
+    what: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a file asks for."""
+
+    agents: tuple[Entry, ...]
+    environments: tuple[Entry, ...]
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> Sweep:
+        """Read a file.
+
+        Raises:
+            InputError: it is no TOML, or has other keys or kinds of values.
+        """
+        try:
+            given = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise InputError(f"the sweep {path} cannot be read: {error}.") from None
+        for key in given:
+            if key not in ("agents", "environments", "settings"):
+                raise unknown_name(f"entry of {path.name}", key, ["agents", "environments", "settings"])
+        settings = given.get("settings", {})
+        for name in settings:
+            if name not in SETTINGS:
+                raise unknown_name(f"setting of {path.name}", name, SETTINGS)
+        found = {}
+        for kind, word in (("agents", "agent"), ("environments", "env")):
+            entries = given.get(kind)
+            if not isinstance(entries, list) or not entries:
+                raise InputError(f"{path.name} must have {kind}, a list of at least one.")
+            found[kind] = tuple(_read_entry(entry, word, path.name) for entry in entries)
+            names = [entry.name for entry in found[kind]]
+            if twice := next((name for name in names if names.count(name) > 1), None):
+                raise InputError(f"{path.name} has two {kind} called {twice!r}; give them different names by name=.")
+        return cls(found["agents"], found["environments"], settings)
+
+
+def _read_entry(given: Any, word: str, file: str) -> Entry:
+    given = {word: given} if isinstance(given, str) else given
+    if not isinstance(given, Mapping) or not isinstance(given.get(word), str):
+        raise InputError(f"an entry of {file} is a text or a table with {word}, not {given!r}.")
+    own = {name: value for name, value in given.items() if name not in (word, "name")}
+    settings = {name: own.pop(name) for name in SETTINGS if word == "env" and name in own}
+    return Entry(str(given.get("name", given[word])), given[word], own, settings)
+
+
+def run_sweep(
+    sweep: Sweep, out: Path, find: Callable[[str, Mapping[str, Any]], Any], progress: bool = True
+) -> list[tuple[str, str, Report]]:
+    """Evaluate each agent on each environment; what is there already is read, and interrupted ones go on.
+
+    Args:
+        out: the folder, with a file of episodes for each pair.
+        find: makes an agent of its text and options.
+
+    Returns:
+        (name of the agent, name of the environment, report), agents outermost.
+    """
+    reports = []
+    out.mkdir(parents=True, exist_ok=True)
+    for agent in sweep.agents:
+        player = find(agent.what, agent.options)
+        for environment in sweep.environments:
+            file = out / f"{_slug(agent.name)}--{_slug(environment.name)}.jsonl"
+            settings = {**sweep.settings, **environment.settings}
+            report = evaluate(
+                player,
+                environment.what,
+                **settings,
+                env_kwargs=environment.options,
+                out=file,
+                resume=file.is_file() or Path(f"{file}.partial").is_file(),
+                progress=progress,
+            )
+            reports.append((agent.name, environment.name, report))
+    return reports
+
+
+def rows_of(reports: list[tuple[str, str, Report]]) -> list[dict[str, Any]]:
+    """The last row of each report, with the names of the sweep."""
+    found = []
+    for agent, environment, report in reports:
+        row = next(row for row in report.rows() if row["difficulty"] == "all")
+        row = {name: value for name, value in row.items() if name != "difficulty"}
+        found.append({**row, "agent": agent, "environment": environment})
+    return found
+
+
+def write_page(reports: list[tuple[str, str, Report]], path: Path) -> None:
+    """Write a page with a table of environments by agents and a bar with its interval for each success."""
+    agents = list(dict.fromkeys(agent for agent, _, _ in reports))
+    cells = {(agent, environment): report for agent, environment, report in reports}
+    head = "".join(f"<th>{html.escape(agent)}</th>" for agent in agents)
+    lines = [
+        f"<tr><th>{html.escape(environment)}</th>{''.join(_cell(cells[agent, environment]) for agent in agents)}</tr>"
+        for environment in dict.fromkeys(environment for _, environment, _ in reports)
+    ]
+    write_atomically(path, _PAGE.replace("HEAD", head).replace("ROWS", "\n".join(lines)))
+
+
+def _cell(report: Report) -> str:
+    success = report.success
+    if success.count == 0 or success.mean != success.mean:
+        return f"<td>reward {html.escape(report.reward.text())}</td>"
+    low, mean, high = (100 * value for value in (success.low, success.mean, success.high))
+    title = html.escape(f"{report.episodes} episodes, {report.tasks} tasks, reward {report.reward.text()}", quote=True)
+    return (
+        f'<td title="{title}"><span class="bar"><i style="width:{mean:.1f}%"></i>'
+        f'<b style="left:{low:.1f}%;width:{max(high - low, 0.5):.1f}%"></b></span>'
+        f"{html.escape(success.text(percent=True))}</td>"
+    )
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name.removeprefix("palaestra/")).strip("-") or "unnamed"
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Success by agent and environment</title>
+<style>
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
+body { margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { border-bottom: 1px solid #8885; padding: .4rem .6rem; text-align: left; }
+td { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.bar { background: #8883; display: block; height: .6rem; position: relative; }
+.bar i { background: #3b7dd8; display: block; height: 100%; }
+.bar b { background: currentColor; height: 2px; opacity: .6; position: absolute; top: calc(50% - 1px); }
+</style></head><body>
+<h1>Success by agent and environment</h1>
+<p>Bars: mean success; lines: 95 % intervals over distinct tasks.</p>
+<table><thead><tr><th></th>HEAD</tr></thead><tbody>
+ROWS
+</tbody></table></body></html>
+"""
