@@ -41,7 +41,7 @@ SETTINGS = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class SweepEntry:
     """An agent or an environment of a sweep.
 
     Attributes:
@@ -61,8 +61,8 @@ class Entry:
 class Sweep:
     """What a file asks for."""
 
-    agents: tuple[Entry, ...]
-    environments: tuple[Entry, ...]
+    agents: tuple[SweepEntry, ...]
+    environments: tuple[SweepEntry, ...]
     settings: Mapping[str, Any]
 
     @classmethod
@@ -95,13 +95,13 @@ class Sweep:
         return cls(found["agents"], found["environments"], settings)
 
 
-def _read_entry(given: Any, word: str, file: str) -> Entry:
+def _read_entry(given: Any, word: str, file: str) -> SweepEntry:
     given = {word: given} if isinstance(given, str) else given
     if not isinstance(given, Mapping) or not isinstance(given.get(word), str):
         raise InputError(f"an entry of {file} is a text or a table with {word}, not {given!r}.")
     own = {name: value for name, value in given.items() if name not in (word, "name")}
     settings = {name: own.pop(name) for name in SETTINGS if word == "env" and name in own}
-    return Entry(str(given.get("name", given[word])), given[word], own, settings)
+    return SweepEntry(str(given.get("name", given[word])), given[word], own, settings)
 
 
 def run_sweep(
