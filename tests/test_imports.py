@@ -39,7 +39,6 @@ MAY_IMPORT = {
 }
 OUTSIDE = {
     "rewards": {
-        *("pandas",),  # for those who ask for a data frame
         *("gymnasium", "numpy", "jsonschema", "mpmath", "openai", "scipy"),
         *("jsonschema_specifications", "referencing", "safetensors", "sqlglot", "sympy", "torch"),
     },
@@ -60,7 +59,7 @@ OUTSIDE = {
     "teachers": {"gymnasium", "numpy"},
     "agents": {
         *("PIL", "filelock", "gguf", "gymnasium", "jinja2", "numpy", "openai", "peft", "ray", "rich", "safetensors"),
-        *("tokenizers", "torch", "transformers", "tyro", "vllm"),
+        *("pandas", "tokenizers", "torch", "transformers", "tyro", "vllm"),  # pandas: a data frame for whoever asks
     },
     "integrations": {
         *("anyio", "datasets", "gem", "gymnasium", "huggingface_hub", "inspect_ai", "numpy", "openai", "pydantic"),
