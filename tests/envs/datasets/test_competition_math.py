@@ -93,7 +93,7 @@ def test_the_policy_of_a_family_is_that_of_data_sets_unless_it_is_strict(
     assert asked(tmp_path, "MATH", record, wrong)[0] == 0.0
     strict = {"policy": "strict", "split": "all"}
     if reference == "9 (apples)":
-        with pytest.raises(InputError, match="holds no MATH question"), pytest.warns(UserWarning, match="9 .apples"):
+        with pytest.raises(InputError, match=r"holds no MATH question .*9 .apples"):
             make("MATH", write(tmp_path / "one.jsonl", [record]), **strict)
         return
     env = make("MATH", write(tmp_path / "one.jsonl", [record]), **strict)
