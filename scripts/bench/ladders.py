@@ -11,7 +11,7 @@ examples:
   palaestra bench ladders
   palaestra bench ladders SecretCode GuessNumber --seeds 3 --json ladders.json
   palaestra bench ladders SecretCode --explore 0
-  palaestra bench ladders --model models/smollm2-135m --groups 10
+  palaestra bench ladders NextDigits LargerNeighbors --model smollm2-135m --groups 10
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import tyro
 from ...agents.atomic import check_output, write_atomically
 from ...agents.grpo.config import Patience, TrainConfig, WarmUp
 from ...agents.grpo.recipes import Stages
+from ...agents.language.model_cache import is_model_name
 from ...errors import InputError, MissingExtra, unknown_name
 
 if TYPE_CHECKING:
@@ -232,8 +233,9 @@ MODEL_LADDERS: dict[str, LadderCase] = {
 class LadderOptions:
     ladder: tyro.conf.Positional[tuple[str, ...]] = ()
     """Which ladders; all by default."""
-    model: Path | None = None
-    """Folder of a model that is measured as it is, on ladders for such."""
+    model: str | None = None
+    """A registered model (palaestra list models), a folder or a GGUF file, which is measured as it is, on ladders for
+    such."""
     system: str | None = None
     """System prompt of that model; by default each ladder's own."""
     seeds: int = 1
@@ -256,8 +258,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for option in ("seeds", "groups"):
         if (value := getattr(config, option)) < 1:
             raise InputError(f"--{option} must be at least 1, not {value}.")
-    if config.model is not None and not config.model.is_dir():
-        raise InputError(f"--model must be the folder of a model, not {str(config.model)!r}.")
+    if config.model is not None and not Path(config.model).is_dir() and not is_model_name(config.model):
+        raise InputError(f"--model must be a registered model, a folder or a GGUF file, not {config.model!r}.")
     if config.model is not None and config.explore is not None:
         raise InputError("--explore is for the warm-up, which --model leaves out; give one of them.")
     if config.model is None and config.system is not None:
@@ -296,21 +298,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def measure(
-    ladder: LadderCase, seed: int, groups: int, watch: Callable[[str], None], model: Path | None = None
+    ladder: LadderCase, seed: int, groups: int, watch: Callable[[str], None], model: str | None = None
 ) -> Iterator[tuple[int, Variance]]:
     """Warm a tiny model up on the rungs that are shown; yield each rung with the policy's outcomes on held-out tasks.
 
     Args:
         groups: held-out tasks of each rung.
         watch: called with what is being done.
-        model: folder of a model that is measured as it is instead.
+        model: one that is measured as it is instead.
 
     Raises:
         MissingExtra: torch or transformers is absent.
     """
     config = ladder.config(seed)
     if model is not None:
-        config = replace(config, model=str(model), samples=MODEL_SAMPLES)
+        config = replace(config, model=model, samples=MODEL_SAMPLES)
     language = warm_up_tiny(
         config, lambda progress: watch(f"{ladder.env}, seed {seed}: {progress.phase} step {progress.step}")
     )
