@@ -21,6 +21,7 @@ from ...errors import InputError, shorten
 from ...rewards import Verdict, verify
 from ...rewards.answers.numbers import find_units, plain_number
 from ...rewards.verifiers.registry import ANSWER_FORMS, NUMBERS, VERIFIERS, verify_reading
+from ...rewards.verifiers.tool_calls import check_calls
 from ..axes import Axis, FloatAxis, IntAxis
 from ..question import Task
 from ..registration import register
@@ -158,6 +159,8 @@ class OwnQuestions(DatasetQuestion):
             )
             prompt, answer, *_, kind, _ = self._layout
             self.verifier, self.answer_form = kind, ANSWER_FORMS.get(kind, "line")
+            if kind == "toolcall":
+                self.supplies = self.supplies | {"expected_calls"}
             if self.source is not None and None in (*self._columns[:2], self._verifier) and bare not in _told:
                 _told.add(bare)
                 _log.warning(
@@ -180,6 +183,10 @@ class OwnQuestions(DatasetQuestion):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         return _judge(self.verifier, answer, task.data, self.verifier_options)
+
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        """Among the extras of tool calls, ``expected_calls`` are the right ones, as rewards of tool use read them."""
+        return check_calls(subject.reference) if name == "expected_calls" else super().compute_extra(subject, name)
 
 
 def _judge(kind: str, answer: str, item: OwnItem, options: Mapping[str, Any]) -> Verdict:

@@ -295,3 +295,12 @@ def test_a_file_stands_in_a_mixture(tmp_path: Path):
     parts = ["palaestra/Arithmetic-v0", {"id": "palaestra/Dataset-v0", "source": source, "weight": 3}]
     env = gym.make("palaestra/Mixture-v0", envs=parts, split="all")
     assert {env.reset(seed=seed)[1]["params"]["env"] for seed in range(20)} == {"Arithmetic", "Dataset"}
+
+
+def test_the_right_calls_reach_rewards_of_tool_use(tmp_path: Path):
+    call = {"name": "area", "arguments": {"b": 2}}
+    records = [{"question": f"{n}?", "answer": [call]} for n in range(2)]
+    env: Any = from_dataset(write(tmp_path / "a.jsonl", records), verifier="toolcall", split="all").unwrapped
+    env.reset(seed=0)
+    assert "expected_calls" in env.supplies
+    assert env.compute_extra(env.here(), "expected_calls") == [{"name": "area", "parameters": {"b": 2}}]
