@@ -22,7 +22,7 @@ import numpy as np
 
 from ..rewards import Verdict, verify
 from ..rewards.answers import REQUESTS, Form, without_thoughts
-from ..rewards.answers.numbers import find_units
+from ..rewards.answers.numbers import find_counted
 from ..rewards.verifiers.registry import NUMBERS, verify_reading
 from .criteria import criteria_of_solution
 from .task_env import TaskEnv
@@ -86,7 +86,7 @@ class Question(TaskEnv):
         """Judge an answer: untrusted text of at most ``max_answer`` characters."""
         if self.verifier in NUMBERS:
             # What is counted may follow the number.
-            return verify_reading(self.verifier, answer, task.reference, find_units(task.prompt))
+            return verify_reading(self.verifier, answer, task.reference, find_counted(task.prompt))
         return verify(self.verifier, answer, task.reference)
 
     def form_of(self, task: Task) -> Form:

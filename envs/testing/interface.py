@@ -147,7 +147,8 @@ def test_synchronous_and_asynchronous_vectors_agree(env_id: str):
         runs.append(run)
     # A vector may hold a batch of texts in a tuple or a list; json makes no difference between them.
     assert json.dumps(runs[0]) == json.dumps(runs[1])
-    assert runs[0][1][0] != runs[0][1][1]
+    # Two resets may ask the same row of a small data set.
+    assert runs[0][1][0] != runs[0][1][1] or make(env_id).unwrapped.content_identifies  # type: ignore[attr-defined]
 
 
 def test_stock_wrappers_work(env_id: str):

@@ -41,6 +41,7 @@ _NUMBER = re.compile(
 )
 _HEADING = re.compile(r"#+ ?|(?:final |correct )?answer ", re.IGNORECASE)
 _ADDED = re.compile(r" (?:in total|in all|altogether|overall)$", re.IGNORECASE)
+_COUNTED = re.compile(r"how many (?:such |different )?([a-z]+)(?: of ([a-z]+))?")
 _WORD = re.compile(r"[a-z]+|%")
 # Words that change the number before them, or state another number; they are not units.
 NOT_UNITS = frozenset(
@@ -199,7 +200,7 @@ def _write(match: re.Match[str], units: frozenset[str] | None) -> str | None:
     allowed = len(words) < 4 if units is None else not set(words) - units - _CURRENCY
     if not allowed or NOT_UNITS.intersection(words) or (sign and behind) or (currency and set(words) & _CURRENCY):
         return None
-    digits = number.replace(",", "")
+    digits = number.replace(",", "").removesuffix(".")
     digits = digits.replace(" ", "") if "/" not in digits else digits
     if power := next((power for power in powers if power), ""):
         value = parse_number(digits)
@@ -222,13 +223,19 @@ def plain_notation(text: str, marks: bool = True) -> str:
 
 
 def find_units(question: str) -> frozenset[str]:
-    """Return the words that may follow the number that answers ``question``: those of its last sentence, and
-    dollars."""
-    asked = last_sentence(question).lower()
+    """Return the words that may follow the number that answers ``question``: those of its last sentence with a question
+    mark, or without one of its last sentence, and dollars."""
+    asked = last_sentence(question[: question.rfind("?") + 1] or question).lower()
     words = {singular(word) for word in _WORD.findall(asked) if not {word, singular(word)} & NOT_UNITS}
     if words & {"percent", "percentage", "%"}:
         words |= {"percent", "%"}
     return frozenset(words | _CURRENCY)
+
+
+def find_counted(question: str) -> frozenset[str]:
+    """Return the words that ``question`` asks the number of: those right behind "how many", one "of" another too."""
+    found = _COUNTED.findall(question.lower())
+    return frozenset(word for pair in found for word in ("of", *map(singular, pair)) if word) | _CURRENCY
 
 
 def singular(word: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...registry import Registry
 from ..answers import THOUGHTS, Form, check_format, readings, without_thoughts
-from ..answers.numbers import read_number
+from ..answers.numbers import plain_number
 from ..verdict import Verdict
 
 Verifier = Callable[..., Verdict]
@@ -83,8 +83,8 @@ def verify_reading(
         units: words that may follow a number, as for `plain_number`.
     """
     verdict = VERIFIERS[kind](reading, reference, **options)
-    if verdict.malformed and kind in NUMBERS and (value := read_number(reading, units, stated=True)) is not None:
-        return VERIFIERS[kind](str(value), reference, **options)
+    if verdict.malformed and kind in NUMBERS and (plain := plain_number(reading, units, stated=True)) is not None:
+        return VERIFIERS[kind](plain, reference, **options)
     return verdict
 
 

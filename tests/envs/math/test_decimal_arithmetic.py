@@ -68,7 +68,7 @@ def test_numbers_are_written_as_decimals_where_these_end(number: str, text: str)
 def test_a_decimal_answer_may_end_in_zeros_and_must_be_exact():
     env = DecimalArithmetic()
     task = Task("", "47/10", solution="4.7")
-    for answer in ("4.7", "4.70", "+4.7", "47/10", "04.7", "3.7 + 1.0 = 4.7", "\u2248 4.7", "4.7."):
+    for answer in ("4.7", "4.70", "+4.7", "47/10", "04.7", "4.7e0", "3.7 + 1.0 = 4.7", "\u2248 4.7", "4.7."):
         assert score(env, task, answer) == 1, answer
-    for answer in ("4.71", "4.69999", "4,7", "-4.7", "47", "4.7e0", "3.7 + 1.0", "9**9**9", "5"):
+    for answer in ("4.71", "4.69999", "4,7", "-4.7", "47", "4.7e1", "3.7 + 1.0", "9**9**9", "5"):
         assert score(env, task, answer) == 0, answer
