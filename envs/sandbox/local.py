@@ -33,8 +33,7 @@ from pathlib import Path
 from ...errors import InputError
 from . import control_group
 from .inside.frames import PACKAGES, PARTS
-from .protocol import Call, Job, Limits, Result
-from .running import MISSING, is_missing
+from .protocol import MISSING, Call, Job, Limits, Result, is_missing
 from .seccomp import system_call_filter
 from .wire import decode_result, encode_job
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
@@ -136,3 +138,14 @@ class Sandbox(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+MISSING = (
+    "the sandbox 'local' needs Linux and the program bwrap (Debian's package bubblewrap); install it, or choose the "
+    "backend 'docker'."
+)
+
+
+def is_missing(backend: str) -> bool:
+    """True if it is plain without a try that this machine does not provide a sandbox."""
+    return backend == "local" and (sys.platform != "linux" or shutil.which("bwrap") is None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import threading
 import warnings
@@ -14,7 +13,7 @@ from pathlib import PurePosixPath
 from ...errors import InputError
 from ...registry import Registry
 from .pool import Pool
-from .protocol import Call, Job, Limits, Result, Sandbox
+from .protocol import MISSING, Call, Job, Limits, Result, Sandbox, is_missing
 
 BACKENDS: Registry[type[Sandbox]] = Registry("sandbox backend", group="palaestra.sandboxes")
 BACKENDS.add("local", f"{__package__}.local:LocalSandbox")
@@ -132,17 +131,6 @@ def _check_files(files: Mapping[str, str], limits: Limits) -> None:
             f"{len(files)} files of {size / 2**20:.1f} MiB have no room within the limits files={limits.files} and "
             f"disk_mb={limits.disk_mb:g}; raise these, or give less."
         )
-
-
-MISSING = (
-    "the sandbox 'local' needs Linux and the program bwrap (Debian's package bubblewrap); install it, or choose the "
-    "backend 'docker'."
-)
-
-
-def is_missing(backend: str) -> bool:
-    """True if it is plain without a try that this machine does not provide a sandbox."""
-    return backend == "local" and (sys.platform != "linux" or shutil.which("bwrap") is None)
 
 
 def warn_if_missing(backend: str) -> None:

@@ -27,7 +27,7 @@ from palaestra.rewards.terms.outcome import EnvironmentReward
 # Registered here and not by a test of something else in the same process.
 NAMES = sorted(name for name, cls in REWARDS.items() if cls.__module__.startswith("palaestra.rewards"))
 
-OWN = {"clip", "gate", "outcome", "scheduled", "shaped", "sum", "token-budget", "weighted"}
+OWN = {"alone", "clip", "gate", "outcome", "scheduled", "shaped", "sum", "token-budget", "weighted"}
 """Rewards that come from no paper."""
 
 
@@ -49,6 +49,7 @@ def options(name: str) -> dict[str, Any]:
         "trust": {"child": child},
         "veto": {"child": child, "critic": Reward_("judge_score", 0.0)},
         "weighted": {"child": child, "weight": -2.0},
+        "alone": {"child": child},
     }.get(name, {})
 
 

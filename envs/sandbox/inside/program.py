@@ -358,9 +358,18 @@ def check_hashes(keys: typing.Iterable[object]) -> list[object]:
     return keys
 
 
+class LargeInteger(int):
+    """An integer that is shown in hexadecimal digits, as Python writes no more than 4,300 decimal ones."""
+
+    def __repr__(self) -> str:
+        return hex(self)
+
+    __str__ = __repr__
+
+
 _RESTORE = {
     "float": float,
-    "int": lambda digits: int(digits, 16),
+    "int": lambda digits: LargeInteger(digits, 16),
     "tuple": lambda items: tuple(map(from_plain, items)),
     "set": lambda items: set(check_hashes(map(from_plain, items))),
     "frozenset": lambda items: frozenset(check_hashes(map(from_plain, items))),

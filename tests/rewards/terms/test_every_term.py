@@ -9,7 +9,7 @@ import pytest
 from palaestra.rewards import REWARDS, make
 
 WITH_ARGUMENTS = {
-    "clip", "gate", "geometric-mean", "goal-text", "implicit-process", "normalize", "program",
+    "alone", "clip", "gate", "geometric-mean", "goal-text", "implicit-process", "normalize", "program",
     "reward-model", "saturate", "scheduled",
     "shaped", "sum", "trust", "veto", "weighted",
 }  # fmt: skip

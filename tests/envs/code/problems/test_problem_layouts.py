@@ -245,5 +245,7 @@ def test_what_cannot_be_judged_is_left_out_and_counted(name: str, change: dict[s
 def test_a_record_that_is_not_of_the_layout_is_refused_by_line_and_field(
     name: str, change: dict[str, Any], told: str, tmp_path: Path
 ):
-    with pytest.raises(InputError, match=rf"line 2: .*{re.escape(told)}.*{name} record has"):
+    with pytest.warns(UserWarning, match=rf"1 of 2 {name} records .*line 2: .*{re.escape(told)}.*{name} record has"):
         read(name, tmp_path, RECORDS[name], {**RECORDS[name], **change})
+    with pytest.raises(InputError, match=rf"line 1: .*{re.escape(told)}.*{name} record has"):
+        read(name, tmp_path, {**RECORDS[name], **change})
