@@ -65,6 +65,7 @@ SHAPING: dict[str, tuple[str, str]] = {
     "trust": (PLAIN, "trust(child=count-bonus)"),
     "veto": (PLAIN, "veto(child=count-bonus,critic=verifiable)"),
     "waypoints": (f"{DOORS} --returns turn_return", "waypoints"),
+    "alone": (PLAIN, "alone(child=count-bonus)"),
     "weighted": (PLAIN, "weighted(child=count-bonus,weight=2.0)"),
 }
 """Rewards that act in another place than the guesses, or not at their defaults: the step without, and the shaping."""
@@ -76,6 +77,7 @@ PAYS: dict[str, set[str]] = {
         *(
             "action-match",
             "clip",
+            "alone",
             "clip-delta",
             "count-bonus",
             "gate",
