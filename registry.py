@@ -44,7 +44,7 @@ def import_module(name: str) -> ModuleType:
     if not path.is_file():
         raise ImportError(f"there is no file {name}")
     loaded = sys.modules.get(path.stem)
-    if loaded is not None and Path(str(loaded.__file__)).absolute() != path:
+    if loaded is not None and Path(str(getattr(loaded, "__file__", ""))).absolute() != path:
         raise ImportError(f"another module called {path.stem!r} is loaded; give the file another name")
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))

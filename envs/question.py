@@ -84,10 +84,11 @@ class Question(TaskEnv):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         """Judge an answer: untrusted text of at most ``max_answer`` characters."""
-        if self.verifier in NUMBERS:
-            # What is counted may follow the number.
+        verdict = verify(self.verifier, answer, task.reference)
+        if verdict.malformed and self.verifier in NUMBERS:
+            # Most answers are plain numbers; of others, what is counted may follow.
             return verify_reading(self.verifier, answer, task.reference, find_counted(task.prompt))
-        return verify(self.verifier, answer, task.reference)
+        return verdict
 
     def form_of(self, task: Task) -> Form:
         """The layout of the answer to ``task``; ``answer_form`` unless the tasks of the family differ in it."""

@@ -37,8 +37,8 @@ _VALUES: Mapping[str, Callable[[Episode], Any]] = MappingProxyType(
         "state": lambda episode: {"prompt": episode.prompt, "completion": episode.response, **episode.params},
     }
 )
-"""What a parameter of this name is given; in TRL's form prompt and completion are called prompts and completions, and
-all are lists."""
+"""Name of a parameter -> its value; in TRL's form prompt and completion are called prompts and completions, and all are
+lists."""
 _BATCHED = ("prompts", "completions")
 _NEEDS_REFERENCE = frozenset({"answer", "reference", "ground_truth"})
 
@@ -67,11 +67,12 @@ def take_function(function: Callable[..., Any]) -> tuple[Callable[[Episode], Any
             f"{', '.join([*_BATCHED, *_VALUES])}"
         )
     batched = bool(names & set(_BATCHED))
-    passed = [name for name in _VALUES if name in names or (takes_any and name in ("answer", "task_id"))]
     needs = _NEEDS_REFERENCE & names
+    further = {"task_id", *(["answer"] if needs else [])} if takes_any else set()
+    passed = [name for name in _VALUES if name in names | further]
 
     def call(episode: Episode) -> Any:
-        given = {name: _VALUES[name](episode) for name in passed if name not in _NEEDS_REFERENCE or needs}
+        given = {name: _VALUES[name](episode) for name in passed}
         if not batched:
             return function(**given)
         lists = {name: [value] for name, value in given.items() if name not in ("prompt", "completion")}

@@ -31,7 +31,7 @@ class CompareOptions:
     json: Path | None = None
     """Write the comparison here as JSON."""
     format: Format = "table"
-    """What is printed: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
+    """Form of the output: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -93,7 +93,7 @@ class EvalOptions:
     """Folder for the replies of an endpoint: what was asked before, in the same episode, sample and turn, is not asked
     again, also by other runs."""
     episodes: int | None = None
-    """How many to play; by default 100."""
+    """Number of episodes; by default 100."""
     rows: str | None = None
     """Rows of a data set in place of episodes: all, so many from its beginning, or a file with an id a line. Each is
     asked once, in the order of the source, with all options in their order. The default where --env-option names a
@@ -150,7 +150,7 @@ class EvalOptions:
     json: Path | None = None
     """Write the report here as JSON, for palaestra compare too."""
     format: Format = "table"
-    """What is printed: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
+    """Form of the output: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
     out: Path | None = None
     """Write the trajectories here, one JSON object a line. Until the end the file is called OUT.partial, and each
     episode is in it as soon as it has ended."""

@@ -59,7 +59,7 @@ class SweepEntry:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a file asks for."""
+    """Agents, environments and settings of a sweep, as its file has them."""
 
     agents: tuple[SweepEntry, ...]
     environments: tuple[SweepEntry, ...]
@@ -137,11 +137,10 @@ def run_sweep(
 
 
 def rows_of(reports: list[tuple[str, str, Report]]) -> list[dict[str, Any]]:
-    """The last row of each report, with the names of the sweep."""
+    """The row of each report, with the names of the sweep."""
     found = []
     for agent, environment, report in reports:
-        row = next(row for row in report.rows() if row["difficulty"] == "all")
-        row = {name: value for name, value in row.items() if name != "difficulty"}
+        row = {name: value for name, value in report.row().items() if name != "difficulty"}
         found.append({**row, "agent": agent, "environment": environment})
     return found
 

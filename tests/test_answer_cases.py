@@ -17,7 +17,7 @@ import pytest
 from palaestra.rewards import verify
 
 CASES = [json.loads(line) for line in Path(__file__).with_name("answer_cases.jsonl").read_text("utf-8").splitlines()]
-NUMBER_IN_WORDS = {
+REWRITES = {
     "{r:,}": lambda right: f"{int(right):,}",
     "{r:plain}": lambda right: right.replace(",", ""),
     "{r:pctspace}": lambda right: right.rstrip("%") + " %",
@@ -74,7 +74,7 @@ def test_a_file_is_asked_and_judged_as_it_is_meant(case: dict[str, Any], tmp_pat
     for row in env.rows:
         env.reset(options={"row": row})
         right = env.oracle(env.here())
-        rewrite = NUMBER_IN_WORDS.get(case["reply"])
+        rewrite = REWRITES.get(case["reply"])
         assert env.step(rewrite(right) if rewrite else case["reply"].replace("{r}", right))[1] == case["expected"]
 
 

@@ -176,21 +176,27 @@ class Report:
             result["results"] = list(self.results)
         return result
 
+    @property
+    def _common(self) -> dict[str, Any]:
+        """The columns that all rows share."""
+        return {"environment": self.env, "agent": self.agent, "split": self.split, "seed": self.seed}
+
+    def row(self) -> dict[str, Any]:
+        """The results of all episodes as one row; see `rows`."""
+        whole = {**self._common, "difficulty": "all", "episodes": self.episodes, "tasks": self.tasks}
+        estimates = _columns(success=self.success, reward=self.reward, progress=self.progress, length=self.length)
+        return whole | estimates | {"truncated": self.truncated, "refused": self.refused, "invalid": self.invalid}
+
     def rows(self) -> list[dict[str, Any]]:
-        """The results as rows with the same columns: one of each difficulty, then one of all and one of each pass@k.
-        Shares are from 0 to 1, and ``x_low`` and ``x_high`` bound the 95 % interval of ``x``; unknown numbers are NaN.
-        """
-        common = {"environment": self.env, "agent": self.agent, "split": self.split, "seed": self.seed}
+        """The results as rows: one of each difficulty, then `row` and one of each pass@k. Shares are from 0 to 1, and
+        ``x_low`` and ``x_high`` bound the 95 % interval of ``x``; unknown numbers are NaN."""
+        common = self._common
         found = [
             {**common, "difficulty": row.label, "episodes": row.episodes, "tasks": row.tasks}
             | _columns(success=row.success, reward=row.reward)
             for row in self.by_difficulty
         ]
-        whole = {**common, "difficulty": "all", "episodes": self.episodes, "tasks": self.tasks}
-        estimates = _columns(success=self.success, reward=self.reward, progress=self.progress, length=self.length)
-        found.append(
-            whole | estimates | {"truncated": self.truncated, "refused": self.refused, "invalid": self.invalid}
-        )
+        found.append(self.row())
         found += [
             {**common, "difficulty": f"pass@{item.k}", "episodes": self.episodes, "tasks": item.estimate.count}
             | _columns(success=item.estimate)

@@ -27,7 +27,7 @@ def bfloat16_cost() -> float:
     """The time that this processor takes for a product of bfloat16 matrices, in that of float32; measured once.
 
     Its flags do not tell. For a model of 135M weights on one core: 0.4 with AMX; with AVX512-BF16 alone 1.1 to 1.6 on a
-    Xeon and 0.4 on an EPYC; 2 to 4 with AVX512 and 4 to 10 with AVX2.
+    Xeon and 0.4 to 0.5 on an EPYC; 2 to 4 with AVX512 and 4 to 10 with AVX2.
     """
     rows, width, inner = 128, 576, 1536
     seconds = {}

@@ -191,7 +191,7 @@ class OwnQuestions(DatasetQuestion):
 
 def _judge(kind: str, answer: str, item: OwnItem, options: Mapping[str, Any]) -> Verdict:
     """Judge a bare answer against the reference that it fits best."""
-    words = {"units": find_units(item.question) | item.units} if kind in NUMBERS else {}
+    words = {"units": item.units} if kind in NUMBERS else {}
     verdicts = [verify_reading(kind, answer, reference, **words, **options) for reference in item.accepted]
     return max(verdicts, key=lambda verdict: (verdict.success, verdict.score, not verdict.malformed))
 
@@ -220,7 +220,7 @@ def layout_of(
             tuple(filter(None, map(str.strip, str(steps).splitlines()))) if steps is not None else (),
             _read_level(fields, level) if level else 0,
             accepted=references,
-            units=find_units(str(texts[0])) if kind in NUMBERS else frozenset(),
+            units=find_units(question) | find_units(str(texts[0])) if kind in NUMBERS else frozenset(),
         )
         if kind != "constraints" and (index < JUDGED or index % 10 == 0):
             _check_own_answer(kind, item, own)
@@ -231,7 +231,7 @@ def layout_of(
 
 def _check_own_answer(kind: str, item: OwnItem, options: Mapping[str, Any]) -> None:
     """Raise UnusableRecord unless the right answer is right, both bare and as a reply."""
-    words = {"units": find_units(item.question) | item.units} if kind in NUMBERS else {}
+    words = {"units": item.units} if kind in NUMBERS else {}
     try:
         verdict = verify(kind, item.answer, item.accepted[0], **options)
         if verdict.success:

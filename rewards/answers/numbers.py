@@ -16,6 +16,8 @@ from .sentences import last_sentence
 MAX_LENGTH = 1_000
 _MOST_EXPONENT = 400
 
+# Characters of double width, and the plain ones.
+WIDE = {chr(wide): chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}
 # Notation of LaTeX and print, and the plain signs for it. Marks may stand around a number, but not within one.
 NOTATION = {
     **dict.fromkeys(("~", "\\(", "\\)", "\\[", "\\]", "\\ ", "\\;", "\u00a0", "\u2009", "\u202f"), " "),
@@ -23,7 +25,7 @@ NOTATION = {
     **dict.fromkeys(("\\approx", "\u2248", "\\equiv", "\u2261"), "="),
     **dict.fromkeys(("\u2212", "\u2013", "\u2010", "\u2011", "\ufe63"), "-"),
     **{"{,}": ",", "\\{": "{", "\\}": "}", "\\$": "$", "\\%": "%", "\\times": "*", "\u00d7": "*", "\\cdot": "*"},
-    **{chr(wide): chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)},
+    **WIDE,
 }
 MARKS = ("**", "$", "`")
 _SIGN = re.compile("|".join(map(re.escape, sorted((*NOTATION, *MARKS), key=len, reverse=True))))
@@ -45,86 +47,15 @@ _COUNTED = re.compile(r"how many (?:such |different )?([a-z]+)(?: of ([a-z]+))?"
 _WORD = re.compile(r"[a-z]+|%")
 # Words that change the number before them, or state another number; they are not units.
 NOT_UNITS = frozenset(
-    [
-        "hundred",
-        "thousand",
-        "million",
-        "billion",
-        "trillion",
-        "dozen",
-        "score",
-        "half",
-        "halves",
-        "third",
-        "quarter",
-        "fourth",
-        "fifth",
-        "tenth",
-        "squared",
-        "cubed",
-        "twice",
-        "double",
-        "triple",
-        "e",
-        "or",
-        "and",
-        "to",
-        "plus",
-        "minus",
-        "times",
-        "not",
-        "no",
-        "less",
-        "more",
-        "fewer",
-        "greater",
-        "than",
-        "about",
-        "around",
-        "over",
-        "under",
-        "least",
-        "most",
-        "up",
-        "if",
-        "how",
-        "many",
-        "much",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "at",
-        "but",
-        "except",
-        "only",
-        "almost",
-        "nearly",
-        "roughly",
-        "k",
-        "bn",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "twenty",
-        "thirty",
-        "forty",
-        "fifty",
-        "sixty",
-        "seventy",
-        "eighty",
-        "ninety",
-    ]
+    (
+        *("hundred", "thousand", "million", "billion", "trillion", "dozen", "score", "half", "halves", "third"),
+        *("quarter", "fourth", "fifth", "tenth", "squared", "cubed", "twice", "double", "triple", "e", "or", "and"),
+        *("to", "plus", "minus", "times", "not", "no", "less", "more", "fewer", "greater", "than", "about"),
+        *("around", "over", "under", "least", "most", "up", "if", "how", "many", "much", "is", "are", "was"),
+        *("were", "be", "at", "but", "except", "only", "almost", "nearly", "roughly", "k", "bn", "one", "two"),
+        *("three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty", "thirty"),
+        *("forty", "fifty", "sixty", "seventy", "eighty", "ninety"),
+    )
 )
 _CURRENCY = frozenset({"dollar", "usd", "$", "\u20ac", "\u00a3", "\u00a5"})
 # Digits alone, an integer, a decimal or a fraction; each alternative begins with a different kind of text, so that

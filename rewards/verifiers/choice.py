@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from ...errors import InputError
+from ..answers.numbers import WIDE
 from ..verdict import Verdict
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
-from .text import WIDE, normalise
+from .text import normalise
 
 MAX_LENGTH = 1_000
 MAX_WRAPPERS = 8
@@ -23,6 +24,7 @@ _RUN = re.compile(r"[A-Z]{2,26}")
 _LABEL = re.compile(r"(?:final[ ]|correct[ ])?(?:answer|option|choice)[ ]?(?::[ ]*|[ ])", re.IGNORECASE)
 # A letter set off by a closing parenthesis, a full stop or a colon, then the option's text.
 _LETTER_AND_TEXT = re.compile(r"\(?([A-Za-z])(?:[).:]|\)[.:]|\*\*[).:]?| [-\u2013\u2014])[ \t]+(.+)", re.DOTALL)
+_PLAIN_WIDTH = str.maketrans(WIDE)
 _LATEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\{([^{}]*)\}")
 _WRAPPERS = (
     *(("**", "**"), ("*", "*"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("(", ")"), ("[", "]"), ("`", "`")),
@@ -96,7 +98,7 @@ def intersection_over_union(found: Iterable[Hashable], right: Iterable[Hashable]
 def _single_letter(answer: str, texts: Mapping[str, str]) -> str | None:
     """Return the letter that ``answer`` names, in upper case, or None."""
     whole = normalise(answer)
-    answer = _LATEX.sub(r"\1", answer.translate(WIDE)).replace("\\ ", " ")
+    answer = _LATEX.sub(r"\1", answer.translate(_PLAIN_WIDTH)).replace("\\ ", " ")
     for text in (answer, _strip_label(answer)):
         bare = _strip_wrappers(text)
         if _LETTER.fullmatch(bare):

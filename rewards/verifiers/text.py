@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from ...errors import InputError
+from ..answers.numbers import WIDE
 from ..verdict import Verdict
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
@@ -16,14 +17,12 @@ _WRAPPERS = (
 )
 
 
-# Characters of double width, and the plain ones.
-WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
 _TYPOGRAPHY = {
     **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u2032\u02bc"), "'"),
     **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"), '"'),
     **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212\ufe63"), "-"),
     **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"), ""),
-    **WIDE,
+    **str.maketrans(WIDE),
     ord("\u2026"): "...",
 }
 

@@ -15,7 +15,7 @@ SOURCE = """
 def brief(episode):
     return -0.25 * len(episode.response)
 
-def counted(completions, **kwargs):
+def length(completions, **kwargs):
     return [0.5 * len(text) for text in completions]
 
 def exact(prompts, completions, answer, **kwargs):
@@ -52,7 +52,7 @@ def mine(tmp_path: Path, request: pytest.FixtureRequest) -> str:
     ("name", "value", "needs"),
     [
         ("brief", -0.25, set()),
-        ("counted", 0.5, set()),
+        ("length", 0.5, set()),
         ("exact", 1.0, {"reference"}),
         ("matches", 1.0, {"reference"}),
         ("with_default", 0.5, set()),

@@ -332,7 +332,8 @@ def to_plain(value: object) -> object:
     if kind in ("deque", "range", "dict_keys", "dict_values"):
         return [to_plain(item) for item in value]  # type: ignore[attr-defined]
     if kind in ("Fraction", "Decimal"):
-        return to_plain(int(value) if value == int(value) else float(value))  # type: ignore[call-overload]
+        finite = kind == "Fraction" or value.is_finite()  # type: ignore[attr-defined]
+        return to_plain(int(value) if finite and value == int(value) else float(value))  # type: ignore[call-overload]
     raise TypeError(f"{type(value).__name__} is no plain data")
 
 

@@ -58,7 +58,7 @@ def respell(text: str) -> dict[str, bool]:
     return found
 
 
-def _named(text: str) -> Iterator[str]:
+def _set_in_words(text: str) -> Iterator[str]:
     words = re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip().lower()
     if words in _NAMES:
         yield _NAMES[words]
@@ -127,7 +127,7 @@ def _binomial(text: str) -> Iterator[str]:
         yield rf"\binom{{{top}}}{{{bottom}}}"
 
 
-def _assigned(text: str) -> Iterator[str]:
+def _point_by_names(text: str) -> Iterator[str]:
     # "y = 2, x = 1" is the point (1, 2).
     block = r"\\begin\{(?:cases|aligned)\}(.+)\\end\{(?:cases|aligned)\}"
     cases = re.fullmatch(rf"(?:\\left\\\{{ ?)?{block}(?:\\right\.?)?", text)
@@ -152,7 +152,17 @@ def _from_chinese(text: str) -> Iterator[str]:
 
 
 _RULES: tuple[Callable[[str], Iterator[str]], ...] = (
-    *(_named, _all_but_one, _without_name, _without_letter, _one_unit, _digits, _repeating, _binomial, _assigned),
+    *(
+        _set_in_words,
+        _all_but_one,
+        _without_name,
+        _without_letter,
+        _one_unit,
+        _digits,
+        _repeating,
+        _binomial,
+        _point_by_names,
+    ),
     *(_dots, _from_chinese),
 )
-_NAMELESS = (_all_but_one, _without_name, _assigned)
+_NAMELESS = (_all_but_one, _without_name, _point_by_names)

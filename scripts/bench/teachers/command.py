@@ -91,7 +91,7 @@ class TeacherBenchOptions:
     out: Path = Path("runs/bench-teachers")
     """Folder for the results."""
     format: Format = "table"
-    """What is printed: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
+    """Form of the output: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
     jobs: int = 2
     """Processes."""
 

@@ -159,7 +159,7 @@ def test_prompt_names_a_column_or_the_form_of_prompts(tmp_path):
     assert forms["sentences"][1]["task_id"] == forms["terse"][1]["task_id"]
 
 
-def judged(tmp_path: Path, answers: list[Any], replies: list[str], **options: Any) -> list[bool]:
+def judge_rows(tmp_path: Path, answers: list[Any], replies: list[str], **options: Any) -> list[bool]:
     """The success of each reply to the row with its answer."""
     text = "".join(
         json.dumps({"question": f"Question {n}?", "answer": answer}) + "\n" for n, answer in enumerate(answers)
@@ -190,8 +190,8 @@ def judged(tmp_path: Path, answers: list[Any], replies: list[str], **options: An
     ],
 )
 def test_answers_in_the_spellings_of_files_are_right(tmp_path: Path, answers: list[Any], replies: list[str]):
-    assert all(judged(tmp_path, answers, replies))
-    assert not any(judged(tmp_path, answers, ["12345"] * len(answers)))
+    assert all(judge_rows(tmp_path, answers, replies))
+    assert not any(judge_rows(tmp_path, answers, ["12345"] * len(answers)))
 
 
 def test_rows_that_hold_no_answer_are_left_out_and_named(tmp_path: Path):
@@ -226,14 +226,14 @@ def test_rows_that_hold_no_answer_are_left_out_and_named(tmp_path: Path):
 def test_references_that_are_no_text_stand_in_a_file(
     tmp_path: Path, verifier: str, answer: Any, right: str, wrong: str
 ):
-    assert judged(tmp_path, [answer, answer], [right, wrong], verifier=verifier) == [True, False]
+    assert judge_rows(tmp_path, [answer, answer], [right, wrong], verifier=verifier) == [True, False]
 
 
 def test_options_of_the_verifier_and_levels_in_words(tmp_path: Path):
     options = {"verifier": "text", "verifier_options": {"ignore_case": False}}
-    assert judged(tmp_path, ["Oslo", "Rome"], ["Oslo", "rome"], **options) == [True, False]
+    assert judge_rows(tmp_path, ["Oslo", "Rome"], ["Oslo", "rome"], **options) == [True, False]
     with pytest.raises(InputError, match="belong to a verifier"):
-        judged(tmp_path, ["Oslo"], ["Oslo"], verifier_options={"ignore_case": False})
+        judge_rows(tmp_path, ["Oslo"], ["Oslo"], verifier_options={"ignore_case": False})
     for levels, span in ((["easy", "hard", "medium"], (1, 3)), ([-8, -1, "Level -3"], (-8, -1))):
         records = [{"question": f"{n}?", "answer": n, "level": level} for n, level in enumerate(levels)]
         env: Any = from_dataset(write(tmp_path / "l.jsonl", records), level="level", split="all")
