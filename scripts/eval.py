@@ -186,7 +186,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         trained = {name: own[name] for name in ("env", "axes", "env_options", "env_weights") if name in own}
         env_id, options = environment_of(TrainConfig(**trained))
         axes = options.pop("axes", None)
-    options = options | parse_options((text for group in config.env_option for text in group), "an environment")
+    given = parse_options((text for group in config.env_option for text in group), "an environment")
+    options = options | given
     axes = _parse_axes(env_id, options, texts) if texts else axes
     if config.tools is not None:
         _check_tools(env_id, options)
@@ -200,7 +201,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             episodes=100 if config.episodes is None else config.episodes,
             seed=config.seed,
             split=config.split or "test",
-            rows=_choose_rows(config, options),
+            rows=_choose_rows(config, given),
             difficulties=config.difficulty or None,
             axes=axes or None,
             env_kwargs=options,
@@ -212,12 +213,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _show(report, config)
 
 
-def _choose_rows(config: EvalOptions, options: Mapping[str, Any]) -> Literal["all"] | int | list[str] | None:
-    """The rows of a data set that --rows names, or None where tasks are drawn."""
+def _choose_rows(config: EvalOptions, given: Mapping[str, Any]) -> Literal["all"] | int | list[str] | None:
+    """Return the rows of a data set that --rows names, or all where the options ``given`` name a source; None where
+    tasks are drawn, as from the source that a run was trained on, whose rows are partly known to it."""
     text = config.rows
     drawn = [name for name in ("episodes", "split", "difficulty", "axis") if getattr(config, name)]
     if text is None:
-        return "all" if "source" in options and not drawn else None
+        return "all" if "source" in given and not drawn else None
     if drawn:
         raise InputError(f"--rows asks rows as they are; leave --{drawn[0]} out.")
     if text == "all":

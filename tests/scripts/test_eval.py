@@ -159,3 +159,17 @@ def test_options_of_the_environment_reach_it(tmp_path, capsys):
     assert all("boxed" in json.loads(line)["turns"][0]["action"] for line in out.read_text().splitlines())
     assert main(["eval", str(tmp_path), *options]) == 2
     assert "a folder without a run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "rows"), [([], None), (["--env-option", "source=b.jsonl"], "all")])
+def test_a_run_on_a_file_is_evaluated_on_tasks_held_out_from_it(tmp_path, monkeypatch, words, rows):
+    from palaestra.scripts import eval as command
+
+    seen = {}
+    trained = {"env": "palaestra/Dataset-v0", "env_options": {"source": "a.jsonl"}}
+    monkeypatch.setattr(command, "read_run_settings", lambda folder: trained)
+    monkeypatch.setattr(command, "evaluate", lambda *args, **settings: seen.update(settings))
+    monkeypatch.setattr(command, "_find_agent", lambda text, config: text)
+    monkeypatch.setattr(command, "_show", lambda report, config: 0)
+    assert command.main([str(tmp_path), *words]) == 0
+    assert (seen["rows"], seen["split"]) == (rows, "test")
