@@ -179,30 +179,25 @@ def verify_math(
     until = time.monotonic() + deadline
     if not forgiven.spellings:
         return _verify_as_written(answer, reference, options, forgiven, deadline, until, wait)
-    try:
-        first = _verify_as_written(answer, reference, options, forgiven, deadline, until, wait)
-        if first.success:
-            return first
-        references = {reference: False}
-    except InputError:
-        first, references = None, respell(reference) if isinstance(reference, str) else {}
-        if not references:
-            raise
-    if isinstance(reference, str) and first is not None:
-        references |= respell(reference)
-    for answer_as, nameless in {answer: False, **respell(answer)}.items():
-        for reference_as, also in references.items():
-            if not (nameless and also) and (first is None or (answer_as, reference_as) != (answer, reference)):
-                try:
-                    other = _verify_as_written(answer_as, reference_as, options, forgiven, deadline, until, wait)
-                except InputError:
-                    if first is None and reference_as == list(references)[-1]:
-                        raise
-                    continue
-                if other.success:
-                    return other
-                first = first or other
-    return first or WRONG
+    respelled = respell(reference) if isinstance(reference, str) else {}
+    first: Verdict | None = None
+    unreadable: InputError | None = None
+    for given, nameless in {answer: False, **respell(answer)}.items():
+        for gold, also in {reference: False, **respelled}.items():
+            if nameless and also:
+                continue
+            try:
+                verdict = _verify_as_written(given, gold, options, forgiven, deadline, until, wait)
+            except InputError as error:
+                unreadable = unreadable or error
+                continue
+            if verdict.success:
+                return verdict
+            first = first or verdict
+    if first is None:
+        assert unreadable is not None
+        raise unreadable
+    return first
 
 
 def _verify_as_written(
