@@ -35,7 +35,7 @@ _TEXT = re.compile(r"\\(?:text|mathrm|mbox)\{([^{}\\]*)\}")
 _LOOSE = re.compile(r"([+-])[ \t]+(?=[0-9.])")
 _BRACKETED = re.compile(r"([+-]?)[(\[{]([^()\[\]{}]*)[)\]}]")
 _NUMBER = re.compile(
-    r"([+-]?) ?([$\u20ac\u00a3\u00a5]?) ?([+-]?)"
+    r"([+-]?) ?((?i:[$\u20ac\u00a3\u00a5]|usd|eur|gbp)?) ?([+-]?)"
     r"([0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]{1,3}(?: [0-9]{3})+(?:\.[0-9]*)?|[0-9]+ ?/ ?[0-9]+"
     r"|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
     r"(?:[eE]([+-]?[0-9]{1,3})| ?\* ?10\^(?:\{([+-]?[0-9]{1,3})\}|([0-9])))?"
@@ -57,7 +57,7 @@ NOT_UNITS = frozenset(
         *("forty", "fifty", "sixty", "seventy", "eighty", "ninety"),
     )
 )
-_CURRENCY = frozenset({"dollar", "usd", "$", "\u20ac", "\u00a3", "\u00a5"})
+_CURRENCY = frozenset({"dollar", "usd", "euro", "eur", "gbp", "$", "\u20ac", "\u00a3", "\u00a5"})
 # Digits alone, an integer, a decimal or a fraction; each alternative begins with a different kind of text, so that
 # matching takes one pass.
 _RATIONAL = re.compile(r"([+-]?)(?:([0-9]+)[ \t]*/[ \t]*([0-9]+)|([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))")

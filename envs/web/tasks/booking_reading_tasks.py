@@ -218,7 +218,7 @@ class ReadingTemplate(WebTemplate):
 class ReportStayPrice(ReadingTemplate):
     """Report what a stay in a room costs, with extras under more conditions."""
 
-    name, intent, kind = "report-price", "report", "money"
+    name, intent, kind = "report-price", "report", "number"
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
         room = pick(rng, select_rooms(database))

@@ -63,7 +63,7 @@ class ReportTotal(LineTemplate):
 
     def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
         (cents,) = database.execute("SELECT total FROM orders WHERE id = ?", (slots["order"],)).fetchone()
-        return Goal(f"{cents // 100}.{cents % 100:02d}", "money", pages=("/orders", f"/orders/{slots['order']}"))
+        return Goal(f"{cents // 100}.{cents % 100:02d}", "number", pages=("/orders", f"/orders/{slots['order']}"))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.open_order(walk, slots)

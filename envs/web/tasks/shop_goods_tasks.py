@@ -43,7 +43,7 @@ class ReportPrice(WebTemplate):
 
     def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
         (cents,) = database.execute("SELECT price FROM variants WHERE id = ?", (slots["variant"],)).fetchone()
-        return Goal(f"{cents // 100}.{cents % 100:02d}", "money", pages=(f"/product/{slots['product']}",))
+        return Goal(f"{cents // 100}.{cents % 100:02d}", "number", pages=(f"/product/{slots['product']}",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         find_product(walk, slots["name"])

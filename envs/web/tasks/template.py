@@ -9,7 +9,6 @@ follows the site by roles and names, as a person would; it never knows ids or ad
 from __future__ import annotations
 
 import functools
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -25,7 +24,6 @@ from .walk import Walk
 
 Slots = Mapping[str, Any]
 Rows = Mapping[str, tuple[tuple[Any, ...], ...]]
-_MONEY = re.compile(r"[$€£]|\b(?:usd|eur|dollars?|euros?)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +48,8 @@ class Goal:
 
     Args:
         answer: the right answer; None where any text is one.
-        kind: how it is judged: a verifier's name, "money" for a number with or without a currency, or "list" for parts
-            between commas in any order.
+        kind: the verifier that judges it, which reads it as a reply to a question; the parts of a "list" stand between
+            commas, in any order.
         removed, added: rows by the names of `WebSite.judged`, as often as they go or come.
         pages: paths that have to be seen on the way.
     """
@@ -183,20 +181,12 @@ def judge(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]], answer
                 return False, f"Something was changed that the task does not ask for: {name}."
             if expected - there:
                 return False, f"Something that the task asks for was not done: {name}."
-    if goal.answer is not None and not _is_right(goal, answer):
-        return False, "The answer is not right."
+    if goal.answer is not None:
+        listed = goal.kind == "list"
+        reference, options = (goal.answer.split(", "), {"ordered": False}) if listed else (goal.answer, {})
+        if not verify(goal.kind, answer, reference, extract="any", **options).success:
+            return False, "The answer is not right."
     return True, "Done."
-
-
-def _is_right(goal: Goal, answer: str) -> bool:
-    assert goal.answer is not None
-    text = " ".join(answer.split()).rstrip(".")
-    if goal.kind == "money":
-        text = _MONEY.sub("", text).replace(",", "").strip()
-        return verify("number", text, goal.answer).success
-    if goal.kind == "list":
-        return verify("list", text, goal.answer.split(", "), ordered=False).success
-    return verify(goal.kind, text, goal.answer).success
 
 
 def milestones(goal: Goal) -> tuple[tuple[str, ...], ...]:

@@ -12,6 +12,8 @@ USUAL = (
     "--track"
 )
 """Words that all cases share; those of a case come after them and take their place."""
+BASE_MODELS = frozenset({"gemma3-270m"})
+"""Models without a chat template, which continue text and hardly ever answer a question before they saw answers."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,14 @@ class ModelCase:
         about: what is asked, for the table.
         words: further words of `palaestra train`, the environment first.
         seeds: seeds of the table.
+        base: further words for a base model.
     """
 
     name: str
     about: str
     words: str
     seeds: int = 1
+    base: str = ""
 
     @property
     def env(self) -> str:
@@ -42,7 +46,7 @@ class ModelCase:
             teacher: in place of uniform choice.
             steps: in place of the case's own.
         """
-        env, *own = shlex.split(self.words)
+        env, *own = shlex.split(f"{self.words} {self.base}" if model in BASE_MODELS else self.words)
         options = _read_options(shlex.split(USUAL)) | _read_options(own) | {"--seed": [str(seed)]}
         if teacher is not None:
             options["--teacher"] = [teacher]
@@ -71,6 +75,7 @@ CASES = {
             "palaestra/Arithmetic-v0 --axis digits=1 terms=2 operations=+ --max-new-tokens 12 --context 256 "
             "--steps 20 --eval-every 5",
             seeds=3,
+            base="--shots 3",
         ),
         ModelCase(
             "comparing",
@@ -132,7 +137,6 @@ CASES = {
             "expressions",
             "a number made from two others",
             "palaestra/Countdown-v0 --axis count=2 largest=10:20 --shots 2",
-            seeds=3,
         ),
         ModelCase(
             "reading",
