@@ -10,6 +10,7 @@ import palaestra  # noqa: F401  # registers the ids
 import pytest
 from palaestra.envs.task_env import TaskEnv
 from palaestra.envs.web.browsers.commands import read_command
+from palaestra.envs.web.tasks.template import Goal, TaskStart, judge
 from palaestra.errors import InputError
 
 IDS = [f"palaestra/{site}-v0" for site in ("Shop", "Forum", "Booking", "Admin", "Tracker", "WikiSite", "WebAcross")]
@@ -114,3 +115,41 @@ def test_templates_of_other_sites_and_intents_are_refused():
     env = make("palaestra/Shop-v0", templates="count-products", axes={"intent": "account"})
     with pytest.raises(InputError, match="none of the templates chosen for ShopTasks fits"):
         env.reset(seed=0)
+
+
+RIGHT = {
+    ("number", "1042"): (
+        "1042",
+        "1,042",
+        "**1042**",
+        "'1042'",
+        "The answer is 1042.",
+        "$1,042.00",
+        "1042 EUR",
+        "USD 1042",
+    ),
+    ("text", "Ann Lee"): ("ann lee", "**Ann Lee**", '"Ann Lee"', "Ann Lee.", "The answer is Ann Lee."),
+    ("text", "The answer is 42"): ("The answer is 42",),
+    ("list", "Mug, Pan"): ("Pan, Mug", "pan and mug", '["Mug", "Pan"]', "**Mug, Pan**", "The answer is Mug and Pan."),
+}
+WRONG = {
+    ("number", "1042"): (
+        "not 1042",
+        "1042 or 1043",
+        "about 1042",
+        "1042 thousand",
+        "1042 tickets",
+        "1042 dozen dollars",
+        "",
+    ),
+    ("text", "Ann Lee"): ("not Ann Lee", "Ann Lee or Bob", "Ann", ""),
+    ("list", "Mug, Pan"): ("Mug", "Mug or Pan", "Mug, Pan, Pot", "not Mug, Pan"),
+}
+
+
+@pytest.mark.parametrize(("answers", "success"), [(RIGHT, True), (WRONG, False)])
+def test_an_answer_is_read_as_a_reply_to_a_question_is(answers: dict[tuple[str, str], tuple[str, ...]], success: bool):
+    for (kind, gold), spellings in answers.items():
+        start = TaskStart("shop", b"", Goal(gold, kind), "", ())
+        for spelling in spellings:
+            assert judge(start, {}, spelling)[0] is success, spelling
