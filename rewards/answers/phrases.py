@@ -85,6 +85,12 @@ _TAIL = re.compile(
 _TAKEN_BACK = re.compile(
     r"\b(?:not|wrong|incorrect|false|impossible|or|excluded|ruled out|unlikely|too)\b|n['\u2019]t\b|\?", re.IGNORECASE
 )
+# A marked value of which the sentence goes on to say something else: '"Home" is a novel'.
+_SUBJECT_OF = re.compile(
+    r"\W*(?:is|are|was|were|has|have|had)\b(?!\W+(?:(?:the|my|our|an?)\W+)?(?:only\W+)?"
+    r"(?:correct|right|best|final|true|answer|result|solution|choice|one|option|it)\b)",
+    re.IGNORECASE,
+)
 _OFFERS = re.compile(
     r"\b(?:or|either|alternatively|another|also|actually|wait|instead|perhaps|maybe|possibly|might|could|correction|"
     r"sorry|mistake|wrong|incorrect|not (?:sure|certain))\b",
@@ -180,8 +186,10 @@ def values(line: str) -> Iterator[str]:
     short = _TAIL.sub("", line, count=1)
     for text in dict.fromkeys((short, line)):
         spans = list(_SPANS.finditer(text))
-        if spans and (is_denied(text[: spans[-1].start()]) or _TAKEN_BACK.search(text[spans[-1].end() :])):
-            return
+        if spans:
+            behind = text[spans[-1].end() :]
+            if is_denied(text[: spans[-1].start()]) or _TAKEN_BACK.search(behind) or _SUBJECT_OF.match(behind):
+                return
         if text is not line and text:
             yield bare(text)
         if spans:
@@ -234,6 +242,11 @@ def is_denied(before: str) -> bool:
 def offers_another(text: str) -> bool:
     """Check that ``text``, below an answer, may take it back or offer another one."""
     return _OFFERS.search(text) is not None or stated_value(text) is not None
+
+
+def states_answer(line: str) -> bool:
+    """Check that ``line`` is an answer and little else: at most six words, or a sentence that names its answer."""
+    return len(line.split()) <= 6 or any(pattern.match(line) for pattern in (_STATES, _NAMED, _CHOICE))
 
 
 def stated_value(text: str) -> str | None:

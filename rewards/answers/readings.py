@@ -133,6 +133,8 @@ def _at_the_end(lines: list[str], form: Form, strict: bool) -> Iterator[str]:
     if several and first < last and not (closer and first == 0):
         yield block
     line = lines[last].strip()
+    if line.endswith(":") and last > 0 and not several and not strict:
+        return  # a label with nothing behind it, as "A:" would be
     yield line if strict else without_ornaments(without_closing(line)) or line
     if closer and first < last and first > 0 and not several and not strict:
         yield " ".join(block.split("\n"))
@@ -170,13 +172,13 @@ def _further_up(lines: list[str], form: Form) -> Iterator[str]:
 
 
 def _answer_first(lines: list[str]) -> str:
-    """Return the first line where it stands alone and what follows explains it; "" where that may offer another."""
+    """Return the first line where it is an answer that the others explain; "" where those may offer another one."""
     text = "\n".join(lines).strip()
     first, _, rest = text.partition("\n")
     first = first.strip()
     if not rest.strip() or len(first) > _LONGEST_FIRST or first in _CLOSERS or holds_no_answer(first):
         return ""
-    return "" if phrases.offers_another(rest) else first
+    return first if phrases.states_answer(first) and not phrases.offers_another(rest) else ""
 
 
 def _spellings(place: str, form: Form, marks: bool, lenient: bool) -> Iterator[str]:
