@@ -57,12 +57,8 @@ class AIME(DatasetQuestion):
         return [IntAxis("number", *collection.rungs)]
 
     def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        example = "125" if item.answer != "125" else "48"
-        return Task(
-            f"{item.question}\nThe answer is a whole number from 0 to 999. Answer with it alone, such as {example}.",
-            int(item.answer),
-            data=item,
-        )
+        asked = f"{item.question}\nThe answer is a whole number from 0 to 999. Answer with it alone."
+        return Task(asked, int(item.answer), data=item)
 
     def verify(self, task: Task, answer: str) -> Verdict:
         value = read_number(answer.replace("^\\circ", "").replace("^{\\circ}", ""))

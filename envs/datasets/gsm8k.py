@@ -57,8 +57,8 @@ class GSM8K(DatasetQuestion):
         return [IntAxis("steps", *collection.rungs)]
 
     def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        example = "125" if item.answer != "125" else "48"
-        return Task(f"{item.question}\nAnswer with the number alone, such as {example}.", item.answer, data=item)
+        # An example of a number would be the answer of many a small model.
+        return Task(f"{item.question}\nAnswer with the number alone.", item.answer, data=item)
 
     def verify(self, task: Task, answer: str) -> Verdict:
         value = read_number(answer, find_units(task.data.question))

@@ -38,8 +38,3 @@ def asked(path: Path, family: str, record: dict[str, Any], answer: str, **kwargs
 def test_answers_to_a_contest_problem(answer: str, reward: float, malformed: bool, tmp_path: Path):
     earned, info = asked(tmp_path, "AIME", {"problem": "p", "answer": 33}, answer)
     assert (earned, info["action_error"] is not None) == (reward, malformed)
-
-
-def test_the_example_of_a_contest_problem_is_not_the_answer(tmp_path: Path):
-    path = write(tmp_path / "a.jsonl", [{"problem": "p", "answer": 125}])
-    assert make("AIME", path, split="all").reset(seed=0)[0].endswith("such as 48.")

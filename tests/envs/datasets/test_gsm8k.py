@@ -53,10 +53,9 @@ def test_what_is_not_a_number_alone_is_malformed(answer: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", ["1,200", "-3", "7.5", "125", "0"])
-def test_the_oracle_knows_every_kind_of_number_and_the_example_is_another(text: str, tmp_path: Path):
+def test_the_oracle_knows_every_kind_of_number(text: str, tmp_path: Path):
     env = make("GSM8K", write(tmp_path / "a.jsonl", [word_problem(1, answer=text)]), split="all")
-    prompt, _ = env.reset(seed=0)
-    assert not prompt.endswith(f" {text}.")
+    env.reset(seed=0)
     assert env.step(env.oracle())[1] == 1.0
 
 
@@ -64,7 +63,7 @@ def test_golden_word_problem():
     env = make("GSM8K", steps=2)
     assert env.reset(seed=3)[0] == (
         "A hall has 14 rows of 22 seats. At a concert 39 seats stay empty. How many people sit in the hall?\n"
-        "Answer with the number alone, such as 125."
+        "Answer with the number alone."
     )
     assert env.solution_steps(env.here()) == [
         "There are 14*22=308 seats.",
