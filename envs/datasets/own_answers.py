@@ -13,6 +13,7 @@ from ...errors import shorten
 from ...rewards.answers.numbers import plain_number
 from ...rewards.verifiers.registry import NUMBERS
 from .layouts import UnusableRecord, find_boxed
+from .references import read_calls
 
 # Where several right answers stand in a record: SQuAD and TriviaQA, DROP.
 _SEVERAL = ("text", "spans", "aliases", "value")
@@ -77,6 +78,8 @@ def read_reference(kind: str, value: Any) -> Any:
             value = json.loads(value)
         except ValueError as error:
             raise UnusableRecord(f"the answer {shorten(repr(value))} is not JSON ({error})") from None
+    if kind == "toolcall":
+        return read_calls(value)
     if kind == "list":
         return list(map(str, value)) if isinstance(value, (list, tuple)) else [p.strip() for p in str(value).split(",")]
     return value
@@ -88,6 +91,8 @@ def write_answer(kind: str, reference: Any) -> str:
         return f"[[{reference}]]"
     if kind == "list":
         return "[" + ("; " if any("," in element for element in reference) else ", ").join(reference) + "]"
+    if kind == "toolcall" and isinstance(reference, list):
+        reference = [{key: call[key] for key in call if key not in ("also", "optional")} for call in reference]
     return json.dumps(reference) if kind in STRUCTURED else str(reference)
 
 

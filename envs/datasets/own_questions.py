@@ -29,17 +29,20 @@ from .collection import Collection, Source, file_state
 from .layouts import AIME, Fields, Item, Layout, UnusableRecord, normalise_name
 from .own_answers import inner_name, is_empty, read_answers, read_reference, write_answer
 from .questions import DatasetQuestion
+from .references import INSTRUCTIONS, is_possible_answer, read_instructions
 from .sources import read_source
 
 # Names of columns, the likeliest first.
 PROMPTS = ("question", "prompt", "problem", "instruction", "input", "query", "text", "messages")
 ANSWERS = (
     *("answer", "final_answer", "label", "target", "reference", "output", "solution", "response", "completion"),
-    *("answers", "correct_answer", "gold", "answers_spans"),
+    *("answers", "correct_answer", "gold", "answers_spans", "ground_truth", "instruction_id_list"),
 )
 SOLUTIONS = ("solution", "rationale", "explanation", "reasoning", "worked_solution", "chain_of_thought")
 # A text that the question is about is shown above it.
 CONTEXTS = ("passage", "context", "article", "paragraph", "story")
+# The tools that calls are made of.
+TOOLS = ("tools", "functions", "function")
 CHOICES = ("choices", "options", "endings", "mc1_targets")
 # Records by which columns and verifier are guessed, and those whose right answer is judged before it is asked.
 LOOKED_AT = JUDGED = 10_000
@@ -75,8 +78,9 @@ class OwnQuestions(DatasetQuestion):
         verifier that are not named are guessed from their names and contents, and a warning says which were taken.
         All records are looked at: what most of them hold decides. A text beside the question, such as a passage, is
         shown above it. Of an answer such as a worked solution that ends in ``#### 7`` or ``\boxed{7}`` that value is
-        the right answer; a list of texts holds several right ones; true and false are yes and no. Every right answer is
-        judged first, and records that fail are left out and named in a warning; if most do, that is an error.
+        the right answer; a list of texts holds several right ones; true and false are yes and no. The instructions of
+        IFEval and the calls of BFCL are read as they are published; tools are shown below the prompt. Every right
+        answer is judged first, and records that fail are left out and named in a warning; if most do, that is an error.
 
     Parameters:
         length (0.0 to 1.0): from the half of the questions with the shortest text and worked solution to the half with
@@ -205,6 +209,8 @@ def layout_of(
 
     def read(fields: Fields, index: int) -> Item:
         value = fields.get(answer)
+        if answer == INSTRUCTIONS:
+            value = read_instructions(value, fields.get("kwargs"))
         if is_empty(value):
             raise UnusableRecord(f"the column {answer!r} is empty")
         texts, worked = read_answers(value, answer, kind)
@@ -214,6 +220,8 @@ def layout_of(
         question = _write_prompt(fields, prompt)
         if context and isinstance(passage := fields.get(context), str):
             question = f"{passage.strip()}\n\n{question}"
+        if kind == "toolcall" and isinstance(tools := fields.get(*TOOLS), (list, tuple)):
+            question = "\n".join([f"{question}\n\nTools:", *map(json.dumps, tools)])
         item = OwnItem(
             question,
             shown,
@@ -316,6 +324,10 @@ def _guess_verifier(values: Sequence[Any], column: str) -> str:
             texts.append(str(read_answers(value, column, "text")[0][0]))
         except (UnusableRecord, IndexError):
             continue
+    if column == INSTRUCTIONS:
+        return "constraints"
+    if all(is_possible_answer(call) for value in values if isinstance(value, list) for call in value) and not texts:
+        return "toolcall"
     numbers = sum(plain_number(text, units=frozenset("%")) is not None for text in texts)
     formulas = sum(bool(_LATEX.search(text)) for text in texts)
     if numbers >= MOST * len(texts):
@@ -326,6 +338,8 @@ def _guess_verifier(values: Sequence[Any], column: str) -> str:
 def _write_prompt(fields: Fields, column: str) -> str:
     """The prompt; of a list of messages their contents, one below the other."""
     value = fields.get(column)
+    if isinstance(value, (list, tuple)) and len(value) == 1 and isinstance(value[0], (list, tuple)):
+        value = value[0]  # a list of turns of which there is one
     if isinstance(value, (list, tuple)) and value:
         contents = [_content(message) for message in value]
         if all(content is not None for content in contents):

@@ -26,7 +26,7 @@ _SENTENCE_END = re.compile(r"(?<![.!?。！？])[.!?。！？]+[\"'”’)\]]*(?
 _BULLET = re.compile(r"^[ \t]*[-*•][ \t]+\S", re.MULTILINE)
 _BREAK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _PLACEHOLDER = re.compile(r"\[[^\[\]\n]{1,200}\]")
-_HIGHLIGHT = re.compile(r"(?<!\*)\*[^\s*](?:[^*\n]{0,200}[^\s*])?\*(?!\*)")
+_HIGHLIGHT = re.compile(r"(?<!\*)(\*{1,2})[^\s*](?:[^*\n]{0,200}[^\s*])?\1(?!\*)")
 _TITLE = re.compile(r"<<[^<>\n]{0,200}[^\s<>][^<>\n]{0,200}>>")
 
 
@@ -40,12 +40,14 @@ def verify_constraints(answer: str, reference: Sequence[Mapping[str, Any]]) -> V
         reference: the constraints. Counts take "min", "max" or both: kinds "words" (runs of letters and digits with
             inner apostrophes and hyphens), "sentences" (ended by . ! ? or their full-width forms and white space; words
             after the last one form another), "paragraphs" (separated by blank lines), "lines" (not blank), "bullets"
-            (lines that begin with -, * or •), "characters", "placeholders" (``[name]``), "highlights" (``*text*``),
-            and, of a given "text", "occurrences" (as a whole word or phrase, any case). Without parameters: "lower"
-            and "upper" (no letter of the other case, and at least one that has case), "no-commas", "json" (bare or in
-            a code fence), "quoted" (in double quotes), "title" (``<<title>>``). With "texts": "keywords" (all occur),
-            "forbidden" (none occurs), both as whole words or phrases in any case. With "text": "starts-with" and
-            "ends-with", exactly but for white space at the ends.
+            (lines that begin with -, * or •), "characters", "placeholders" (``[name]``), "highlights" (``*text*`` and
+            ``**text**``), "capital-words" (no small letter), and, of a given "text", "occurrences" (as a whole word or
+            phrase, any case), "letters" (anywhere, any case) and "parts" (not blank, separated by the text). Without
+            parameters: "lower" and "upper" (no letter of the other case, and at least one that has case), "no-commas",
+            "json" (bare or in a code fence), "quoted" (in double quotes), "title" (``<<title>>``). With "texts":
+            "keywords" (all occur), "any-of" (one occurs), "forbidden" (none occurs), all as whole words or phrases in
+            any case. With "text": "starts-with" and "ends-with", exactly but for white space at the ends, and
+            "paragraph-starts", with the word that "paragraph" number 1, 2, ... begins with, in any case.
 
     Raises:
         InputError: no constraint, an unknown kind, or a missing, unknown or unusable parameter.
@@ -108,6 +110,16 @@ def _plainly(check: Callable[[str], bool]) -> tuple[Check, frozenset[str]]:
     return lambda text, constraint: check(text), frozenset()
 
 
+def _starts_paragraph(text: str, constraint: Mapping[str, Any]) -> bool:
+    paragraphs = [part for part in _BREAK.split(text) if part.strip()]
+    words = _WORD.findall(paragraphs[constraint["paragraph"] - 1]) if constraint["paragraph"] <= len(paragraphs) else []
+    return bool(words) and normalise(words[0]) == normalise(constraint["text"])
+
+
+def _counts_of(count: Callable[[str, str], int]) -> tuple[Check, frozenset[str]]:
+    return lambda text, given: _within(count(text, given["text"]), given), frozenset({"text", "min", "max"})
+
+
 _TEXT, _TEXTS = frozenset({"text"}), frozenset({"texts"})
 
 # Kind -> (its check of a text, names of its parameters).
@@ -120,10 +132,10 @@ KINDS: dict[str, tuple[Check, frozenset[str]]] = {
     "characters": _counts(lambda text: len(text.strip())),
     "placeholders": _counts(lambda text: len(_PLACEHOLDER.findall(text))),
     "highlights": _counts(lambda text: len(_HIGHLIGHT.findall(text))),
-    "occurrences": (
-        lambda text, constraint: _within(count_phrase(text, constraint["text"]), constraint),
-        frozenset({"text", "min", "max"}),
-    ),
+    "capital-words": _counts(lambda text: sum(word.isupper() for word in _WORD.findall(text))),
+    "occurrences": _counts_of(count_phrase),
+    "letters": _counts_of(lambda text, letter: text.lower().count(letter.lower())),
+    "parts": _counts_of(lambda text, mark: sum(bool(part.strip(" \t\n*")) for part in text.split(mark))),
     "lower": _plainly(str.islower),
     "upper": _plainly(str.isupper),
     "no-commas": _plainly(lambda text: not any(comma in text for comma in ",，、")),
@@ -131,9 +143,11 @@ KINDS: dict[str, tuple[Check, frozenset[str]]] = {
     "quoted": _plainly(_is_quoted),
     "title": _plainly(lambda text: _TITLE.search(text) is not None),
     "keywords": (lambda text, c: all(count_phrase(text, word) for word in c["texts"]), _TEXTS),
+    "any-of": (lambda text, c: any(count_phrase(text, word) for word in c["texts"]), _TEXTS),
     "forbidden": (lambda text, c: not any(count_phrase(text, word) for word in c["texts"]), _TEXTS),
     "starts-with": (lambda text, constraint: text.strip().startswith(constraint["text"].strip()), _TEXT),
     "ends-with": (lambda text, constraint: text.strip().endswith(constraint["text"].strip()), _TEXT),
+    "paragraph-starts": (_starts_paragraph, frozenset({"text", "paragraph"})),
 }
 
 
@@ -162,9 +176,10 @@ def _check(constraint: Mapping[str, Any]) -> None:
             f"a constraint of kind {constraint['kind']!r} needs {', '.join(wanted) or 'no parameter'}, "
             f"not {dict(constraint)!r}."
         )
-    for name in given & {"min", "max"}:
-        if isinstance(constraint[name], bool) or not isinstance(constraint[name], int) or constraint[name] < 0:
-            raise InputError(f"{name} of a constraint must be an int of at least 0, not {constraint[name]!r}.")
+    for name in given & {"min", "max", "paragraph"}:
+        least = int(name == "paragraph")
+        if isinstance(constraint[name], bool) or not isinstance(constraint[name], int) or constraint[name] < least:
+            raise InputError(f"{name} of a constraint must be an int of at least {least}, not {constraint[name]!r}.")
     if constraint.get("min", 0) > constraint.get("max", math.inf):
         raise InputError(f"min of a constraint must not exceed max, as no text could keep {dict(constraint)!r}.")
     texts = constraint.get("texts", [constraint["text"]] if "text" in given else ["x"])

@@ -38,7 +38,8 @@ def verify_tool_calls(answer: str, reference: Call | Sequence[Call]) -> Verdict:
         answer: see `parse_tool_calls`. The score is `tool_call_correctness` scaled to [0, 1]; only an exact match is
             a success. Where the reference has no call, an answer without a call scores 1 and every other 0.
         reference: one call ``{"name": "search", "parameters": {"query": "x"}}`` or several; ``arguments`` is accepted
-            in place of ``parameters``.
+            in place of ``parameters``. ``"also": {"query": ["y"]}`` has further values that are right, and
+            ``"optional": ["query"]`` the names of parameters that may be left out.
 
     Raises:
         InputError: the reference is not of this form.
@@ -72,13 +73,13 @@ def tool_call_correctness(predicted: Sequence[Call] | None, gold: Sequence[Call]
         return 0.0
     if predicted is None or len(predicted) > MAX_CALLS:
         return -3.0
-    most = 1.0 + sum(1 + len(call["parameters"]) for call in gold)
     ours, theirs = Counter(call["name"] for call in predicted), Counter(call["name"] for call in gold)
     shared = sum((ours & theirs).values())
-    score = shared / (len(predicted) + len(gold) - shared)
-    for name in sorted(set(ours) & set(theirs)):
-        wanted = [call["parameters"] for call in gold if call["name"] == name]
+    score, most = shared / (len(predicted) + len(gold) - shared), 1.0
+    for name in sorted(theirs):
+        wanted = [call for call in gold if call["name"] == name]
         made = [call["parameters"] for call in predicted if call["name"] == name]
+        most += sum(1 + len(call["parameters"]) for call in wanted)
         score += best_assignment([[_similarity(one, other) for other in made] for one in wanted])
     return 6.0 * score / most - 3.0
 
@@ -108,7 +109,7 @@ def check_calls(reference: Any) -> list[Call]:
     calls = [reference] if isinstance(reference, Mapping) else reference
     try:
         if isinstance(calls, (list, tuple)) and len(calls) <= MAX_CALLS:
-            return [_call(check_json_value(call, "a tool call of the reference")) for call in calls]
+            return [_required_call(check_json_value(call, "a tool call of the reference")) for call in calls]
     except CallError:
         pass
     raise InputError(
@@ -155,11 +156,26 @@ def best_assignment(gains: Sequence[Sequence[float]]) -> float:
     return sum(gains[row][column] for column, row in enumerate(owner) if row >= 0)
 
 
-def _similarity(gold: Mapping[str, Any], made: Mapping[str, Any]) -> float:
-    """Compute the intersection over union of the parameter names, plus the number of equal values."""
-    names = gold.keys() | made.keys()
-    shared = gold.keys() & made.keys()
-    return (len(shared) / len(names) if names else 1.0) + sum(same_json(gold[name], made[name]) for name in shared)
+def _similarity(call: Call, made: Mapping[str, Any]) -> float:
+    """Compute the intersection over union of the parameter names, plus the number of right values. A parameter that
+    may be left out, and is, counts as given."""
+    gold, also = call["parameters"], call.get("also", {})
+    left_out = gold.keys() & set(call.get("optional", ())) - made.keys()
+    names, shared = gold.keys() | made.keys(), gold.keys() & made.keys()
+    right = sum(any(same_json(value, made[name]) for value in (gold[name], *also.get(name, ()))) for name in shared)
+    return ((len(shared) + len(left_out)) / len(names) if names else 1.0) + right + len(left_out)
+
+
+def _required_call(value: Any) -> Call:
+    """Read a call of a reference, which may have further values and optional parameters."""
+    if not isinstance(value, Mapping):
+        return _call(value)
+    call = _call({key: part for key, part in value.items() if key not in ("also", "optional")})
+    also, optional = value.get("also", {}), value.get("optional", [])
+    named = isinstance(also, Mapping) and isinstance(optional, list) and {*also, *optional} <= call["parameters"].keys()
+    if not named or not all(isinstance(values, list) for values in also.values()):
+        raise CallError("also and optional must name parameters of the call.")
+    return {**call, **({"also": also} if also else {}), **({"optional": optional} if optional else {})}
 
 
 def _call(value: Any) -> Call:

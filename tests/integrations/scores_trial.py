@@ -1,6 +1,7 @@
 """Scores that lm_eval and Inspect give to recorded replies, in an environment that has both: ``python scores_trial.py
 FOLDER``. FOLDER has gsm8k.jsonl and mmlu.jsonl, data sets in those layouts whose rows have a "reply" besides. Prints a
-line of JSON: rule -> one true or false for each row. Tasks and scorers are the projects' own; the files replace the hub.
+line of JSON: rule -> one true or false for each row. Tasks and scorers are those projects' own, with the files in place
+of the hub.
 """
 
 from __future__ import annotations
@@ -51,7 +52,14 @@ def score_by_lm_eval(folder: Path) -> dict[str, list[bool]]:
     found = {}
     for name, (place, file) in LM_EVAL_TASKS.items():
         config = yaml.safe_load((Path(lm_eval.__file__).parent / "tasks" / place).read_text(encoding="utf-8"))
-        for left_out in ("tag", "dataset_name", "training_split", "validation_split", "fewshot_split", "fewshot_config"):
+        for left_out in (
+            "tag",
+            "dataset_name",
+            "training_split",
+            "validation_split",
+            "fewshot_split",
+            "fewshot_config",
+        ):
             config.pop(left_out, None)
         data = {"data_files": {"test": str(folder / f"{file}.jsonl")}}
         config |= {"task": name, "dataset_path": "json", "dataset_kwargs": data, "test_split": "test", "num_fewshot": 0}

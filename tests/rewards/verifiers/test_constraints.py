@@ -19,8 +19,11 @@ FIXTURES: list[tuple[str, dict[str, Any], str, str]] = [
     ("bullets", {"min": 2, "max": 2}, "List:\n- a\n* b", "- a\n-b"),
     ("characters", {"max": 5}, " abcde ", "abcdef"),
     ("placeholders", {"min": 1}, "Dear [name]", "Dear name"),
-    ("highlights", {"min": 1}, "this *word* here", "2 * 3 and **bold**"),
+    ("highlights", {"min": 2}, "this *word* here, **bold**", "2 * 3 * 4 and *one*"),
+    ("capital-words", {"max": 1}, "It is NOT so", "IT IS"),
     ("occurrences", {"text": "cat", "min": 2, "max": 2}, "Cat and cat, concatenated", "cat"),
+    ("letters", {"text": "q", "min": 2}, "Queen, quick", "Queen"),
+    ("parts", {"text": "***", "min": 2, "max": 2}, "one\n***\ntwo\n***\n", "one"),
     ("lower", {}, "all small 1", "Not all"),
     ("upper", {}, "ALL BIG 1", "ALL bIG"),
     ("no-commas", {}, "a; b", "a, b"),
@@ -28,9 +31,11 @@ FIXTURES: list[tuple[str, dict[str, Any], str, str]] = [
     ("quoted", {}, ' "text" ', '"text'),
     ("title", {}, "<<Poem>>\nx", "<Poem>"),
     ("keywords", {"texts": ["red", "blue sky"]}, "Blue\nsky, red sun", "blue sky, reddish"),
+    ("any-of", {"texts": ["yes", "no"]}, "Yes!", "nothing"),
     ("forbidden", {"texts": ["red"]}, "reddish", "a red one"),
     ("starts-with", {"text": "Once"}, " Once more", "once more"),
     ("ends-with", {"text": "The end."}, "It is. The end.\n", "The end"),
+    ("paragraph-starts", {"text": "then", "paragraph": 2}, "First this.\n\n**Then** that.", "Then this."),
 ]
 
 

@@ -48,6 +48,25 @@ def test_without_a_call_in_the_reference_there_is_only_a_form_to_reward():
     assert verify("toolcall", json.dumps(GOLD), []).score == 0.0
 
 
+def test_other_values_are_right_and_parameters_left_out_where_the_reference_says_so():
+    gold = [{**call("area", base=10, unit="cm", scale=1), "also": {"unit": ["centimetres"]}, "optional": ["scale"]}]
+    for parameters, right in (
+        ({"base": 10, "unit": "cm", "scale": 1}, True),
+        ({"base": 10, "unit": "centimetres"}, True),
+        ({"base": 10, "unit": "mm"}, False),
+        ({"base": 10, "unit": "cm", "scale": 2}, False),
+        ({"base": 10}, False),
+        ({"base": 10, "unit": "cm", "other": 1}, False),
+    ):
+        assert verify("toolcall", json.dumps(call("area", **parameters)), gold).success is right, parameters
+
+
+@pytest.mark.parametrize("more", [{"also": {"y": [1]}}, {"also": {"x": 1}}, {"optional": ["y"]}, {"optional": "x"}])
+def test_further_values_belong_to_parameters_of_the_call(more: dict[str, Any]):
+    with pytest.raises(InputError, match="toolcall verifier needs"):
+        verify("toolcall", "[]", [{**call("f", x=1), **more}])
+
+
 def test_a_missing_parameter_costs_its_name_and_its_value():
     # names 1, parameter names 1/2, one equal value: 2.5 of 4
     assert tool_call_correctness([call("f", x=1)], GOLD) == pytest.approx(6 * 2.5 / 4 - 3)
