@@ -18,8 +18,8 @@ from ..errors import InputError
 _WRONG_PLACE = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENOENT)
 
 
-def write_atomically(path: str | Path, text: str | Iterable[str]) -> Path:
-    """Write UTF-8 text (or pieces of it, in turn) to ``path``, make its folder, and return the path.
+def write_atomically(path: str | Path, text: str | bytes | Iterable[str]) -> Path:
+    """Write text as UTF-8 (or pieces of it, in turn), or bytes, to ``path``, make its folder, and return the path.
 
     The text goes to a temporary file in the same folder, which replaces ``path`` at the end. If anything fails before,
     ``path`` is unchanged and the temporary file is removed. A device or a pipe, such as /dev/stdout, is written as it
@@ -30,21 +30,24 @@ def write_atomically(path: str | Path, text: str | Iterable[str]) -> Path:
         OSError: it cannot be written for another reason, such as a full disk.
     """
     path = Path(path)
+    pieces = (
+        [text] if isinstance(text, bytes) else (each.encode() for each in ([text] if isinstance(text, str) else text))
+    )
     if _is_device(path):
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            stream.writelines([text] if isinstance(text, str) else text)
+        with path.open("wb") as stream:
+            stream.writelines(pieces)
         return path
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        stream = temporary.open("w", encoding="utf-8", newline="")
+        stream = temporary.open("wb")
     except OSError as error:
         if error.errno in _WRONG_PLACE:
             check_output(path, "path")
         raise
     try:
         with stream:
-            stream.writelines([text] if isinstance(text, str) else text)
+            stream.writelines(pieces)
         if path.exists():
             shutil.copymode(path, temporary)
         os.replace(temporary, path)

@@ -5,7 +5,7 @@ examples:
   palaestra eval palaestra/Countdown-v0 --agent runs/second --json second.json
   palaestra compare first.json second.json
   palaestra compare first.jsonl second.jsonl --json difference.json
-  palaestra compare first.jsonl second.jsonl --format latex > table.tex
+  palaestra compare first.jsonl second.jsonl --figure difference.pdf --format latex > table.tex
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import tyro
 
 from ..agents.atomic import check_output, write_atomically
 from ..agents.evaluation import Format, compare, format_rows
+from ..agents.evaluation.figures import check_figure, draw_figure
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class CompareOptions:
     """Write the comparison here as JSON."""
     format: Format = "table"
     """Form of the output: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
+    figure: Path | None = None
+    """Draw the differences with their intervals into this file, .svg, .pdf or .png."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     options = tyro.cli(CompareOptions, args=argv, prog="palaestra compare", description=__doc__)
     check_output(options.json, "--json")
+    check_figure(options.figure)
     found = compare(options.first, options.second)
     if options.json is not None:
         write_atomically(options.json, json.dumps(found.to_json(), indent=2) + "\n")
@@ -47,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         Console().print(found.table())
     else:
         print(format_rows(found.rows(), options.format), end="")
+    if options.figure is not None:
+        draw_figure(found.rows(), options.figure)
     return 0
 
 

@@ -18,7 +18,7 @@ examples:
   palaestra eval palaestra/Shop-v0 --agent runs/shop --history "notes(keep=2)"
   palaestra eval --suite core --agent my_module:ask --concurrency 16 --out played --json scores.json
   palaestra eval --sweep sweep.toml --out runs/sweep --format markdown
-  palaestra eval palaestra/Sudoku-v0 palaestra/Zebra-v0 --agent runs/first --format latex > table.tex
+  palaestra eval palaestra/Sudoku-v0 palaestra/Zebra-v0 --agent runs/first --figure a.pdf --format latex > a.tex
   palaestra eval palaestra/GSM8K-v0 --agent Qwen/Qwen2.5-0.5B-Instruct --env-option source=my.jsonl --max-new-tokens 512
   palaestra eval palaestra/Dataset-v0 --agent openai:MODEL --env-option source=test.csv --rows 200 --out played.jsonl
 """
@@ -49,6 +49,7 @@ from ..agents.evaluation import (
     format_rows,
     suite_names,
 )
+from ..agents.evaluation.figures import check_figure, draw_figure
 from ..agents.grpo.config import TrainConfig
 from ..agents.grpo.run.blend import environment_of
 from ..agents.grpo.run.folder import DEFAULT_LEARNER
@@ -58,7 +59,7 @@ from ..agents.lookup import find_agent
 from ..envs.tools.tool_function import functions_of
 from ..errors import InputError
 from .axes import parse_axes
-from .eval_sweep import Sweep, rows_of, run_sweep, write_page
+from .eval_sweep import Sweep, rows_of, run_sweep, table_of, write_page
 from .options import parse_options
 from .stopping import exit_code
 
@@ -151,6 +152,8 @@ class EvalOptions:
     """Write the report here as JSON, for palaestra compare too."""
     format: Format = "table"
     """Form of the output: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
+    figure: Path | None = None
+    """Draw success with its intervals into this file, .svg, .pdf or .png."""
     out: Path | None = None
     """Write the trajectories here, one JSON object a line. Until the end the file is called OUT.partial, and each
     episode is in it as soon as it has ended."""
@@ -167,6 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     config = tyro.cli(EvalOptions, args=argv, prog="palaestra eval", description=__doc__)
     several = config.suite is not None or config.sweep is not None or len(config.env) != 1
     check_output(config.json, "--json")
+    check_figure(config.figure)
     check_output(config.out, "--out", folder=several)
     check_output(config.replay, "--replay", folder=True)
     check_output(config.cache, "--cache", folder=True)
@@ -274,9 +278,6 @@ def _evaluate_several(config: EvalOptions) -> int:
 
 def _sweep(config: EvalOptions) -> int:
     """Evaluate the agents of a file on its environments."""
-    from rich.console import Console
-    from rich.table import Table
-
     assert config.sweep is not None
     if config.env or config.agent or config.suite or config.out is None:
         raise InputError("--sweep names agents and environments in its file, and needs a folder by --out.")
@@ -291,17 +292,7 @@ def _sweep(config: EvalOptions) -> int:
     rows = rows_of(reports)
     write_atomically(config.out / "results.csv", format_rows(rows, "csv"))
     write_page(reports, config.out / "sweep.html")
-    if config.format != "table":
-        print(format_rows(rows, config.format), end="")
-        return 0
-    agents = list(dict.fromkeys(agent for agent, _, _ in reports))
-    table = Table(title="success", caption=f"in brackets: 95 % confidence; also in {config.out / 'sweep.html'}")
-    for heading in ("environment", *agents):
-        table.add_column(heading, overflow="fold")
-    cells = {(agent, env): report.success.text(percent=True) for agent, env, report in reports}
-    for env in dict.fromkeys(env for _, env, _ in reports):
-        table.add_row(env, *(cells[agent, env] for agent in agents))
-    Console().print(table)
+    _print(rows, table_of(reports, f"also in {config.out / 'sweep.html'}"), config)
     return 0
 
 
@@ -323,15 +314,21 @@ def _stoppable(play: Callable[[], Report | SuiteReport]) -> Report | SuiteReport
         raise InputError(str(error)) from error
 
 
-def _show(report: Report | SuiteReport | int, config: EvalOptions) -> int:
+def _print(rows: Sequence[Mapping[str, Any]], table: Any, config: EvalOptions) -> None:
     from rich.console import Console
 
+    if config.format == "table":
+        Console().print(table)
+    else:
+        print(format_rows(rows, config.format), end="")
+    if config.figure is not None:
+        draw_figure(rows, config.figure)
+
+
+def _show(report: Report | SuiteReport | int, config: EvalOptions) -> int:
     if isinstance(report, int):
         return report
-    if config.format == "table":
-        Console().print(report.table())
-    else:
-        print(format_rows(report.rows(), config.format), end="")
+    _print(report.rows(), report.table(), config)
     if config.json is not None:
         write_atomically(config.json, json.dumps(report.to_json(results=True), indent=2) + "\n")
     return 0

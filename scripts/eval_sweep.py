@@ -18,11 +18,14 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..agents.atomic import write_atomically
 from ..agents.evaluation import Report, evaluate
 from ..errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 # Arguments of `evaluate` that a sweep may set; other names of an environment are arguments of it.
 SETTINGS = (
@@ -143,6 +146,20 @@ def rows_of(reports: list[tuple[str, str, Report]]) -> list[dict[str, Any]]:
         row = {name: value for name, value in report.row().items() if name != "difficulty"}
         found.append({**row, "agent": agent, "environment": environment})
     return found
+
+
+def table_of(reports: list[tuple[str, str, Report]], caption: str) -> Table:
+    """A rich table of environments by agents."""
+    from rich.table import Table
+
+    agents = list(dict.fromkeys(agent for agent, _, _ in reports))
+    table = Table(title="success", caption=f"in brackets: 95 % confidence; {caption}")
+    for heading in ("environment", *agents):
+        table.add_column(heading, overflow="fold")
+    cells = {(agent, environment): report.success.text(percent=True) for agent, environment, report in reports}
+    for environment in dict.fromkeys(environment for _, environment, _ in reports):
+        table.add_row(environment, *(cells[agent, environment] for agent in agents))
+    return table
 
 
 def write_page(reports: list[tuple[str, str, Report]], path: Path) -> None:

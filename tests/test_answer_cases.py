@@ -16,6 +16,8 @@ import palaestra
 import pytest
 from palaestra.rewards import verify
 
+from .envs.replies.hedges import HEDGES
+
 CASES = [json.loads(line) for line in Path(__file__).with_name("answer_cases.jsonl").read_text("utf-8").splitlines()]
 REWRITES = {
     "{r:,}": lambda right: f"{int(right):,}",
@@ -101,15 +103,6 @@ def test_programs_are_found_in_replies(case: dict[str, Any], tmp_path: Path):
     assert ask_program("palaestra/HumanEval-v0", record, case["reply"], tmp_path) == case["expected"]
 
 
-HEDGES = [
-    *("Either the answer is {w} or the answer is {r}.", "The answer isn't: {r}", "Anything except: {r}"),
-    *("A wrong answer is {r}", "It might be {r}", "If it is not {w}, it is {r}", "The opposite of the answer is {r}"),
-    *("{w} =/= {r}", "{w} or {r}", "{r} or {w}", "The answer could be {r}.", "Maybe it is {r}", "It is not {r}."),
-    *("An upper bound is {r}", "at most: {r}", "The answer is at least {r}", "It is {w}, or it is {r}."),
-    *("\\boxed{{w}} or \\boxed{{r}}", "<answer>{w}</answer> or <answer>{r}</answer>", "{w} ≠ {r}", "Is it {r}?"),
-    *("**{r}** is wrong", "I doubt that it is {r}", "It cannot be {r}", "Neither {w} nor {r}", "{r}\n\nOr {w}."),
-    *("I am not sure, but it is {r} or {w}", "The answer is not {w} and not {r}", "Suppose it is {r}"),
-]
 FAMILIES = [
     *("palaestra/Arithmetic-v0", "palaestra/GSM8K-v0", "palaestra/MATH-v0", "palaestra/WordProblem-v0"),
     *("palaestra/MultipleChoiceQuestions-v0", "palaestra/Sequences-v0", "palaestra/Dataset-v0", "palaestra/AIME-v0"),

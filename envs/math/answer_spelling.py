@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 from ...rewards.answers.numbers import parse_number, plain_notation
-from ...rewards.answers.phrases import strip_statement
+from ...rewards.answers.phrases import is_denied, strip_statement
 from ...rewards.verifiers.sequence import ListError, split_elements
 
 # The name of a point, or nothing.
@@ -21,6 +21,8 @@ def extract_numbers(answer: str) -> list[tuple[str, Fraction]] | None:
     text = strip_statement(plain_notation(answer), equated=False)
     head, _, tail = text.rpartition("=")
     if _NAMES.fullmatch(head.strip()) or tail.lstrip().startswith(("(", "[", "{")):
+        if is_denied(f"{head}="):
+            return None
         text = tail
     try:
         parts = split_elements(_JOINED.sub(", ", text))

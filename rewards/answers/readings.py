@@ -92,8 +92,8 @@ def _places(visible: str, answer_format: str, form: Form) -> Iterator[str]:
                 yield corrected
             if form in _SEVERAL and len(found) > 1:
                 yield ", ".join(found)
-            # Two values are no answer where one is asked.
-            if found[-1] and (form in _SEVERAL or len(set(found)) == 1):
+            # Two values are no answer where one is asked, nor is the last of those that stand together.
+            if found[-1] and len(set(found)) == 1:
                 yield found[-1]
             return
         if answer_format != "any":

@@ -18,6 +18,7 @@ import palaestra
 import pytest
 from palaestra.envs import Game, Question, Unicode
 
+from .replies.hedges import HEDGES
 from .replies.table import KINDS, TYPES, Reply, read
 
 TABLE = {name: read(name) for name in TYPES}
@@ -300,6 +301,18 @@ def test_wrong_answers_are_wrong_however_they_are_written_and_whatever_was_said_
 def test_what_holds_no_answer_is_refused(env_id: str):
     assert not misread(env_id, "none")
     assert not misread(env_id, "unanswered")
+
+
+def takes_answers(env_id: str) -> bool:
+    env: Any = gym.make(env_id, disable_env_checker=True).unwrapped
+    return isinstance(env, Question) and env.answer_form != "program"
+
+
+@pytest.mark.parametrize("env_id", [name for name in IDS if takes_answers(name)])
+def test_a_hedge_is_never_right(env_id: str):
+    env, (position, *_) = positions(env_id)
+    replies = [hedge.replace("{r}", position.answer).replace("{w}", position.decoy) for hedge in HEDGES]
+    assert [reply for reply in replies if outcome(env, position, reply)[4]["is_success"]] == []
 
 
 @every_id

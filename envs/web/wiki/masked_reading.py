@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....rewards import Verdict
+from ....rewards.answers.phrases import is_denied
 from ....rewards.verifiers.registry import rejected
 from ...code.programs.dice import Dice
 from ...param_space import IntAxis, ParamSpace
@@ -232,7 +233,9 @@ def draw_paragraph(corpus: Corpus, dice: Dice, masks: int, depth: int) -> tuple[
 
 def split_values(answer: str) -> list[str]:
     """Split an answer into values: at semicolons or line ends, or before each mask."""
-    text = _LEAD.sub("", answer[:4096].strip().strip(";"))
+    text = answer[:4096].strip().strip(";")
+    if (lead := _LEAD.match(text)) and not is_denied(lead[0]):
+        text = text[lead.end() :]
     if ";" in text or "\n" in text:
         parts = re.split(r"[;\n]+", text)
     elif len(numbered := _NUMBERED.split(text)) > 2 and not numbered[0].strip():
