@@ -59,7 +59,8 @@ OUTSIDE = {
     "teachers": {"gymnasium", "numpy"},
     "agents": {
         *("PIL", "filelock", "gguf", "gymnasium", "jinja2", "numpy", "openai", "peft", "ray", "rich", "safetensors"),
-        *("pandas", "tokenizers", "torch", "transformers", "tyro", "vllm"),  # pandas: a data frame for whoever asks
+        # matplotlib and pandas: figures and data frames for whoever asks
+        *("matplotlib", "pandas", "tokenizers", "torch", "transformers", "tyro", "vllm"),
     },
     "integrations": {
         *("anyio", "datasets", "gem", "gymnasium", "huggingface_hub", "inspect_ai", "numpy", "openai", "pydantic"),

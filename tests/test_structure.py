@@ -59,6 +59,7 @@ SUITES = {
     "integrations/test_peer_inspect.py",
     "integrations/test_peer_lm_eval.py",
     "integrations/test_peer_rllib.py",
+    "integrations/test_peer_scores.py",
     "integrations/test_peer_verifiers.py",
     "rewards/verifiers/mathematics/test_verifier_attacks.py",
     "rewards/verifiers/mathematics/test_verifier_notation.py",
