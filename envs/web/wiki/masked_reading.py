@@ -234,7 +234,7 @@ def draw_paragraph(corpus: Corpus, dice: Dice, masks: int, depth: int) -> tuple[
 def split_values(answer: str) -> list[str]:
     """Split an answer into values: at semicolons or line ends, or before each mask."""
     text = answer[:4096].strip().strip(";")
-    if (lead := _LEAD.match(text)) and not is_denied(lead[0]):
+    if (lead := _LEAD.match(text)) and not (re.search(r"\w", lead[0]) and is_denied(lead[0])):
         text = text[lead.end() :]
     if ";" in text or "\n" in text:
         parts = re.split(r"[;\n]+", text)
