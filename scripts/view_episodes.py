@@ -218,7 +218,7 @@ def make_entry(
     first = row["turns"][0].get("observation") if row["turns"] else ""
     text = first if isinstance(first, str) else json.dumps(row.get("params") or {})
     snippet = " ".join(text[: 4 * SNIPPET].split())[:SNIPPET]
-    label = f"task {row['task_id']}" if row.get("task_id") else ""
+    label = ", ".join(f"{word} {row[key]}" for word, key in (("row", "row"), ("task", "task_id")) if row.get(key))
     results = [flags, difficulty, reward, len(row["turns"]), progress, step]
     return [file, env, name, *results, task, row.get("sample") or 0, snippet, replay, cut, line, label]
 

@@ -130,6 +130,14 @@ def test_an_episode_has_each_of_its_outcomes(row, flags):
     assert make_entry(ROWS[row], 0, 0, "n", 0, 1, 0, None)[3] == flags
 
 
+@pytest.mark.parametrize(
+    ("own", "label"),
+    [({}, "task t"), ({"row": "mine.csv, line 3"}, "row mine.csv, line 3, task t"), ({"task_id": ""}, "")],
+)
+def test_the_label_of_an_episode_has_its_row(own: dict[str, str], label: str):
+    assert make_entry({"turns": [], "task_id": "t", **own}, 0, 0, "n", 0, 1, 0, None)[-1] == label
+
+
 def test_a_long_text_is_cut_in_the_middle_and_the_page_says_how_much(folder, tmp_path):
     files = find_files([folder / "first.jsonl"])
     made = collect_episodes(files, str, longest=1000, most=20_000)
