@@ -103,6 +103,7 @@ def test_the_plainest_reading_comes_first(form: Form, text: str, first: str):
         ("values", "x = 1\ny = 24", "x = 1, y = 24"),
         ("line", "So the area is $9\\pi$.", "9\\pi"),
         ("line", "Therefore, f'(x) = 2x", "2x"),
+        ("line", "1. 9 * $2 = $18.\n2. [Final solution] Thus, Janet makes $18 a day. #### 18 ", "18"),
         ("line", "Answer: 5\n\nThat follows as 2 and 3 make it.", "5"),
         ("line", "### Final answer\n\n5\n\nThat follows as 2 and 3 make it.", "5"),
     ],
