@@ -182,9 +182,8 @@ def judge(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]], answer
             if expected - there:
                 return False, f"Something that the task asks for was not done: {name}."
     if goal.answer is not None:
-        reference, options = goal.answer, dict[str, Any]()
-        if goal.kind == "list":
-            reference, options = goal.answer.split(", "), {"ordered": False}
+        options: dict[str, Any] = {"ordered": False} if goal.kind == "list" else {}
+        reference = goal.answer.split(", ") if goal.kind == "list" else goal.answer
         if not verify(goal.kind, answer, reference, extract="any", **options).success:
             return False, "The answer is not right."
     return True, "Done."
