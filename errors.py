@@ -21,7 +21,8 @@ _LIKE = 0.6
 
 
 class InputError(ValueError):
-    """What the caller passed cannot be used; nothing was written. The message states the value and the remedy."""
+    """Raised where what the caller passed cannot be used; nothing was written. The message states the value and the
+    remedy."""
 
 
 class BaseModelError(InputError):
@@ -74,8 +75,8 @@ def find_extra(module: str | None) -> str | None:
 
 
 def find_place(error: BaseException) -> str:
-    """Where an error arose in code that is neither this package's, nor installed, nor Python's own: the last such line
-    of its traceback, as ``in _learn, mine.py:12``; "" where there is none."""
+    """Find where an error arose in code that is neither this package's, nor installed, nor Python's own: the last such
+    line of its traceback, as ``in _learn, mine.py:12``; "" where there is none."""
     foreign = [str(Path(__file__).parent), *filter(None, map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))]
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename).resolve()

@@ -211,7 +211,7 @@ class Registry(Generic[T]):
         return self._found_in_modules.setdefault(name, entry)
 
     def registers(self, module: str, name: str) -> bool:
-        """Whether ``module`` may have registered a name: it is in the registry, and none of this package's own."""
+        """True if ``module`` may have registered a name: it is in the registry, and none of this package's own."""
         self._discover()
         if name not in self._entries or module.partition(".")[0] == _ROOT:
             return name in self._entries

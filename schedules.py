@@ -1,4 +1,4 @@
-"""How a number follows training: pure functions ``schedule(step, steps) -> float``, as frozen dataclasses.
+"""Schedules of a number over training: pure functions ``schedule(step, steps) -> float``, as frozen dataclasses.
 
 ``step`` counts updates from 0 and ``steps`` is how many the run will make. A schedule that names its own length in
 updates (``over``, ``every``, ``period``) uses that; one that does not spans the run. A step past the end has the last

@@ -40,7 +40,7 @@ class AgentError(RuntimeError):
 
 @dataclass(frozen=True)
 class EndEpisode:
-    """What an agent returns in place of an action if it cannot go on; the episode ends there as truncated.
+    """Returned in place of an action by an agent that cannot go on; the episode ends there as truncated.
 
     Attributes:
         valid: False if nothing could be played, so that the episode says nothing about the agent.
@@ -85,8 +85,8 @@ class Agent:
         """Slots ``indices`` begin new episodes at the next `act`; forget what was remembered for them."""
 
     def trace(self, slot: int) -> ActionTrace | None:
-        """How the newest action of a slot came about, asked for once after each action; None where there is nothing to
-        tell."""
+        """Return how the newest action of a slot came about; called once after each action; None where there is nothing
+        to tell."""
         return None
 
     def bind(self, envs: Sequence[gym.Env]) -> None:
@@ -121,8 +121,8 @@ class SlotAgent(Agent):
         return False
 
     def closing(self) -> Callable[[], Awaitable[None]] | None:
-        """What is to be called on the event loop when the agent is no more, such as the closing of connections; it must
-        not refer to the agent."""
+        """Return the function to call on the event loop when the agent is no more, such as the closing of connections;
+        it must not refer to the agent."""
         return None
 
     def wait_for(self, reply: Any) -> Any:

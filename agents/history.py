@@ -84,7 +84,7 @@ class EpisodeHistory:
         return past, reply
 
     def keeps(self, past: Past) -> str:
-        """What is shown of the turns before ``past.begun``."""
+        """Choose what is shown of the turns before ``past.begun``."""
         raise NotImplementedError
 
     def show(self, past: Past) -> str:
@@ -200,7 +200,7 @@ class Summary(EpisodeHistory):
 
     @property
     def asks_player(self) -> bool:
-        """Whether the agent that plays writes the summary."""
+        """True if the agent that plays writes the summary."""
         return self._writer is None
 
     def write(self, past: Past) -> str:

@@ -77,7 +77,7 @@ class HumanAgent(Agent):
             show_text(console, f"{answer!r} is not an action here.", "red")
 
     def arrow_keys(self, slot: int = 0) -> Mapping[str, str]:
-        """What the arrow keys type in an environment, by key; empty where its actions are no directions."""
+        """Words that the arrow keys type in an environment, by key; empty where its actions are no directions."""
         if slot >= len(self._envs):
             return {}
         names = self._action_names(slot)

@@ -46,7 +46,7 @@ class OracleAgent(Agent):
 
 
 def has_solver(env: gym.Env[Any, Any]) -> bool:
-    """Whether an environment has a scripted solver."""
+    """True if an environment has a scripted solver."""
     oracle = getattr(type(env.unwrapped), "oracle", None)
     return callable(oracle) and oracle is not TaskEnv.oracle
 

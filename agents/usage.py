@@ -1,5 +1,5 @@
-"""What replies of a language model cost: tokens, prices, and how many came from a cache. And what an agent keeps of how
-an action came about, which an evaluation writes beside it."""
+"""Cost of a language model's replies: tokens, prices, and how many came from a cache. And what an agent keeps of how an
+action came about, which an evaluation writes beside it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def sum_usage(parts: Iterable[TokenUsage | None]) -> TokenUsage | None:
 
 @dataclass(frozen=True)
 class ActionTrace:
-    """How an action came about.
+    """Trace of how an action came about.
 
     Attributes:
         usage: of the replies that it took, or None.

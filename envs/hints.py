@@ -100,7 +100,7 @@ def _forms(answer: str) -> list[str]:
 
 
 def _find(form: str, text: str) -> list[re.Match[str]]:
-    """Where a form of the answer stands in a text, letters of either case."""
+    """Find where a form of the answer stands in a text, letters of either case."""
     pattern = r"\s+".join(re.escape(word) for word in form.split())
     return list(re.finditer(rf"(?<![\w.]){pattern}(?!\w|[.,]\d)", text, re.IGNORECASE)) if pattern else []
 

@@ -66,7 +66,7 @@ class PeerWorker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether requests may still be answered; never in a forked copy, as the pipes are its owner's."""
+        """True if requests may still be answered; never in a forked copy, as the pipes are its owner's."""
         return os.getpid() == self._owner and self._process.poll() is None
 
     def ask(self, *, seconds: float = _SECONDS, **request: Any) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def _signature(env: gym.Env[Any, Any]) -> tuple[str, str, Any]:
 
 
 def _describe(env: gym.Env[Any, Any]) -> str:
-    """What an action is, by the docstring's paragraph "Action"."""
+    """Describe an action by the docstring's paragraph "Action"."""
     found = _ACTION.search(inspect.getdoc(type(env.unwrapped)) or "")
     text = " ".join(found[1].split()).replace("``", "`") if found else "Text, as the task asks for."
     return re.sub(r"[,;.]? ?(It is |are )?[Rr]ead in `answer_format`", "", text).strip()

@@ -290,7 +290,7 @@ def make_array_env(env_id: str, kwargs: Mapping[str, Any] | None = None) -> gym.
 
 
 def has_one_answer(env: gym.Env[Any, Any]) -> bool:
-    """Whether one answer ends every episode of the environment."""
+    """True if one answer ends every episode of the environment."""
     return isinstance(env.unwrapped, Question)
 
 
@@ -339,7 +339,7 @@ def make_samples(
 
 
 def _first_action(episode: TextEpisode) -> str:
-    """What the reference solver does first. Only a question's answer is of use by itself, so games have none."""
+    """Return what the reference solver does first. Only a question's answer is of use by itself, so games have none."""
     if not has_one_answer(episode.env):
         return ""
     return str(episode.env.unwrapped.oracle())  # type: ignore[attr-defined]

@@ -61,7 +61,7 @@ class ThreadedEpisode:
 
     @property
     def has_one_answer(self) -> bool:
-        """Whether one answer ends the episode. Raises InputError before `begin`."""
+        """True if one answer ends the episode. Raises InputError before `begin`."""
         return has_one_answer(self._episode.env)
 
     def begin(self, row: EpisodeRow | Mapping[str, Any]) -> Future[str]:

@@ -112,7 +112,7 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class EmbeddingSource:
-    """Where a reward's vectors come from.
+    """Source of a reward's vectors.
 
     Attributes:
         embedder: maps texts to vectors; None where they are measured.

@@ -62,7 +62,7 @@ def check_names(what: str, names: Collection[str]) -> None:
 
 
 def list_brought(names: Collection[str]) -> str:
-    """What must be brought for the measures of these names, in words; "" where shipped pieces supply them all."""
+    """List what must be brought for the measures of these names, in words; "" where shipped pieces supply them all."""
     known = (MEASURES[name].brought for name in sorted(names) if name in MEASURES)
     return ", ".join(dict.fromkeys(filter(None, known)))
 

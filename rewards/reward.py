@@ -111,7 +111,8 @@ class Reward:
         return Verdict(score=min(max(score, 0.0), 1.0), success=episode.success, valid=True, terms={self.name: value})
 
     def _failure_of_scores(self, episode: Episode) -> str:
-        """What the sources of its scores, each a `scores.Score`, said where that of the episode was not determined."""
+        """Return what the sources of its scores, each a `scores.Score`, said where that of the episode was not
+        determined."""
         sources = [source for value in vars(self).values() for source in _each(value) if hasattr(source, "failure_of")]
         return next((said for source in sources if (said := source.failure_of(episode))), "")
 

@@ -1,4 +1,4 @@
-"""What ``palaestra doctor`` looks at: each check runs a component through the project's own code that uses it.
+"""Checks of ``palaestra doctor``: each check runs a component through the project's own code that uses it.
 
 A check is a function without arguments that returns what it found, in words, and raises where the component is absent
 or fails. Run as a module with a name, it does that one check in this process and prints its outcome as JSON, so that a

@@ -68,7 +68,7 @@ def _list_all() -> list[Row]:
 
 
 def _find_other_source(name: str) -> str:
-    """What supplies a measure that no registered piece does, or what has to be brought for it."""
+    """Find what supplies a measure that no registered piece does, or what has to be brought for it."""
     if brought := MEASURES[name].brought:
         return f"to be brought: {brought}"
     return _OTHERS.get(name, "the caller")

@@ -110,7 +110,7 @@ def resume_command(folder: Path, shard: bool = False, processes: int = 1) -> str
 
 
 def restarts() -> int:
-    """How often torchrun has started this run's processes again after one of them was lost."""
+    """Count how often torchrun has started this run's processes again after one of them was lost."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
 
 
@@ -312,7 +312,8 @@ def run_in_processes(
 
 
 def _start_method(cuda: bool) -> str:
-    """How `multiprocessing` starts the processes: as forks of one that has loaded the libraries, or each by itself."""
+    """Method by which `multiprocessing` starts the processes: as forks of one that has loaded the libraries, or each by
+    itself."""
     # GPUs cannot be used in a fork of a process that has looked for them; and the path of the socket over which forks
     # are asked for, 32 characters longer than that of its folder, must be shorter than 108.
     return "spawn" if cuda or len(os.fsencode(tempfile.gettempdir())) > 70 else "forkserver"
@@ -369,7 +370,7 @@ def _say(sentence: str) -> None:
 
 
 def _remedy(folder: Path, processes: RunProcesses) -> str:
-    """What to type to go on."""
+    """Say what to type to go on."""
     if not (folder / "config.json").is_file():
         return "nothing was complete yet: type the same command again."
     return f"what was complete is kept; continue with: {resume_command(folder, processes.shard, processes.nproc)}"

@@ -46,7 +46,7 @@ class EpisodeFile:
 
 @dataclass
 class EpisodeCollection:
-    """What a page shows.
+    """Episodes that a page shows.
 
     Attributes:
         files: name, path, agent and report (a link) of each.

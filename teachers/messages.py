@@ -1,4 +1,4 @@
-"""What passes between a teacher and the loop that runs episodes: proposals and outcomes, and their inner forms."""
+"""Messages between a teacher and the loop that runs episodes: proposals and outcomes, and their inner forms."""
 
 from __future__ import annotations
 

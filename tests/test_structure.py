@@ -189,6 +189,18 @@ def test_no_source_file_is_long():
     assert {module: length for module, length in lengths.items() if length > MOST_LINES} == {}
 
 
+def test_docstrings_open_with_a_verb_or_the_name_of_a_thing():
+    riddles = {"What", "Whether", "How", "Where", "Which", "Those", "Such"}
+    found = []
+    for path in source_files():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                words = (ast.get_docstring(node) or "").split()
+                if words and words[0].rstrip(",:") in riddles:
+                    found.append((module_of(path), getattr(node, "name", ""), " ".join(words[:6])))
+    assert found == []
+
+
 def test_circles_upward_imports_and_homonyms_are_seen(tmp_path: Path):
     for name, text in {
         "agents/grpo/batch/data.py": "from ..learner import run\nclass Episode: ...\n",

@@ -50,7 +50,7 @@ class _Failure(Exception):
 
 @dataclass(frozen=True)
 class Connection:
-    """How an endpoint is reached.
+    """Address and limits of an endpoint.
 
     Args:
         model: the endpoint's name of it.

@@ -61,7 +61,7 @@ class ChatReply:
         return message
 
     def usage(self, prices: tuple[float, float] | None) -> TokenUsage:
-        """What the reply took; ``prices`` of a million tokens that are read and written."""
+        """Tokens and price of the reply; ``prices`` of a million tokens that are read and written."""
         read, written, thought = self.counts or (0, 0, 0)
         cost = None
         if prices is not None:

@@ -24,7 +24,7 @@ TOOL_FORMS: Registry[type[ToolForm]] = Registry("way of calling tools")
 
 @dataclass(frozen=True)
 class ReplyStep:
-    """What one part of a reply comes to.
+    """Outcome of one part of a reply.
 
     Attributes:
         action: for the environment; None for a fault.

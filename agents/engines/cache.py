@@ -50,7 +50,7 @@ def slots_within(
     cache_gb: float,
     places: Callable[[int], int] = lambda slots: 0,
 ) -> int:
-    """How many of ``slots`` conversations of ``max_length`` tokens a cache of ``cache_gb`` GB (1e9 bytes) holds.
+    """Return how many of ``slots`` conversations of ``max_length`` tokens a cache of ``cache_gb`` GB (1e9 bytes) holds.
 
     Args:
         places: the number of shared prompts, of ``max_length`` tokens too, that are held beside so many conversations.
@@ -73,7 +73,7 @@ def slots_within(
 def fused_prefill(
     device: str, dtype: torch.dtype, width: int, new: bool, flash: bool
 ) -> Literal["causal", "masked"] | None:
-    """How torch's fused attention encodes tokens in layers without window and softcap; None for matrix products.
+    """Encode tokens by torch's fused attention in layers without window and softcap; None for matrix products.
 
     In single precision on a CPU it keeps no scores, which pays from `LONG_PROMPT` tokens on. In half precision on a GPU
     it is taken where all rows are new, as the learner's attention is a fused kernel there too; with a mask, or without
@@ -156,7 +156,7 @@ class KeyValueCache:
         self._values = self._like.new_empty((*outer, 0, self._shape.head_dim))
 
     def addresses(self) -> tuple[int, ...]:
-        """Where the memory lies."""
+        """Addresses of the memory."""
         return self._keys.data_ptr(), self._values.data_ptr()
 
     def reserve(self, length: int) -> None:

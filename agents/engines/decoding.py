@@ -46,7 +46,7 @@ _CHANGING = slice(0, 4)
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a step does beyond drawing at temperature 1: part of what a graph is captured for."""
+    """Work of a step beyond drawing at temperature 1: part of what a graph is captured for."""
 
     scaled: bool
     greedy: bool

@@ -120,7 +120,7 @@ class SharedPrompts:
         return sum(prompt.members for prompt in self._places)
 
     def addresses(self) -> tuple[int, ...]:
-        """Where the memory lies."""
+        """Addresses of the memory."""
         return self.memory.addresses()
 
     def forget(self) -> None:

@@ -49,7 +49,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Round:
-    """What a worker does at a time.
+    """Work of a worker at a time.
 
     Attributes:
         orders: requests to submit, and numbers of sessions to close.
@@ -82,7 +82,7 @@ class RolloutWorker:
         self._engine: TorchEngine | None = None
 
     def describe(self) -> Place:
-        """Where this is."""
+        """Describe the place of this process."""
         import ray
 
         from ... import __version__

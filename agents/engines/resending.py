@@ -17,7 +17,7 @@ from .sampler import Completion, Likeliest, Request
 
 @dataclass(frozen=True)
 class GenerationTask:
-    """What is asked of an engine without sessions.
+    """Request to an engine without sessions.
 
     Attributes:
         number: of the task; never used twice.

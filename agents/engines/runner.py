@@ -108,12 +108,12 @@ class ModelRunner:
         return self._logits(hidden_states(self._model, ids, filled, attend))
 
     def addresses(self) -> tuple[int, ...]:
-        """Where weights and cache lie: what graphs of `step` depend on."""
+        """Addresses of weights and cache, on which graphs of `step` depend."""
         tensors = (*self._model.parameters(), *self._model.buffers())
         return (*self._cache.addresses(), *self.prompts.addresses(), *(each.data_ptr() for each in tensors))
 
     def weights(self) -> Hashable:
-        """What tells states of the weights apart: where they lie, and torch's count of their changes."""
+        """Tell states of the weights apart: by their addresses and torch's count of their changes."""
         tensors = (*self._model.parameters(), *self._model.buffers())
         if any(each.is_inference() for each in tensors):
             return object()  # torch does not count their changes

@@ -20,7 +20,7 @@ from .sequence import TokenSequence
 
 
 class Rows(Protocol):
-    """What moves as sequences do."""
+    """State that moves as sequences do."""
 
     def swap(self, a: int, filled_a: int, b: int, filled_b: int) -> None:
         """Exchange two rows, as far as each is filled."""
@@ -57,7 +57,7 @@ class Scheduler:
 
     @property
     def idle(self) -> bool:
-        """Whether no request is in flight."""
+        """True if no request is in flight."""
         return not (self._active or self._waiting or self._returning)
 
     @property

@@ -1,4 +1,4 @@
-"""How a vLLM server gets the weights of a run: through a folder that both see, from which it reloads them in place.
+"""Weights for a vLLM server, which reloads them in place from a folder that both it and the run see.
 
 vLLM's weight transfer has no CPU backend. Adapters are handed over by themselves where the server has room for them,
 each time under another name, so that nothing is computed with those before.

@@ -167,7 +167,7 @@ class VllmServerEngine(ResendingEngine):
 
     @property
     def _other_way(self) -> str:
-        """What to do if the server cannot serve the policy."""
+        """Say what to do if the server cannot serve the policy."""
         merge = "give --engine-option merge=true, or " if "--enable-lora" in self._arguments else ""
         return f"{merge}take --engine torch"
 

@@ -65,7 +65,7 @@ class EpisodeRecord:
 
     @property
     def task(self) -> Any:
-        """What identifies the task: its id, or its place in the plan where the environment gives none."""
+        """Identity of the task: its id, or its place in the plan where the environment gives none."""
         return self.task_id or self.index
 
     def note(self, trace: ActionTrace | None) -> None:

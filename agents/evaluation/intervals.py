@@ -42,7 +42,7 @@ class Estimate:
 
 
 def effective_count(values: Sequence[float], clusters: Sequence[Hashable] | None) -> float:
-    """How many independent values the given ones are worth, from (Σ n_c)² / Σ n_c² up to n.
+    """Number of independent values that the given ones are worth, from (Σ n_c)² / Σ n_c² up to n.
 
     n divided by the design effect: the variance of the mean by the sums of whole clusters (Miller 2024, arXiv
     2411.00640, section 2.2) over that of independent values. Where the values are all equal the design effect is

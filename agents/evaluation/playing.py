@@ -233,7 +233,8 @@ class _Play:
             self.fail_agent(slot, error)
 
     def _visible(self, info: Mapping[str, Any], record: EpisodeRecord) -> dict[str, Any]:
-        """What an agent gets of ``info``: all but the extras, among which are the reference and its solution."""
+        """The part that an agent gets of ``info``: all but the extras, among which are the reference and its
+        solution."""
         seed = record.seed
         if record.sample:  # the same task, but other random choices of the agent
             seed = int(np.random.SeedSequence([seed, record.sample]).generate_state(1)[0])

@@ -1,4 +1,4 @@
-"""How a run's updates get the data that they train on: collected when it is asked for, or ahead by a thread.
+"""Collection of the data that a run's updates train on: when it is asked for, or ahead by a thread.
 
 With a staleness of N, batch k is played by the policy of N updates before it could have been: by version
 max(0, k - 1 - N), where version v is the policy after v updates. The collecting thread begins batch k as soon as that
@@ -45,7 +45,7 @@ _KEPT_BESIDE = 0.05
 
 @dataclass(frozen=True)
 class StepData:
-    """What one step trains on.
+    """Data that one step trains on.
 
     Attributes:
         collected: the groups that were played.
@@ -123,7 +123,7 @@ class StepCollection:
         self.collector.objective.load_state_dict(state["objective"])
 
     def _state(self) -> dict[str, Any]:
-        """What the collection goes on from, apart from its objective."""
+        """State that the collection goes on from, apart from its objective."""
         found: dict[str, Any] = {"teacher": self.collector.teacher.state_dict()}
         own = self.collector.state_dict()
         return found | ({"collector": own} if own else {})
@@ -318,8 +318,8 @@ def copy_policy(language: LanguageModel) -> LanguageModel:
 
 
 def place_of_versions(language: LanguageModel, staleness: int) -> torch.device:
-    """Where versions of the weights are kept: on the policy's own GPU, where copies take a thousandth of the time, if
-    all of them are a small part of its free memory; else in main memory."""
+    """Choose the device on which versions of the weights are kept: on the policy's own GPU, where copies take a
+    thousandth of the time, if all of them are a small part of its free memory; else in main memory."""
     device = language.model.device
     size = sum(weight.nbytes for weight in language.model.parameters() if weight.requires_grad)
     # One more than are kept is there while the oldest goes.

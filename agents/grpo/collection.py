@@ -254,7 +254,7 @@ class Collector:
         return screens or assignment.done.get("band") == "outside"
 
     def state_dict(self) -> dict[str, Any]:
-        """What later steps depend on, JSON-able; {} where that is nothing."""
+        """State that later steps depend on, JSON-able; {} where that is nothing."""
         screened = [group_to_json(Group(id, members)) for id, members in self._screened.items()]
         state = {"screened": screened, "rewriter": self.rewriter.state_dict()}
         return {name: value for name, value in state.items() if value}

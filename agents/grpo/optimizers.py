@@ -120,7 +120,7 @@ class MasterAdamW(torch.optim.Optimizer):
 
     @property
     def begun(self) -> bool:
-        """Whether masters and moments are there."""
+        """True if masters and moments are there."""
         return self._masters is not None
 
     @property

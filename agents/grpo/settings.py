@@ -52,7 +52,8 @@ class WarmUp:
 
 @dataclass(frozen=True)
 class RequestSettings:
-    """How the learner carries out what proposals ask for; of no effect with teachers that ask for nothing.
+    """Settings by which the learner carries out what proposals ask for; of no effect with teachers that ask for
+    nothing.
 
     Attributes:
         budget: text that states a token budget after the prompt; ``{tokens}`` stands for the number.
@@ -115,7 +116,7 @@ class Patience:
 
 @dataclass(frozen=True)
 class Collapse:
-    """What counts as a collapse, by which the policy loses what it could do, and how often the run goes back.
+    """Limits from which a loss of the policy's skill counts as a collapse, and how often the run goes back.
 
     It is suspected when the mean success of the last steps has fallen far below the best of the ten windows before
     them. Tasks of those earlier steps are then played anew, as harder tasks are no collapse: it is one if success on

@@ -280,7 +280,7 @@ def _restore(folder: RunFolder, optimizer: torch.optim.Optimizer) -> tuple[int, 
 
 @dataclass(frozen=True)
 class Variance:
-    """How much a policy's outcomes differ within groups of episodes, on tasks drawn uniformly.
+    """Variance of a policy's outcomes within groups of episodes, on tasks drawn uniformly.
 
     Attributes:
         groups, samples: groups that were played, and episodes in each.

@@ -147,7 +147,7 @@ def _ropes(config: Any) -> list[dict[str, Any]]:
 
 
 def has_own_forward(model: Any) -> bool:
-    """Whether `hidden_states` has a forward pass of its own for the model, which waits for nothing on the device."""
+    """True if `hidden_states` has a forward pass of its own for the model, which waits for nothing on the device."""
     config = model.config
     if config.model_type not in ARCHITECTURES or config.hidden_act != "silu":
         return False

@@ -1,4 +1,4 @@
-"""What a GPU has: memory that is free, and a kernel of attention that keeps no scores."""
+"""Abilities of a GPU: memory that is free, and a kernel of attention that keeps no scores."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def free_memory(device: torch.device | str) -> int:
 
 
 def has_flash_attention(device: torch.device, head_dim: int) -> bool:
-    """Whether torch's FlashAttention takes half precision on a device, with heads of this width."""
+    """True if torch's FlashAttention takes half precision on a device, with heads of this width."""
     return device.type == "cuda" and fits_flash_attention(head_dim) and is_ampere(device)
 
 
 def fits_flash_attention(head_dim: int) -> bool:
-    """Whether FlashAttention is made for heads of this width."""
+    """True if FlashAttention is made for heads of this width."""
     return head_dim % 8 == 0 and head_dim <= 256
 
 
 @functools.cache
 def is_ampere(device: torch.device) -> bool:
-    """Whether a GPU is of compute capability 8.0 or later."""
+    """True if a GPU is of compute capability 8.0 or later."""
     return torch.cuda.get_device_capability(device) >= (8, 0)

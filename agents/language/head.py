@@ -76,7 +76,7 @@ class Head:
 
 @functools.cache
 def _widens_products() -> bool:
-    """Whether torch's product of half-precision matrices on a GPU can be in single precision: from torch 2.8 on."""
+    """True if torch's product of half-precision matrices on a GPU can be in single precision: from torch 2.8 on."""
     return "dtype" in torch.ops.aten.mm.overloads()
 
 

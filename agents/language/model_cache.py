@@ -71,7 +71,7 @@ def find_model(source: str | Path) -> str | Path:
 
 
 def converted_folder(name: str, sha256: str) -> Path:
-    """Where the converted model of a file lies, or will lie."""
+    """Path at which the converted model of a file lies, or will lie."""
     plain = re.sub(r"[^\w-]+", "-", name)
     return cache_folder() / "models" / f"{plain}-{sha256[:16]}"
 

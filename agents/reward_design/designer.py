@@ -21,7 +21,7 @@ from .asking import ask, shorten
 
 @dataclass(frozen=True)
 class DesignTask:
-    """What an author is told of an environment.
+    """Description of an environment for the author of a reward.
 
     Attributes:
         env_id: its id.

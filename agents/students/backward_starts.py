@@ -11,7 +11,7 @@ import numpy as np
 
 
 class BackwardStarts:
-    """Where training episodes begin: on the way of a level's solution, ``move`` actions before its end at first.
+    """Starts of training episodes: on the way of a level's solution, ``move`` actions before its end at first.
 
     As in Salimans and Chen's code, some episodes begin later, so that what was learned is not forgotten; the start
     moves forth again where none succeeds; and an episode that takes much longer than the solution is cut off.
@@ -58,7 +58,7 @@ class BackwardStarts:
         return level, actions[: int(rng.integers(start, last + 1))]
 
     def is_late(self, level: int, begun: int, actions: int) -> bool:
-        """Whether an episode that began after ``begun`` actions of a solution has lost its way, after more of its own
+        """True if an episode that began after ``begun`` actions of a solution has lost its way, after more of its own
         than the solution and `lag` have."""
         if not self.starts.get(level):
             return False

@@ -192,7 +192,7 @@ class PPO:
 
 
 class _Rollout:
-    """What T steps of N environments leave: arrays [T, N, ...]."""
+    """Record of T steps of N environments: arrays [T, N, ...]."""
 
     def __init__(self, steps: int, count: int, actions: Any):
         self.steps, self.count = steps, count

@@ -253,7 +253,7 @@ class Practice:
         self._replay(slot)
 
     def _is_late(self, slot: _Slot) -> bool:
-        """Whether the action under way is the last that `starts` allow the episode."""
+        """True if the action under way is the last that `starts` allow the episode."""
         return self.starts is not None and self.starts.is_late(slot.seed, len(slot.way), len(slot.actions) + 1)
 
     def _replay(self, slot: _Slot) -> None:
@@ -303,7 +303,8 @@ class Practice:
                 self.teacher.observe([outcome])
 
     def _measure(self, slot: _Slot, terminated: bool) -> dict[str, float]:
-        """What the teacher needs of an episode; the value after a truncated one is taken to be that before its end."""
+        """Measure what the teacher needs of an episode; the value after a truncated one is taken to be that before its
+        end."""
         if not self.measures or self.teacher is None:
             return {}
         ends = np.zeros(len(slot.rewards), dtype=bool)

@@ -44,7 +44,7 @@ def cell_of(env: gym.Env[Any, Any], observation: Any) -> bytes:
 
 
 class StateArchive:
-    """What is known of one level.
+    """Record of one level.
 
     Args:
         env: an environment with ``get_state`` and ``set_state``; the archives of a run share it.

@@ -19,7 +19,7 @@ _Free = Annotated[dict[str, Any], tyro.conf.Suppress]
 
 @dataclass(frozen=True)
 class StudentConfig:
-    """What the runs of all students have (a run is a function of this record, bit for bit on a CPU).
+    """Settings of the runs of all students (a run is a function of this record, bit for bit on a CPU).
 
     Attributes:
         env: environment id with array observations; "module:id" imports the module first.

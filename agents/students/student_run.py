@@ -331,7 +331,7 @@ def _episode_row(step: int, one: PracticeEpisode, space: Any) -> dict[str, Any]:
 
 
 def _passed(every: int, before: int, after: int) -> bool:
-    """Whether a multiple of ``every`` lies after ``before`` and not after ``after``."""
+    """True if a multiple of ``every`` lies after ``before`` and not after ``after``."""
     return every > 0 and after // every > before // every
 
 

@@ -213,7 +213,7 @@ def _problem(lesson: TutorState) -> str:
 
 
 def _message(lesson: TutorState) -> str:
-    """What the student says of the step in hand."""
+    """Write what the student says of the step in hand."""
     number = lesson.place + 1
     if lesson.doubting:
         stuck = lesson.doubts[lesson.place] == "stuck"

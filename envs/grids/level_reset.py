@@ -66,7 +66,8 @@ class LevelReset(TaskEnv):
 
     @property
     def level_functions(self) -> LevelFunctions | None:
-        """How teachers of levels generate and edit levels of this environment; None where it draws them itself."""
+        """Functions by which teachers of levels generate and edit levels of this environment; None where it draws them
+        itself."""
         return self.rules.level_functions(self.param_space)
 
     def get_state(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ _AGENT = _SIDE, _FAR
 
 
 class Scene:
-    """What can be seen of one arrangement of cells."""
+    """View of one arrangement of cells."""
 
     def __init__(self, width: int, cells: bytes, see_through: bool):
         grid = np.frombuffer(cells, np.uint8).reshape(-1, width)

@@ -47,7 +47,7 @@ class NextDigits(DigitRule):
         return [digit + 1 for digit in word]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """What each digit becomes, and the answer."""
+        """List what each digit becomes, and the answer."""
         return [*(f"{digit} becomes {digit + 1}" for digit in range(1, task.data + 1)), self.oracle(task)]
 
 

@@ -88,7 +88,7 @@ class SecretCode(DigitWord):
         )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """What each symbol of the word stands for."""
+        """List what each symbol of the word stands for."""
         return [*(f"{symbol} is {self._digits[symbol]}" for symbol in task.content.split()), self.oracle(task)]
 
     def criteria(self, task: Task) -> list[str]:

@@ -232,7 +232,7 @@ class MemoryStores(Game):
 
 
 def stands_in_place(story: Story, text: str, store: str) -> bool:
-    """Whether a text states facts of the story, and all of them belong to the store that it was written to."""
+    """True if a text states facts of the story, and all of them belong to the store that it was written to."""
     stated = [fact for facts in story.facts for fact in facts if read_answer(fact, [text]) == fact.value]
     return bool(stated) and all(fact.store == store for fact in stated)
 

@@ -46,6 +46,6 @@ def read_answer(asked: StoryFact, texts: Iterable[str]) -> str | None:
 
 
 def count_right(asked: Iterable[StoryFact], texts: Iterable[str]) -> int:
-    """How many questions the memory answers rightly."""
+    """Number of questions that the memory answers rightly."""
     held = list(texts)
     return sum(read_answer(fact, held) == fact.value for fact in asked)

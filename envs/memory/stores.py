@@ -32,7 +32,7 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCommand:
-    """What a line asks for: "core", "insert", "update", "delete" or "nothing", on a store or an id, with a text."""
+    """Command of a line: "core", "insert", "update", "delete" or "nothing", on a store or an id, with a text."""
 
     name: str
     where: str = ""

@@ -127,12 +127,12 @@ class StoryFact:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What a later fact must share to replace this one."""
+        """Key that a later fact must share to replace this one."""
         return self.subject, self.attribute, self.date
 
     @property
     def store(self) -> str:
-        """Where it belongs: "core" for the user, "semantic" for lasting facts, "episodic" for events."""
+        """Store that it belongs to: "core" for the user, "semantic" for lasting facts, "episodic" for events."""
         if self.date:
             return "episodic"
         return "semantic" if self.subject else "core"

@@ -40,7 +40,7 @@ class SchemaSearch(Session):
 
     @property
     def milestones(self) -> tuple[int, int]:
-        """How many of these were reached, and how many there are: each needed table was described or sampled, and a
+        """Count the milestones that were reached, and all of them: each needed table was described or sampled, and a
         query ran."""
         made = [call for call in self.made if not call.failed]
         seen = {value.strip("\"'`[] ").lower() for call in made for name, value in call.arguments if name == "table"}

@@ -42,7 +42,7 @@ _MISTAKES = {
 
 @dataclass(frozen=True, slots=True)
 class BrokenQuery(QueryTask):
-    """What a task keeps, and the wrong query.
+    """Data of a task, with the wrong query.
 
     Args:
         wrong: the query shown.

@@ -40,7 +40,7 @@ _RULE = re.compile(r"\|?[\s:|-]*-[\s:|-]*\|?")
 
 @dataclass(frozen=True, slots=True)
 class ResultTask:
-    """What a task keeps: the query, the database, the query's rows, and the tables as `SqlEngine.load` takes them."""
+    """Data of a task: the query, the database, the query's rows, and the tables as `SqlEngine.load` takes them."""
 
     query: Query
     database: Database

@@ -44,7 +44,7 @@ SHORT_REQUEST = "Answer with one {engine} query."
 
 @dataclass(frozen=True, slots=True)
 class QueryTask:
-    """What a task keeps.
+    """Data of a task.
 
     Args:
         plan: the schema, and the tables that are joined.
@@ -236,7 +236,7 @@ class TextToSQL(Question):
 
 
 def _has_result(connection: sqlite3.Connection, query: Query) -> bool:
-    """Whether a query returns some rows, not too many, not only NULL and 0, and not of very few matching rows."""
+    """True if a query returns some rows, not too many, not only NULL and 0, and not of very few matching rows."""
     if connection.execute(count_matches(query).sql()).fetchone()[0] < _FEWEST_MATCHES:
         return False
     found = connection.execute(query.sql()).fetchall()

@@ -1,4 +1,5 @@
-"""What Gymnasium and learners see: seeds, snapshots, pickles, vectors, wrappers, `info`, unreadable actions."""
+"""Checks of what Gymnasium and learners see: seeds, snapshots, pickles, vectors, wrappers, `info`, unreadable
+actions."""
 
 from __future__ import annotations
 

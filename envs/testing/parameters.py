@@ -1,4 +1,4 @@
-"""What holds for the axes of an environment: documented, monotone, open to their limits, and followed."""
+"""Checks of an environment's axes: documented, monotone, open to their limits, and followed."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ def every_text(test: Callable[..., None]) -> Callable[..., None]:
 
 
 def lacks_sandbox(env_id: str) -> bool:
-    """Whether the family runs programs, and this machine has no place where these are contained."""
+    """True if the family runs programs, and this machine has no place where these are contained."""
     return shutil.which("bwrap") is None and getattr(gym.make(env_id).unwrapped, "needs_sandbox", False)
 
 
 def plays_slowly(env_id: str) -> bool:
-    """Whether the family runs programs, queries, pages or a simulation, so that its episodes take milliseconds or more:
+    """True if the family runs programs, queries, pages or a simulation, so that its episodes take milliseconds or more:
     fewer are played."""
     inner: Any = make(env_id).unwrapped
     slow = {"sql", "web"} & set(type(inner).__module__.split("."))
@@ -50,12 +50,12 @@ def plays_slowly(env_id: str) -> bool:
 
 
 def simulates(env_id: str) -> bool:
-    """Whether an episode is a simulation of a thousand steps and more, which takes a quarter of a second."""
+    """True if an episode is a simulation of a thousand steps and more, which takes a quarter of a second."""
     return "walkers" in type(make(env_id).unwrapped).__module__.split(".")
 
 
 def solves_all(env_id: str) -> bool:
-    """Whether the family's solver is said to solve every task."""
+    """True if the family's solver is said to solve every task."""
     return min(make(env_id).unwrapped.solver_rates) == 1.0  # type: ignore[attr-defined]
 
 

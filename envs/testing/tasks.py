@@ -1,4 +1,4 @@
-"""What the tasks of an environment are: solvable, not by chance, harder as they say, in one split, told in full."""
+"""Checks of an environment's tasks: solvable, not by chance, harder as they say, in one split, told in full."""
 
 from __future__ import annotations
 

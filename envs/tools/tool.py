@@ -20,7 +20,7 @@ Arguments = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call came to.
+    """Result of a call.
 
     Args:
         output: the text that the agent reads, already cut to a bounded length; "" where there is only an error.

@@ -85,7 +85,7 @@ class OffersFunctions(Protocol):
     """An environment whose tools can be called as functions."""
 
     def tool_functions(self) -> tuple[ToolFunction, ...]:
-        """What may be called; () where nothing may."""
+        """Functions that may be called; () where nothing may."""
         ...
 
     def write_call(self, name: str, arguments: Mapping[str, Any]) -> Any:

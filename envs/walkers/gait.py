@@ -67,7 +67,7 @@ class Gait(NamedTuple):
 
 
 class Stride(NamedTuple):
-    """Where in its walk a walker is: the leg that swings (0 or 1), whether it is lifted, and for how many steps."""
+    """Phase of a walker's walk: the leg that swings (0 or 1), whether it is lifted, and for how many steps."""
 
     leg: int = 0
     lifts: bool = True

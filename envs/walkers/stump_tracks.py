@@ -33,7 +33,7 @@ _LOW[[8, 13]] = 0.0
 
 
 class TrackState(NamedTuple):
-    """How far an episode is.
+    """State of an episode.
 
     Args:
         track: see `Track`.

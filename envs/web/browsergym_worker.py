@@ -73,7 +73,7 @@ def use_chromium(program: str) -> None:
 
 
 def read(observation: dict[str, Any]) -> dict[str, Any]:
-    """What an agent reads of an observation, and the error of its last action."""
+    """Return what an agent reads of an observation, and the error of its last action."""
     tree = importlib.import_module("browsergym.utils.obs").flatten_axtree_to_str(
         observation["axtree_object"],
         extra_properties=observation["extra_element_properties"],

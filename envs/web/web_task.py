@@ -68,7 +68,7 @@ class WebState:
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What `info` computes its extras from: the task and how many milestones are reached."""
+    """Data that `info` computes its extras from: the task and how many milestones are reached."""
 
     task: WebTask
     reached: int

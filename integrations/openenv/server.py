@@ -31,7 +31,7 @@ _END_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """What clients may take.
+    """Limits on what clients may take.
 
     Attributes:
         connections: at a time; one whose environment hangs keeps its place until that returns.

@@ -113,7 +113,7 @@ class ServedSession:
         }
 
     def state(self) -> dict[str, Any]:
-        """What is known of the episode: the task, and what is measured; never its solution."""
+        """State of the episode: the task, and what is measured; never its solution."""
         return _plain(self._state)
 
     def fail(self) -> None:

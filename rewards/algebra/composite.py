@@ -20,7 +20,7 @@ from ..verdict import RewardSpan, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a composite makes of the verdicts of its parts; the fields are those of `Verdict`."""
+    """Verdict that a composite makes of those of its parts; the fields are those of `Verdict`."""
 
     terms: Mapping[str, float]
     steps: Mapping[str, tuple[float, ...]] = field(default_factory=dict)

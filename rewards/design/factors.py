@@ -108,7 +108,7 @@ def compute_factors(
 
 
 def step_data(observation: Any, action: Any) -> dict[str, Any]:
-    """What a program reads of a step, as plain data."""
+    """Data that a program reads of a step, as plain data."""
     return {"observation": to_plain(observation), "action": to_plain(action)}
 
 
@@ -167,8 +167,8 @@ def verify_factors(reply: str, episodes: Sequence[Episode], runner: str = "sandb
 
 @GIVEN.register("minigrid")
 def minigrid_factors(observation: Any, action: Any) -> Factors:
-    """What an action does to the cell ahead in MiniGrid's view: takes, drops, opens, shuts, reaches a goal, bumps; and
-    whether something is carried."""
+    """Describe what an action does to the cell ahead in MiniGrid's view: takes, drops, opens, shuts, reaches a goal,
+    bumps; and whether something is carried."""
     image = observation["image"]
     thing, _, state = (int(number) for number in image[3, 5])
     carried = int(image[3, 6][0])
@@ -190,7 +190,7 @@ def minigrid_factors(observation: Any, action: Any) -> Factors:
 
 @GIVEN.register("words")
 def word_factors(observation: Any, action: Any) -> Factors:
-    """How often each word of the action occurs in it, hashed into 16 places, and 1 for every step."""
+    """Count how often each word of the action occurs in it, hashed into 16 places, and 1 for every step."""
     del observation
     found = {f"word {place}": 0.0 for place in range(_WORDS)}
     for word in str(action).lower().split()[:1000]:

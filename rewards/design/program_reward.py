@@ -98,7 +98,7 @@ class ProgramReward(PooledReward):
                 _log.warning("the reward program %s adds 0 to %s episodes: %s", self.file, count, error)
 
     def report(self, verdict: Verdict) -> Mapping[str, Any]:
-        """What the program returned, or why it returned nothing."""
+        """Say what the program returned, or why it returned nothing."""
         return verdict.extras
 
     def describe(self) -> str:

@@ -25,7 +25,7 @@ RUNNERS: Registry[Runner] = Registry("runner of reward programs")
 
 @dataclass(frozen=True, slots=True)
 class ProgramValue:
-    """What a program returned of one episode.
+    """Value that a program returned for one episode.
 
     Args:
         sparse: -1, 0 or 1.

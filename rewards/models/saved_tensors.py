@@ -8,7 +8,7 @@ from typing import Any
 
 
 def pack_tensors(state: Any) -> str:
-    """What `torch.save` writes of ``state`` (such as state dicts by name), in base64."""
+    """Pack what `torch.save` writes of ``state`` (such as state dicts by name), in base64."""
     import torch
 
     file = io.BytesIO()

@@ -211,7 +211,7 @@ class _Adam:
         self.mean, self.square = np.zeros(shape), np.zeros(shape)
 
     def step(self, slope: np.ndarray) -> np.ndarray:
-        """What to add to the weights, uphill."""
+        """Step to add to the weights, uphill."""
         self.count += 1
         self.mean = 0.9 * self.mean + 0.1 * slope
         self.square = 0.999 * self.square + 0.001 * slope**2

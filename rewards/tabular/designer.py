@@ -47,7 +47,7 @@ class Designer:
         return 0.0
 
     def state_dict(self) -> dict[str, Any]:
-        """What changes during use, as plain JSON data."""
+        """State that changes during use, as plain JSON data."""
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

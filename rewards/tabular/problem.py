@@ -15,7 +15,7 @@ _TOLERANCE = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class RewardProblem:
-    """What a designer is given.
+    """Problem that a designer is given.
 
     Args:
         mdp: S states and A actions.

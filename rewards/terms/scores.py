@@ -112,7 +112,8 @@ class Score:
         return read_score(value, self.key, self.low, self.high)
 
     def failure_of(self, episode: Episode) -> str:
-        """What the reward or judge behind it said of an episode that it could not score, of the last few hundred."""
+        """Return what the reward or judge behind it said of an episode that it could not score, of the last few
+        hundred."""
         return next((said for failed, said in list(self._failures) if failed is episode), "")
 
 

@@ -73,7 +73,7 @@ class Latencies:
 
 @dataclass(frozen=True)
 class Left:
-    """What the server holds: megabytes of memory, threads, open files."""
+    """Resources that the server holds: megabytes of memory, threads, open files."""
 
     megabytes: float
     threads: int

@@ -87,7 +87,7 @@ class MixtureTeacher(BoxTeacher):
 
     @property
     def _follows_run(self) -> bool:
-        """Whether some number of tasks is a share of the run."""
+        """True if some number of tasks is a share of the run."""
         return self._fit_rate < 1
 
     def _tasks(self, number: float, least: int) -> int:

@@ -156,7 +156,7 @@ class Points:
             self._chance *= 1 - NEWEST
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        """What is known of each point, by the name under which it is saved."""
+        """Arrays of what is known of each point, by the name under which it is saved."""
         arrays = {"tasks": self.tasks, "ids": self._ids, "visits": self._visits, "tries": self._tries}
         return arrays | {"hits": self._hits, "level": self.level, "value": self.value, "mixed": self._mixed}
 

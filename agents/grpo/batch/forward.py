@@ -132,7 +132,7 @@ class Forward:
         return Outputs(logp, entropy, divergence, states.detach() if hidden else None, logp_top)
 
     def device(self, model: Any) -> torch.device:
-        """Where passes through a model are computed."""
+        """Device on which passes through a model are computed."""
         return self._head(model).weight.device
 
     def _head(self, model: Any) -> Head:

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class MemoryLimit:
-    """What a run has learned of its memory: how large micro-batches may still be.
+    """Largest micro-batch that a run's memory still allows, as the run has learned.
 
     Args:
         splits: False where every process of a run must make the same passes, so that running out of memory is an error.
@@ -64,7 +64,7 @@ class MemoryLimit:
         _log.info("memory ran out in a micro-batch of %d tokens: %s", tokens, reason)
 
     def take_notices(self) -> list[str]:
-        """What a person should read of the memory since the last call, one sentence if it has run out."""
+        """Return and forget what a person should read of the memory, one sentence if it has run out."""
         sentences, self._said = self._said, []
         if self._first is not None:
             sentences.append(

@@ -185,7 +185,7 @@ class Ragged:
 
 
 def _edges(length: np.ndarray) -> Tensor:
-    """Where pieces of these lengths begin one after another, and the total, int32 [pieces + 1]."""
+    """Starts of pieces of these lengths, one after another, and the total, int32 [pieces + 1]."""
     return torch.from_numpy(np.concatenate(([0], np.cumsum(length))).astype(np.int32))
 
 
@@ -219,7 +219,8 @@ def ragged_reference(
     window_size: tuple[int, int] = (-1, -1),
     enable_gqa: bool = False,
 ) -> Tensor:
-    """What ``torch.nn.attention.varlen.varlen_attn`` is documented to compute, in any precision and on any device.
+    """Compute what ``torch.nn.attention.varlen.varlen_attn`` is documented to compute, in any precision and on any
+    device.
 
     Args:
         query: [sum of queries, heads, dim]. key, value: [sum of keys, kv_heads, dim].

@@ -11,7 +11,7 @@ from .instruments import Found, Instruments, produces
 
 @produces("answer_dispersion")
 def dispersion_of_groups(groups: Sequence[Group], instruments: Instruments, choices: int | None = None) -> Found:
-    """How much the answers of each group differ, the same number for all its episodes (see
+    """Dispersion of the answers of each group, the same number for all its episodes (see
     `components.credit.peers.answer_dispersion`).
 
     Args:

@@ -1,4 +1,4 @@
-"""What producers of measures measure with, how they are registered, and how their results reach the episodes.
+"""Producers of measures: their instruments, their registry, and the way of their results to the episodes.
 
 A producer is called with groups of episodes that are not judged yet, before the rewards, and returns one mapping of
 names to values for each trajectory; they end in `Trajectory.extras`, where rewards and teachers read them. Only
@@ -43,7 +43,7 @@ class ScoredText:
 
 @dataclass(frozen=True)
 class Instruments:
-    """What a producer may use.
+    """Models, tokenizer and generators that a producer may use.
 
     Attributes:
         player: the policy as it plays: `Player.ask` samples answers to questions, `Player.log_likelihoods` scores given

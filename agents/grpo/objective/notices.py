@@ -1,4 +1,5 @@
-"""What a configuration makes of a recipe, and notices: sentences on what it does otherwise in a run than its paper."""
+"""Effect of a configuration on a recipe, and notices: sentences on what a run does otherwise than the recipe's
+paper."""
 
 from __future__ import annotations
 

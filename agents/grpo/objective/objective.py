@@ -97,7 +97,7 @@ class Objective:
 
     @property
     def engine_needs(self) -> dict[str, frozenset[str]]:
-        """What asks the engine for abilities, for `agents.engines.engine.check_engine`."""
+        """List what asks the engine for abilities, for `agents.engines.engine.check_engine`."""
         parts = {f"the rollout strategy {self.rollout.component.name!r}": self.rollout.target}
         parts |= {f"the measure {p.component.name!r}": p.target for p in (*self.producers, *self.teacher_producers)}
         return {what: frozenset(getattr(target, "abilities", ())) for what, target in parts.items()}

@@ -71,7 +71,7 @@ class Assignment:
 
 @dataclass(eq=False)
 class Workplace:
-    """What the functions work with.
+    """Tools of the functions that answer requests.
 
     Attributes:
         player: plays the round.

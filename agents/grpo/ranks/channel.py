@@ -1,4 +1,4 @@
-"""What the processes of a run exchange: orders, weights and gradients, by collectives of torch.distributed.
+"""Exchange between the processes of a run: orders, weights and gradients, by collectives of torch.distributed.
 
 Process 0 leads: it alone plays, decides, steps the optimiser and writes. The others hold copies of the models and carry
 out its orders, so that each takes part in the same collectives whatever its share of the work is. Orders travel through

@@ -91,7 +91,7 @@ class OptimizerSteps:
 
     @staticmethod
     def _values(weight: Any) -> Tensor:
-        """What this process has of a weight."""
+        """This process's part of a weight."""
         return weight
 
     @property

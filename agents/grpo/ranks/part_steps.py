@@ -67,7 +67,7 @@ class PartSteps(OptimizerSteps):
         self._read(folder) if (folder / SHARDS).is_dir() else self._read_whole(folder)
 
     def _tensors(self) -> dict[str, Any]:
-        """What is saved beside the policy, by the names in its files."""
+        """Tensors that are saved beside the policy, by the names in its files."""
         weights = trained_weights(self.model)
         masters = {f"{MASTER}/{name}": weight.detach() for name, weight in weights} if self._rounded else {}
         return moment_tensors(self.optimizer, weights) | masters | reference_tensors(self.own_reference)

@@ -55,7 +55,7 @@ def read_shards(folder: Path, tensors: dict[str, Any], group: dist.ProcessGroup 
 
 
 def _first_reason(error: Any) -> str:
-    """What the first process that failed says."""
+    """Return the reason that the first process that failed gives."""
     rank = min(error.failures)
     return f"process {rank}: {error.failures[rank][0]}"
 

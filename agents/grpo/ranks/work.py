@@ -1,4 +1,4 @@
-"""What each process computes of an order, leader and others alike."""
+"""Work of each process for an order, leader and others alike."""
 
 from __future__ import annotations
 

@@ -341,5 +341,5 @@ def _apply(env: Any, call: str, arguments: tuple[Any, ...]) -> Any:
 
 
 def _comparable(value: Any) -> Any:
-    """What must be the same when a call is repeated: all but the info."""
+    """The part that must be the same when a call is repeated: all but the info."""
     return value[:-1] if isinstance(value, tuple) else None

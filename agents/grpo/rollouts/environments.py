@@ -24,7 +24,7 @@ from .environment_workers import EnvironmentWorkers
 
 
 def _advise(env_id: str, space: str) -> str:
-    """What to do about an environment whose actions are not text."""
+    """Say what to do about an environment whose actions are not text."""
     ways = ["train a student of arrays on it with --learner ppo"] if space in ("Discrete", "Box") else []
     twin = re.sub(r"(?=-v\d+$)", "Text", env_id.rpartition(":")[2])
     ways.append(f"take its twin in text, {twin}" if twin in gymnasium.registry else "choose an id with text actions")

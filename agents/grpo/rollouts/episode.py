@@ -260,7 +260,7 @@ class LiveEpisode:
 
 
 def _describe_failure(played: Recording) -> str:
-    """What the environment said of an episode that it calls invalid."""
+    """Return what the environment said of an episode that it calls invalid."""
     step = played.steps[-1] if played.steps else None
     said = (step.action_error or step.feedback) if step is not None else ""
     return f"the environment could not judge it: {said or 'it gave no reason'}"

@@ -75,7 +75,8 @@ class RubricRefine(Strategy):
 
 
 def find_critique(trajectory: Trajectory) -> str:
-    """What the rewards said of a judged episode, or else the environment of a failed one; "" if there is nothing."""
+    """Return what the rewards said of a judged episode, or else the environment of a failed one; "" if there is
+    nothing."""
     if trajectory.remarks or trajectory.success:
         return trajectory.remarks
     return "\n".join(

@@ -52,7 +52,7 @@ class Insert:
 
 @dataclass(frozen=True)
 class Conditions:
-    """How the policy plays every episode of a task, whatever the strategy: what a proposal of the teacher asked for.
+    """Conditions, asked for by a teacher's proposal, under which the policy plays every episode of a task.
 
     Attributes:
         temperature, limits: override those of the player; a start overrides them in turn.

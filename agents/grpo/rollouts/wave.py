@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 class PlayingPolicy(Protocol):
-    """What a wave needs of its player; see `player.Player`."""
+    """Protocol of a wave's player; see `player.Player`."""
 
     environments: Environments
     sampler: Sampler

@@ -36,7 +36,7 @@ class DeadRun(RuntimeError):
 
 @dataclass(frozen=True)
 class StepSigns:
-    """What a step says of a run's health.
+    """Signs of a run's health in one step.
 
     Attributes:
         skipped: updates were due, and all of them were skipped.

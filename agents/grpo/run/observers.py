@@ -1,4 +1,4 @@
-"""What the observers of a run receive: its progress, and sentences that a person should read.
+"""Messages to the observers of a run: its progress, and sentences that a person should read.
 
 The sentences say what was chosen for the run, what of it has no effect, and what goes wrong. They are handed on as they
 arise, to the terminal, and kept in ``notices.jsonl``, from which the report takes them.

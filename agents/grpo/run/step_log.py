@@ -16,7 +16,7 @@ from .trackers import Tracker
 
 
 class StepRecord(Protocol):
-    """What a step has trained on; see `asynchronous.StepData`."""
+    """Record of what a step has trained on; see `asynchronous.StepData`."""
 
     @property
     def collected(self) -> Any: ...

@@ -74,7 +74,7 @@ def count_worlds(rules: GridRules, world: World, horizon: int) -> int:
 
 
 def _identify(world: World) -> tuple[Any, ...]:
-    """What can be seen of a world; the randomness that was drawn for it is not."""
+    """Identify a world by what can be seen of it, without the randomness that was drawn for it."""
     return world.cells, world.agent, world.facing, world.carried
 
 

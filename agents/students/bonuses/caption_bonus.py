@@ -105,7 +105,7 @@ def oni(
     threshold: float | None = None,
     seed: int = 0,
 ) -> tuple[StepReward, str]:
-    """What a judge, judge={'judge': 'agent', 'agent': 'openai:MODEL'}, thinks of a sentence on the state; its labels
+    """Value that a judge, judge={'judge': 'agent', 'agent': 'openai:MODEL'}, gives a sentence on the state; its labels
     are looked up, or learned by classification or ranking (ONI, arXiv 2410.23022)."""
     del discount
     scores = make_scores(mode, capacity, threshold, seed)

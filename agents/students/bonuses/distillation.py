@@ -35,7 +35,7 @@ class NetworkDistillation(LearnedBonus):
         return (self.predictor(rows) - self.target(rows)).square().mean(-1)
 
     def draw(self, rows: Any) -> Any:
-        """What the predictor is to learn at rows."""
+        """Draw what the predictor is to learn at rows."""
         return self.target(rows)
 
     def learn(self, rows: Any) -> None:

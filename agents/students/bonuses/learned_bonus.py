@@ -99,7 +99,7 @@ class LearnedBonus(StepReward):
 
     @property
     def modules(self) -> dict[str, Any]:
-        """What has a ``state_dict`` to be saved, by name."""
+        """Modules whose ``state_dict`` is saved, by name."""
         raise NotImplementedError
 
     # Steps ------------------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class SlotBonus(StepReward):
     # Saving -----------------------------------------------------------------------------------------------------------
 
     def shared(self) -> dict[str, Any]:
-        """What all slots share, as plain JSON data."""
+        """Memory that all slots share, as plain JSON data."""
         return {}
 
     def load_shared(self, state: Mapping[str, Any]) -> None:
@@ -108,7 +108,7 @@ class StateBonus(SlotBonus):
         self.form = check_choice("form", form, (POTENTIAL, PLAIN))
 
     def start_episode(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> Any:
-        """What is remembered of an episode from its beginning on, as plain JSON data."""
+        """Begin the memory of an episode and return it, as plain JSON data."""
         return None
 
     def value_of(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> float | None:
@@ -116,7 +116,7 @@ class StateBonus(SlotBonus):
         raise NotImplementedError(f"{type(self).__name__} must implement value_of(slot, observation, extras) -> float.")
 
     def episode_memory(self, slot: int) -> Any:
-        """What `start_episode` returned for the episode under way."""
+        """Memory that `start_episode` returned for the episode under way."""
         return self.memory[slot]["episode"]
 
     def start(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> None:

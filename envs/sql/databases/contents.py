@@ -36,7 +36,7 @@ _REPEATS, _REPEATED, _TOGETHER, _USUAL = 0.3, 0.7, 0.7, 0.9
 
 @dataclass(frozen=True)
 class Focus:
-    """What contents are to show.
+    """Cases that the contents of a database are to show.
 
     Args:
         tables: those that a query uses, which get more rows; the others get few.

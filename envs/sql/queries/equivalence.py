@@ -130,7 +130,7 @@ def _tables_in(query: SelectQuery) -> list[str]:
 
 
 def _needs(condition: Condition, table: str) -> bool:
-    """Whether a condition is never true of a row in which all columns of a table are NULL."""
+    """True if a condition is never true of a row in which all columns of a table are NULL."""
     if isinstance(condition, EitherOf):
         return _needs(condition.first, table) and _needs(condition.second, table)
     column = _find_known(condition)
@@ -151,7 +151,7 @@ def _find_known(condition: Condition) -> ColumnName | None:
 
 
 def _refuses_none(condition: Condition, child: ColumnName) -> bool:
-    """Whether a condition on groups is never true of a row without children."""
+    """True if a condition on groups is never true of a row without children."""
     if not isinstance(condition, Compare) or not isinstance(condition.left, AggregateOf):
         return False
     holds = COMPARISONS[condition.operator]

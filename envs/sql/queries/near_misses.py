@@ -187,7 +187,7 @@ def _move(value: float | str, units: int) -> float | str:
 
 
 def _is_real(expression: Any, schema: Schema) -> bool:
-    """Whether values may have a fraction."""
+    """True if values may have a fraction."""
     if isinstance(expression, AggregateOf):
         if expression.function in ("COUNT", "AVG"):
             return expression.function == "AVG"

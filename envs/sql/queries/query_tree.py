@@ -264,7 +264,7 @@ def column_of(expression: Any) -> Any:
 
 
 def is_ordered_query(query: Query) -> bool:
-    """Whether the order of the result's rows counts."""
+    """True if the order of the result's rows counts."""
     return query.ordered if isinstance(query, SetQuery) else bool(query.order)
 
 

@@ -74,7 +74,7 @@ class Witnesses:
 
     @property
     def is_good(self) -> bool:
-        """Whether every near miss that is not equivalent is told apart, and the result of one database."""
+        """True if every near miss that is not equivalent is told apart, and the result of one database."""
         return not self.survivors and not self.is_constant
 
 

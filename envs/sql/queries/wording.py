@@ -343,7 +343,7 @@ class _Writer:
 
 
 def _is_guard(condition: Condition, among: IsAmong) -> bool:
-    """Whether a condition only keeps NULL out of the values of NOT IN."""
+    """True if a condition only keeps NULL out of the values of NOT IN."""
     return isinstance(condition, IsMissing) and condition.negated and condition.left == among.query.columns[0]
 
 

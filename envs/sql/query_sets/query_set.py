@@ -163,7 +163,7 @@ def run_gold(gold: str, database: Database) -> tuple[ResultRows | None, str]:
 
 
 def _names_tables(query: str, gold: str, database: Database) -> bool:
-    """Whether a query names the tables that the right one names."""
+    """True if a query names the tables that the right one names."""
     tables = {str(row[0]).lower() for row in try_query("SELECT name FROM sqlite_master", database).rows or ()}
     mine, theirs = (tables & set(re.findall(r"\w+", text.lower())) for text in (query, gold))
     return theirs <= mine

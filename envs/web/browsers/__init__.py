@@ -1,1 +1,1 @@
-"""What an agent acts with: a browser within this process, or Chromium; registered in `browser.BROWSERS`."""
+"""Browsers for agents: one within this process, or Chromium; registered in `browser.BROWSERS`."""

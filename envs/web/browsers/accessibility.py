@@ -341,7 +341,7 @@ def _role_of(element: Any, tag: str, kind: str) -> str:
 
 
 def _in_disabled_group(element: Any) -> bool:
-    """Whether a fieldset around a control is disabled, other than by its first legend."""
+    """True if a fieldset around a control is disabled, other than by its first legend."""
     for group in element.iterancestors("fieldset"):
         if group.get("disabled") is not None:
             legend = group.find("legend")

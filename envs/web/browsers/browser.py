@@ -30,7 +30,7 @@ _FLOAT = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """What a browser holds: picklable, and equal for equal pages.
+    """State of a browser: picklable, and equal for equal pages.
 
     Args:
         path: the address shown, without the host.
@@ -115,7 +115,7 @@ class Browser:
         raise NotImplementedError
 
     def picture(self) -> Any:
-        """What is visible, uint8[height, width, 3]."""
+        """Picture of what is visible, uint8[height, width, 3]."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -253,7 +253,7 @@ class Browser:
         return None
 
     def _is_valid(self, control: Control) -> bool:
-        """Whether the value of a control meets ``required``, ``min`` and ``max``."""
+        """True if the value of a control meets ``required``, ``min`` and ``max``."""
         value, element = value_of(control, self.edits), control.element
         if element.get("required") is not None and not control.disabled and control.role not in ("radio", "button"):
             chosen = value if not isinstance(value, tuple) else any(find_value(control, place) for place in value)

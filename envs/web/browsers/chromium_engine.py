@@ -80,7 +80,7 @@ class ChromiumEngine:
 
     @property
     def is_lost(self) -> bool:
-        """Whether Chromium has ended, or did not start."""
+        """True if Chromium has ended, or did not start."""
         return self._started.is_set() and not (hasattr(self, "chromium") and self.chromium.is_connected())
 
     def _serve(self, environ: Any, start_response: Any) -> Any:

@@ -28,7 +28,7 @@ _DOTS = re.compile(r"(?<![^/])(?:\.|%2e){1,2}(?![^/])", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What a form sends: a method, an address without fragment, and the body of a POST."""
+    """Request that a form sends: a method, an address without fragment, and the body of a POST."""
 
     method: str
     url: str
@@ -53,7 +53,7 @@ def default_button(page: Page, form: Any) -> Control | None:
 
 
 def send_form(page: Page, form: Any, button: Control | None, edits: Edits, base: str) -> Sending:
-    """What a form sends when ``button`` (None: nothing in particular) sends it, from the address ``base``."""
+    """Build what a form sends when ``button`` (None: nothing in particular) sends it, from the address ``base``."""
     source = {} if button is None else button.element.attrib
     method = (source.get("formmethod") or form.get("method") or "get").strip().lower()
     target = source.get("formaction") or form.get("action") or base

@@ -1,4 +1,4 @@
-"""What an agent reads of a page, a window of lines of it: accessibility tree, its controls alone, or simplified HTML.
+"""Observations of a page, a window of lines of it: accessibility tree, its controls alone, or simplified HTML.
 
 ``OBSERVATIONS["tree"](page, edits)`` gives the lines. Controls have the same ids in both.
 """
@@ -136,7 +136,8 @@ OBSERVATIONS: dict[str, Callable[[Page, Edits], list[str]]] = {
 
 
 def show_window(lines: list[str], first: int, number: int) -> str:
-    """Those of that many lines from ``first`` on that are not empty, and which ones they are where there are others."""
+    """Return those of that many lines from ``first`` on that are not empty, and which ones they are where there are
+    others."""
     shown = "\n".join(filter(None, lines[first : first + number]))
     if len(lines) <= number:
         return shown

@@ -107,7 +107,7 @@ class Admin(WebSite):
         return tuple((row["id"], row["name"]) for row in self.query(f"SELECT id, name FROM {table} ORDER BY id"))
 
     def _lists(self) -> dict[str, Any]:
-        """What forms about users choose from."""
+        """Values that forms about users choose from."""
         return {
             "teams": self._names("teams"),
             "roles": self._names("roles"),

@@ -74,7 +74,7 @@ def filter_log(wanted: Mapping[str, str]) -> tuple[str, list[Any], dict[str, str
 
 
 def check_name(site: WebSite, table: str, name: str, number: int = 0) -> str | None:
-    """What is wrong with the name of a row of a table, which has this id or, where it is new, 0."""
+    """Say what is wrong with the name of a row of a table, which has this id or, where it is new, 0."""
     if not name:
         return "Enter a name."
     if len(name) > MOST_NAME or not name.isprintable():
@@ -85,12 +85,12 @@ def check_name(site: WebSite, table: str, name: str, number: int = 0) -> str | N
 
 
 def is_mail(text: str) -> bool:
-    """Whether a text has the form of a mail address, on one line and in ASCII."""
+    """True if a text has the form of a mail address, on one line and in ASCII."""
     return len(text) <= 100 and text.isascii() and _MAIL.fullmatch(text.lower()) is not None
 
 
 def check_mail(site: WebSite, mail: str, user: int = 0) -> str | None:
-    """What is wrong with the mail address of a user, or of somebody who is invited."""
+    """Say what is wrong with the mail address of a user, or of somebody who is invited."""
     if not is_mail(mail):
         return "Enter a mail address such as ada.moreau@harbour.example."
     if site.query("SELECT 1 FROM users WHERE lower(mail) = lower(?) AND id <> ?", mail, user):
@@ -130,7 +130,7 @@ def check_users(site: WebSite, changed: Sequence[Mapping[str, Any]]) -> tuple[st
 
 
 def check_permissions(granted: Iterable[str]) -> str | None:
-    """What is wrong with a set of permissions: whoever edits or exports has to view."""
+    """Say what is wrong with a set of permissions: whoever edits or exports has to view."""
     granted = set(granted)
     for permission in sorted(granted):
         area = permission.partition(" ")[2]
@@ -140,7 +140,7 @@ def check_permissions(granted: Iterable[str]) -> str | None:
 
 
 def check_setting(name: str, value: str) -> str | None:
-    """What is wrong with the value of a setting."""
+    """Say what is wrong with the value of a setting."""
     _, allowed = SETTINGS[name]
     if allowed is None:
         return None if is_mail(value) else "Enter a mail address."
@@ -151,7 +151,7 @@ def check_setting(name: str, value: str) -> str | None:
 
 
 def check_file_name(name: str) -> str | None:
-    """What is wrong with the name of an exported file."""
+    """Say what is wrong with the name of an exported file."""
     return None if _FILE.fullmatch(name) else "Enter a name of at most 40 small letters, digits and hyphens."
 
 

@@ -204,7 +204,7 @@ class Booking(WebSite):
         return self.page(request, "room.html", status, room=room, price=price, nights=nights, **context, **shown)
 
     def _check_stay(self, room: sqlite3.Row, form: Mapping[str, str], booking: int = 0) -> dict[str, str]:
-        """What is wrong with a stay in a room, in which the nights of a booking count as free."""
+        """Say what is wrong with a stay in a room, in which the nights of a booking count as free."""
         stay, errors = read_stay(form["arrival"], form["departure"])
         guests = read_number(form["guests"], 1, 99, 0)
         if not guests:
@@ -389,7 +389,7 @@ def _describe(booking: sqlite3.Row) -> tuple[str, str]:
 
 
 def _is_ahead(booking: sqlite3.Row) -> bool:
-    """Whether a booking holds and has not begun."""
+    """True if a booking holds and has not begun."""
     return booking["status"] == "Confirmed" and booking["arrival"] > TODAY.isoformat()
 
 

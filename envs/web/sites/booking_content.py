@@ -49,7 +49,7 @@ def count_nights(arrival: date, departure: date) -> tuple[int, int]:
 
 
 def price_of_stay(room: Any, arrival: date, departure: date, guests: int = 1, extras: Iterable[str] = ()) -> int:
-    """What a stay costs in cents; ``room`` has the prices of the room and of the house's extras."""
+    """Price of a stay in cents; ``room`` has the prices of the room and of the house's extras."""
     week, weekend = count_nights(arrival, departure)
     nightly = {"Breakfast": room["breakfast"] * guests, "Parking": room["parking"]}
     return week * room["price"] + weekend * room["weekend"] + (week + weekend) * sum(nightly[one] for one in extras)
@@ -60,7 +60,7 @@ def count_guests(booking: Any) -> int:
 
 
 def price_of_booking(booking: Any) -> int:
-    """What a booking costs in cents, fees apart; it has the prices of its room and house."""
+    """Price of a booking in cents, fees apart; it has the prices of its room and house."""
     arrival, departure = (date.fromisoformat(booking[name]) for name in ("arrival", "departure"))
     extras = filter(None, booking["extras"].split(", "))
     return price_of_stay(booking, arrival, departure, count_guests(booking), extras)

@@ -1,4 +1,4 @@
-"""What visitors of `booking` type, read and checked: dates, names, contact data; and the calendar of a month."""
+"""Input of visitors of `booking`, read and checked: dates, names, contact data; and the calendar of a month."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def values_of_stay(stay: Stay, booking: int = 0) -> tuple[Any, ...]:
 
 
 def check_guests(form: Mapping[str, str], fields: list[str], needed: Iterable[str] | None = None) -> dict[str, str]:
-    """What is wrong with names, of which all or some must be there."""
+    """Say what is wrong with names, of which all or some must be there."""
     errors = {name: "Enter a full name." for name in (fields if needed is None else needed) if not form[name]}
     return errors | {name: _TOO_LONG for name in fields if len(form[name]) > LONGEST_LINE}
 
 
 def check_contact(form: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong with an e-mail address and a phone number."""
+    """Say what is wrong with an e-mail address and a phone number."""
     errors = {}
     if len(form["email"]) > LONGEST_LINE:
         errors["email"] = _TOO_LONG

@@ -60,7 +60,7 @@ NOTES = ("read again", "check the dates", "for the quiz", "ask the librarian", "
 
 
 def write_value(kind: str, value: Value) -> tuple[str, int, int]:
-    """How a number, a year or a date is written, its place in an order, and the number or year itself."""
+    """Return a number, a year or a date as it is written, its place in an order, and the number or year itself."""
     if kind == "date":
         year, month, day = value
         return write_date(value), year * 10_000 + month * 100 + day, year

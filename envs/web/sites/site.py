@@ -72,7 +72,7 @@ class _Templates(jinja2.Environment):
 
     @staticmethod
     def write_value(value: Any) -> str:
-        """What a template prints for a value: escaped, unless it is `Markup`."""
+        """Text that a template prints for a value: escaped, unless it is `Markup`."""
         kind = type(value)
         if kind is str:
             return _escape(value)
@@ -218,7 +218,7 @@ class WebSite:
         return response
 
     def surroundings(self) -> dict[str, Any]:
-        """What the layout of every page shows."""
+        """Values that the layout of every page shows."""
         return {}
 
     def redirect(self, path: str, message: str = "") -> Response:
@@ -365,14 +365,14 @@ def need_number(text: str | None) -> int:
 
 
 def paginate(args: Mapping[str, str], number: int, per_page: int) -> tuple[dict[str, int], str]:
-    """Which page of how many is shown, and the limits of its query."""
+    """Compute which page of how many is shown, and the limits of its query."""
     pages = max(1, -(-number // per_page))
     page = min(read_number(args.get("page"), 1, 10_000, 1), pages)
     return {"page": page, "pages": pages}, f"LIMIT {per_page} OFFSET {(page - 1) * per_page}"
 
 
 def is_date(text: str) -> bool:
-    """Whether a visitor typed a date as YYYY-MM-DD."""
+    """True if a visitor typed a date as YYYY-MM-DD."""
     try:
         return len(text) == 10 and date.fromisoformat(text).isoformat() == text
     except ValueError:

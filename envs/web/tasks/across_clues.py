@@ -147,7 +147,7 @@ class ClueTemplate(WebTemplate):
         return [*said, (self.say(slots, slots["name"]), self.say(slots, slots["decoy"]))]
 
     def say(self, slots: Slots, name: str) -> str:
-        """What the last clue says."""
+        """Write the last clue."""
         return f"It has to be {name}."
 
     def ask(self, slots: Slots) -> str:
@@ -163,7 +163,7 @@ class ClueTemplate(WebTemplate):
         return " ".join([*sentences, self.ask_deed(slots)])
 
     def ask_deed(self, slots: Slots) -> str:
-        """What is to be done, without the name that the clues lead to."""
+        """Write what is to be done, without the name that the clues lead to."""
         text = TEMPLATES[self.deed.template].ask(dict(slots["deed"]))
         text = text.replace(slots["name"], f"that {self.deed.noun}")
         return text[0].upper() + text[1:]

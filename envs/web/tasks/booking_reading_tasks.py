@@ -59,7 +59,7 @@ def select_bookings(database: sqlite3.Connection) -> list[dict[str, Any]]:
 
 
 def is_free(room: Room, arrival: date, departure: date) -> bool:
-    """Whether a room is free between two days ahead."""
+    """True if a room is free between two days ahead."""
     ahead = TODAY < arrival < departure <= LAST_DAY
     return ahead and TAKEN not in room["nights"][(arrival - TODAY).days : (departure - TODAY).days]
 
@@ -118,7 +118,7 @@ def matching_rooms(rooms: list[Room], conditions: Mapping[str, Any]) -> list[tup
 
 
 def has_one_best(found: list[tuple[int, Room]]) -> bool:
-    """Whether there is a choice, and one of the rooms is cheaper than all others."""
+    """True if there is a choice, and one of the rooms is cheaper than all others."""
     return len(found) > 1 and found[0][0] < found[1][0]
 
 

@@ -44,7 +44,7 @@ class WebTask:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What ends a task with success.
+    """Goal that ends a task with success.
 
     Args:
         answer: the right answer; None where any text is one.
@@ -190,7 +190,7 @@ def judge(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]], answer
 
 
 def milestones(goal: Goal) -> tuple[tuple[str, ...], ...]:
-    """What has to be reached on the way: ("page", path), ("removed", name, row) and ("added", name, row)."""
+    """List what has to be reached on the way: ("page", path), ("removed", name, row) and ("added", name, row)."""
     rows = [("removed", goal.removed), ("added", goal.added)]
     changes = [(kind, name, repr(row)) for kind, some in rows for name, each in some.items() for row in each]
     return (*(("page", path) for path in goal.pages), *changes)

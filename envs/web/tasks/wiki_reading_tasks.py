@@ -30,7 +30,7 @@ def draw_measure(rng: np.random.Generator, kinds: tuple[str, ...] = ("number", "
 
 
 def answer_with(relation: str) -> tuple[str, str]:
-    """How a question for a relation to a value wants its answer, and how that is judged."""
+    """Return how a question for a relation to a value wants its answer, and how that is judged."""
     if FORWARD[relation].value == "date":
         return "the date as the article has it", "text"
     return f"the {FORWARD[relation].value}", "number"

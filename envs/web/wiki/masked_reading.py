@@ -40,7 +40,7 @@ _LEAD = re.compile(r"^(?:[^\w\[(]+|[^;\n]{0,40}\b(?:they|values|answers?|masks?)
 
 @dataclass(frozen=True, slots=True)
 class MaskedTask:
-    """What a task is about: the corpus by seed and number of articles, the facts whose values are masked, in the order
+    """Data of a task: the corpus by seed and number of articles, the facts whose values are masked, in the order
     of the masks, and the things that the paragraph names, each with its name."""
 
     seed: int

@@ -50,7 +50,7 @@ def read_names(text: str) -> str:
 
 
 def names_of(corpus: Corpus, number: int) -> frozenset[str]:
-    """What a thing may be called in an answer, as `read_names` spells it: its title, its name, alone and behind what it
+    """Names of a thing in an answer, as `read_names` spells it: its title, its name, alone and behind what it
     is, and the further names that lead to it alone."""
     thing = corpus.world.things[number]
     names = {corpus.title(number), thing.name, f"{thing.description} {thing.name}"}
@@ -60,7 +60,7 @@ def names_of(corpus: Corpus, number: int) -> frozenset[str]:
 
 @lru_cache(maxsize=128)
 def known_names(corpus: Corpus) -> frozenset[str]:
-    """What any thing of the encyclopaedia may be called, as `names_of` has it."""
+    """Names of all things of the encyclopaedia, as `names_of` has it."""
     return frozenset().union(*(names_of(corpus, number) for number in range(corpus.size)))
 
 

@@ -59,7 +59,7 @@ class WikiQuestion:
 
 
 class DeadEnd(Exception):
-    """What was drawn makes no question."""
+    """Raised where what was drawn makes no question."""
 
 
 class Drawing:

@@ -30,7 +30,7 @@ _ROOM = 700
 
 @dataclass(frozen=True, slots=True)
 class WikiTask:
-    """What a task is about: the corpus by seed and number of articles, and the question."""
+    """Data of a task: the corpus by seed and number of articles, and the question."""
 
     seed: int
     articles: int
@@ -86,7 +86,7 @@ def count_articles(size: int) -> int:
 
 
 def world_key(seed: int) -> str:
-    """What decides the split of a world."""
+    """Key that decides the split of a world."""
     return f"encyclopaedia {seed}"
 
 

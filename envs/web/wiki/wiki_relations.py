@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WikiRelation:
-    """What is known of each thing of a kind.
+    """Relation that each thing of a kind has.
 
     Attributes:
         name: such as "birthplace"; unique among all relations.

@@ -258,7 +258,7 @@ class WikiSearch(ToolQuestion):
         return scores
 
     def _shows(self, state: Session, title: str, part: int) -> bool:
-        """Whether the last call opened this part of an article."""
+        """True if the last call opened this part of an article."""
         last = state.made[-1] if state.made else None
         return last is not None and last.name == "open" and dict(last.arguments) == {"title": title, "part": str(part)}
 

@@ -145,7 +145,7 @@ class Figure:
 
     @property
     def met(self) -> bool | None:
-        """Whether the floor is met; None without a value or a floor."""
+        """True if the floor is met; None without a value or a floor."""
         if self.value is None or self.floor is None:
             return None
         return self.value <= self.floor if self.most else self.value >= self.floor
@@ -156,7 +156,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Setup:
-    """What every row is given.
+    """Setup that every row is given.
 
     Attributes:
         device: a GPU with its number, "cuda:1", or "cpu".
@@ -178,7 +178,7 @@ class Setup:
 
     @property
     def half(self) -> bool:
-        """Whether weights are bfloat16: on a GPU."""
+        """True if weights are bfloat16: on a GPU."""
         return self.cuda
 
     @property

@@ -98,7 +98,7 @@ LEARNING_TABLES: dict[str, LearningTable] = {
 
 @dataclass(frozen=True)
 class GridRunFigures:
-    """What a run came to.
+    """Figures of a run.
 
     Attributes:
         learned: the environment step at which its player had learned, or None.

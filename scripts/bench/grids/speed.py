@@ -38,7 +38,7 @@ DESCRIBED = ("map", "view", "words")
 
 @dataclass(frozen=True)
 class SpeedFigures:
-    """What `measure_speed` found.
+    """Figures that `measure_speed` found.
 
     Attributes:
         minigrid: version of MiniGrid.

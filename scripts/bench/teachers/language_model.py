@@ -94,7 +94,7 @@ def find_warm_model(
 
 @dataclass(frozen=True)
 class LadderRun:
-    """What a run reached.
+    """Rungs and success that a run reached.
 
     Attributes:
         attempts, rungs: the score on the way, from before the first attempt to the end.

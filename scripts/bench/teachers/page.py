@@ -141,7 +141,7 @@ def _number(value: float | None) -> str:
 
 
 def _line_styles(order: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """How the lines of teachers are drawn that are not grey: of the best, of random and of the oracle."""
+    """Styles of the lines of teachers that are not grey: of the best, of random and of the oracle."""
     bold = [name for name in order if name not in (ORACLE, UNIFORM)][: len(COLOURS)]
     styles: dict[str, dict[str, Any]] = {
         name: {"color": colour, "linewidth": 1.6, "linestyle": "solid"} for name, colour in zip(bold, COLOURS)

@@ -91,7 +91,7 @@ def read_reference(record: dict[str, Any], field: str | None = None) -> str:
 
 
 def check_references(folder: Path, field: str | None = None) -> Iterator[ReadableReferences]:
-    """How many references of each file the verifier "math" can use, that is read and find right as answers."""
+    """Count the references of each file that the verifier "math" can use, that is read and find right as answers."""
     for file, references in load_references(folder, field):
         out: dict[str, list[tuple[str, str]]] = {}
         for policy in POLICIES:

@@ -73,7 +73,7 @@ def entropy_of_answers(batch: Batch, answer_format: str = "any") -> Tensor:
 def answer_dispersion(
     trajectories: Sequence[Trajectory], choices: int | None = None, answer_format: str = "any"
 ) -> float:
-    """How much the final answers to one task differ, in [0, 1] (PuzzleCraft, arXiv 2512.14944).
+    """Dispersion of the final answers to one task, in [0, 1] (PuzzleCraft, arXiv 2512.14944).
 
     With K options it is the entropy of the answers over ln K. Where answers are permutations, which are too many to
     repeat by chance, it is (M - 1) / (G - 1) with M distinct ones among G. The extras "options", K, and "permutation",
