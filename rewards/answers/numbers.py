@@ -43,6 +43,12 @@ _NUMBER = re.compile(
 )
 _HEADING = re.compile(r"#+ ?|(?:final |correct )?answer ", re.IGNORECASE)
 _ADDED = re.compile(r" (?:in total|in all|altogether|overall)$", re.IGNORECASE)
+# What a sentence may go on to say behind a number and its unit.
+_REST = re.compile(
+    r"\s+(?:after|at|before|between|by|during|each|for|from|in|left|now|on|than|to|today|when|while|with)\b"
+    r"(?:(?!\b(?:or|not|if|unless|maybe|perhaps|about|most|least|best|worst|more|less|fewer)\b)[^0-9])*",
+    re.IGNORECASE,
+)
 _COUNTED = re.compile(r"how many (?:such |different )?([a-z]+)(?: of ([a-z]+))?")
 _WORD = re.compile(r"[a-z]+|%")
 # Words that change the number before them, or state another number; they are not units.
@@ -119,6 +125,8 @@ def plain_number(text: str, units: frozenset[str] | None = frozenset(), stated: 
             shorter = shorter[1:-1]
         if shorter == text and stated:
             shorter = strip_statement(text, number=True)
+            if shorter == text and (rest := _REST.search(text)) and rest.end() == len(text):
+                shorter = text[: rest.start()]
         if shorter == text:
             return None
         text = shorter

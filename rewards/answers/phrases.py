@@ -64,7 +64,7 @@ _DENIED = re.compile(
 )
 _BOUNDED = re.compile(
     r"\b(?:at (?:most|least|best|worst)|(?:less|more|fewer|greater|smaller|larger|higher|lower) than|up to|about|"
-    r"around|nearly|almost|under|over|below|above|between|not)$|\d\s+(?:to|through|until)$|(?:!|/|<|>|\\n?eq?|\\ne|\u2260)$",
+    r"around|nearly|almost|roughly|approximately|approx\.?|circa|some|under|over|below|above|between|not)$|\d\s+(?:to|through|until)$|(?:!|/|<|>|\\n?eq?|\\ne|\u2260)$",
     re.IGNORECASE,
 )
 # Words of the whole sentence before a value that offer others beside it, doubt it, or suppose the contrary.
@@ -134,6 +134,14 @@ _LEADS = (
     re.compile(r".*(?<![<>!:=/~])=(?![=/])\s*", re.DOTALL),
 )
 
+# The numbers of a sentence, of which the only one is what it states: "So Tom has 42 apples at the end." It is none
+# where it names a place in a text or in an order.
+_NUMERAL = re.compile(r"[-+]?[$\u20ac\u00a3]?(?<![\w.,/^*])[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?(?![\w/^*])")
+_PLACED = re.compile(
+    r"\b(?:step|page|chapter|question|problem|line|case|option|example|figure|table|part|section|exercise|item|no|number|"
+    r"day|week|month|year|level|attempt|try|guess|version|row|column|method|equation|round|stage|in|by|since|until)\W*$",
+    re.IGNORECASE,
+)
 
 # Everything up to the last word that introduces an answer, or to the last word before a colon.
 _STATEMENT = re.compile(r".*(?:\b(?:is|are|be|equals)\b|[A-Za-z*]:)", re.DOTALL)
@@ -198,6 +206,10 @@ def values(line: str) -> Iterator[str]:
             for pattern in (_ARROW, *_LEADS):
                 if (found := pattern.match(part)) and found.end() < len(part) and not is_denied(found[0]):
                     yield bare(part[found.end() :])
+    if len(numbers := list(_NUMERAL.finditer(line))) == 1:
+        before, behind = line[: numbers[0].start()], line[numbers[0].end() :]
+        if not (is_denied(before) or _PLACED.search(before) or _TAKEN_BACK.search(behind)):
+            yield bare(line[numbers[0].start() :])
     for pattern in (_NAMED, _CHOICE, _THERE):
         found = pattern.fullmatch(short.rstrip(" .!*"))
         if found and not _TAKEN_BACK.search(found["value"]) and not is_denied(found[0][: found.start("value")]):
