@@ -15,6 +15,7 @@ from palaestra.rewards.answers import (
     extract,
     readings,
 )
+from palaestra.rewards.answers.numbers import find_units
 from palaestra.rewards.answers.readings import MOST_READINGS
 
 untimed = settings(deadline=None)
@@ -103,6 +104,7 @@ def test_the_plainest_reading_comes_first(form: Form, text: str, first: str):
         ("values", "x = 1\ny = 24", "x = 1, y = 24"),
         ("line", "So the area is $9\\pi$.", "9\\pi"),
         ("line", "Therefore, f'(x) = 2x", "2x"),
+        ("line", "Thus, Jasmine has 13 stickers at the end.", "13 stickers at the end"),
         ("line", "1. 9 * $2 = $18.\n2. [Final solution] Thus, Janet makes $18 a day. #### 18 ", "18"),
         ("line", "Answer: 5\n\nThat follows as 2 and 3 make it.", "5"),
         ("line", "### Final answer\n\n5\n\nThat follows as 2 and 3 make it.", "5"),
@@ -132,3 +134,25 @@ def test_verify_reads_replies_as_environments_do():
     assert verify("text", "My answer is **Paris**. Let me know!", "Paris", extract="any").success
     with pytest.raises(InputError, match="'boxed'"):
         verify("math", "2", "2", extract="box")
+
+
+@pytest.mark.parametrize(
+    ("reply", "success"),
+    [
+        ("Thus, Jasmine has 13 stickers at the end.", True),
+        ("So it will take her 13 stickers to fill the page.", True),
+        ("In the end there remain 13.", True),
+        ("Thus, Jasmine has roughly 13 stickers.", False),
+        ("She may have 13 stickers at the end.", False),
+        ("She has 13 stickers at the end or none.", False),
+        ("She has at least 13 stickers.", False),
+        ("She has 13 stickers at most.", False),
+        ("She has 13 sheets at the end.", False),
+        ("She has 13 stickers, and Tom has 12.", False),
+        ("This follows from step 13.", False),
+        ("It is not true that she has 13 stickers.", False),
+    ],
+)
+def test_the_only_number_of_the_last_sentence_is_what_it_states(reply: str, success: bool):
+    units = find_units("How many stickers does Jasmine have?")
+    assert verify("integer", f"8 + 5 makes it.\n{reply}", 13, extract="any", units=units).success is success
