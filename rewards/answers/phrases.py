@@ -208,7 +208,9 @@ def values(line: str) -> Iterator[str]:
                     yield bare(part[found.end() :])
     if len(numbers := list(_NUMERAL.finditer(line))) == 1:
         before, behind = line[: numbers[0].start()], line[numbers[0].end() :]
-        if not (is_denied(before) or _PLACED.search(before) or _TAKEN_BACK.search(behind)):
+        # A letter set off before it names an option: "(B) 139".
+        lettered = re.search(r"(?:^|\W)(?:\([A-Za-z]\)|[A-Z][).:])(?=\W|$)", before)
+        if not (lettered or is_denied(before) or _PLACED.search(before) or _TAKEN_BACK.search(behind)):
             yield bare(line[numbers[0].start() :])
     for pattern in (_NAMED, _CHOICE, _THERE):
         found = pattern.fullmatch(short.rstrip(" .!*"))

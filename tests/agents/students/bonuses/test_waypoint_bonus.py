@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import gymnasium as gym
 import palaestra  # noqa: F401 registers the environments
@@ -61,7 +61,9 @@ def author(monkeypatch):
         said.questions.append(question)
         return said.reply
 
-    monkeypatch.setitem(sys.modules, "writer", SimpleNamespace(answer=answer))
+    module = ModuleType("writer")
+    module.answer = answer  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "writer", module)
     return said
 
 
