@@ -328,9 +328,9 @@ def _print(rows: Sequence[Mapping[str, Any]], table: Any, config: EvalOptions) -
 def _show(report: Report | SuiteReport | int, config: EvalOptions) -> int:
     if isinstance(report, int):
         return report
-    _print(report.rows(), report.table(), config)
     if config.json is not None:
         write_atomically(config.json, json.dumps(report.to_json(results=True), indent=2) + "\n")
+    _print(report.rows(), report.table(), config)
     return 0
 
 

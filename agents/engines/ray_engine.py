@@ -277,7 +277,7 @@ class RayEngine(Engine):
         self._cluster.close()
 
     def places(self) -> list[Any]:
-        """Machines and devices of the workers' processes, a `ray_worker.Place` each."""
+        """Places of the workers' processes, a `ray_worker.Place` each."""
         return [worker.place for worker in self._workers if worker.place is not None]
 
     def _choose(self) -> _Worker:

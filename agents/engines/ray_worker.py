@@ -49,7 +49,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Round:
-    """Work of a worker at a time.
+    """Work that a worker does at a time.
 
     Attributes:
         orders: requests to submit, and numbers of sessions to close.

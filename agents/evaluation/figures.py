@@ -6,13 +6,14 @@ draw_figure(report.rows(), "success.pdf")
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import InputError, MissingExtra
-from ..atomic import write_atomically
+from ..atomic import check_output, write_atomically
 from .formats import Row
 
 KINDS = (".svg", ".pdf", ".png")
@@ -20,16 +21,15 @@ _ROW, _WIDTH = 0.28, 6.0  # inches
 
 
 def check_figure(path: Path | None) -> None:
-    """Check the name of a figure's file before anything is computed. Raises InputError for an unknown ending, and
-    MissingExtra without matplotlib."""
+    """Check the name of a figure's file before anything is computed. Raises InputError where no figure can be written
+    there, and MissingExtra without matplotlib."""
     if path is None:
         return
     if path.suffix.lower() not in KINDS:
         raise InputError(f"--figure writes {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {str(path)!r}.")
-    try:
-        import matplotlib as _  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise MissingExtra("a figure", "train") from error
+    check_output(path, "--figure")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise MissingExtra("a figure", "train")
 
 
 def draw_figure(rows: Sequence[Row], path: str | Path) -> None:
@@ -37,7 +37,7 @@ def draw_figure(rows: Sequence[Row], path: str | Path) -> None:
     colours.
 
     Args:
-        rows: of a `Report`, a `SuiteReport`, a `Comparison` or a sweep; those without a value are left out.
+        rows: of a `Report`, a `SuiteReport`, a `PairedComparison` or a sweep; those without a value are left out.
         path: the file; its ending, .svg, .pdf or .png, is its kind. The same rows give the same bytes.
 
     Raises:
@@ -87,6 +87,6 @@ def draw_figure(rows: Sequence[Row], path: str | Path) -> None:
 
 
 def _label(row: Row) -> str:
-    name = str(row.get("environment", row.get("env", ""))).removeprefix("palaestra/")
+    name = str(row["environment"]).removeprefix("palaestra/")
     difficulty = row.get("difficulty", "all")
     return name if difficulty == "all" else str(difficulty)

@@ -280,7 +280,7 @@ def _restore(folder: RunFolder, optimizer: torch.optim.Optimizer) -> tuple[int, 
 
 @dataclass(frozen=True)
 class Variance:
-    """Variance of a policy's outcomes within groups of episodes, on tasks drawn uniformly.
+    """Count of the groups of episodes in which a policy's outcomes differ, on tasks drawn uniformly.
 
     Attributes:
         groups, samples: groups that were played, and episodes in each.

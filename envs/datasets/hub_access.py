@@ -1,4 +1,4 @@
-"""True if the Hugging Face hub can be reached, so that a missing network is not taken for a misspelt name.
+"""Check of whether the Hugging Face hub can be reached, so that a missing network is not taken for a misspelt name.
 
 Its client tries each file for half a minute; one short request before spares that.
 """

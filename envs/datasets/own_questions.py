@@ -326,7 +326,8 @@ def _guess_verifier(values: Sequence[Any], column: str) -> str:
             continue
     if column == INSTRUCTIONS:
         return "constraints"
-    if all(is_possible_answer(call) for value in values if isinstance(value, list) for call in value) and not texts:
+    calls = [call for value in values if isinstance(value, list) for call in value]
+    if calls and not texts and all(map(is_possible_answer, calls)):
         return "toolcall"
     numbers = sum(plain_number(text, units=frozenset("%")) is not None for text in texts)
     formulas = sum(bool(_LATEX.search(text)) for text in texts)

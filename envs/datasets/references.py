@@ -13,60 +13,60 @@ Constraint = dict[str, Any]
 Make = Callable[[Mapping[str, Any]], list[Constraint]]
 
 
-def _plain(kind: str, text: str | None = None, texts: str | None = None, **more: Any) -> Make:
+def _constraint(kind: str, text: str | None = None, texts: str | None = None, **more: Any) -> Make:
     """A constraint with the value of an argument as its text, or as its texts."""
     names = {name: argument for name, argument in (("text", text), ("texts", texts)) if argument}
     return lambda given: [{"kind": kind, **{name: given[argument] for name, argument in names.items()}, **more}]
 
 
-def _counted(kind: str, number: str, relation: str = "relation", text: str | None = None) -> Make:
+def _relation(kind: str, number: str, relation: str = "relation", text: str | None = None) -> Make:
     """A constraint on a count, which the arguments ``number`` and ``relation`` ("at least", "less than") bound."""
 
     def make(given: Mapping[str, Any]) -> list[Constraint]:
         count = int(given[number])
         bound = {"max": count - 1} if given.get(relation) == "less than" else {"min": count}
-        return [constraint | bound for constraint in _plain(kind, text)(given)]
+        return [constraint | bound for constraint in _constraint(kind, text)(given)]
 
     return make
 
 
-def _exactly(kind: str, number: str, **more: Any) -> Make:
+def _exact_count(kind: str, number: str, **more: Any) -> Make:
     return lambda given: [{"kind": kind, **more, "min": int(given[number]), "max": int(given[number])}]
 
 
 def _paragraph(given: Mapping[str, Any]) -> list[Constraint]:
     first = {"kind": "paragraph-starts", "paragraph": int(given["nth_paragraph"]), "text": given["first_word"]}
-    return [*_exactly("paragraphs", "num_paragraphs")(given), first]
+    return [*_exact_count("paragraphs", "num_paragraphs")(given), first]
 
 
 # Instruction of IFEval (arXiv 2311.07911, table 1) -> the constraints that it is, made of its arguments.
 CONSTRAINTS_OF: dict[str, Make] = {
-    "keywords:existence": _plain("keywords", texts="keywords"),
-    "keywords:forbidden_words": _plain("forbidden", texts="forbidden_words"),
-    "keywords:frequency": _counted("occurrences", "frequency", text="keyword"),
-    "keywords:letter_frequency": _counted("letters", "let_frequency", "let_relation", text="letter"),
-    "length_constraints:number_words": _counted("words", "num_words"),
-    "length_constraints:number_sentences": _counted("sentences", "num_sentences"),
-    "length_constraints:number_paragraphs": _exactly("parts", "num_paragraphs", text="***"),
+    "keywords:existence": _constraint("keywords", texts="keywords"),
+    "keywords:forbidden_words": _constraint("forbidden", texts="forbidden_words"),
+    "keywords:frequency": _relation("occurrences", "frequency", text="keyword"),
+    "keywords:letter_frequency": _relation("letters", "let_frequency", "let_relation", text="letter"),
+    "length_constraints:number_words": _relation("words", "num_words"),
+    "length_constraints:number_sentences": _relation("sentences", "num_sentences"),
+    "length_constraints:number_paragraphs": _exact_count("parts", "num_paragraphs", text="***"),
     "length_constraints:nth_paragraph_first_word": _paragraph,
-    "detectable_content:number_placeholders": _counted("placeholders", "num_placeholders"),
-    "detectable_content:postscript": _plain("occurrences", text="postscript_marker", min=1),
-    "detectable_format:number_bullet_lists": _exactly("bullets", "num_bullets"),
-    "detectable_format:number_highlighted_sections": _counted("highlights", "num_highlights"),
-    "detectable_format:multiple_sections": _counted("occurrences", "num_sections", text="section_spliter"),
-    "detectable_format:json_format": _plain("json"),
-    "detectable_format:title": _plain("title"),
+    "detectable_content:number_placeholders": _relation("placeholders", "num_placeholders"),
+    "detectable_content:postscript": _constraint("occurrences", text="postscript_marker", min=1),
+    "detectable_format:number_bullet_lists": _exact_count("bullets", "num_bullets"),
+    "detectable_format:number_highlighted_sections": _relation("highlights", "num_highlights"),
+    "detectable_format:multiple_sections": _relation("occurrences", "num_sections", text="section_spliter"),
+    "detectable_format:json_format": _constraint("json"),
+    "detectable_format:title": _constraint("title"),
     "detectable_format:constrained_response": lambda given: [
         {"kind": "any-of", "texts": [f"My answer is {word}" for word in ("yes", "no", "maybe")]}
     ],
     "combination:two_responses": lambda given: [{"kind": "parts", "text": "******", "min": 2, "max": 2}],
-    "combination:repeat_prompt": _plain("starts-with", text="prompt_to_repeat"),
-    "startend:end_checker": _plain("ends-with", text="end_phrase"),
-    "startend:quotation": _plain("quoted"),
-    "change_case:capital_word_frequency": _counted("capital-words", "capital_frequency", "capital_relation"),
-    "change_case:english_capital": _plain("upper"),
-    "change_case:english_lowercase": _plain("lower"),
-    "punctuation:no_comma": _plain("no-commas"),
+    "combination:repeat_prompt": _constraint("starts-with", text="prompt_to_repeat"),
+    "startend:end_checker": _constraint("ends-with", text="end_phrase"),
+    "startend:quotation": _constraint("quoted"),
+    "change_case:capital_word_frequency": _relation("capital-words", "capital_frequency", "capital_relation"),
+    "change_case:english_capital": _constraint("upper"),
+    "change_case:english_lowercase": _constraint("lower"),
+    "punctuation:no_comma": _constraint("no-commas"),
 }
 
 

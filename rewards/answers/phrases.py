@@ -137,6 +137,8 @@ _LEADS = (
 # The numbers of a sentence, of which the only one is what it states: "So Tom has 42 apples at the end." It is none
 # where it names a place in a text or in an order.
 _NUMERAL = re.compile(r"[-+]?[$\u20ac\u00a3]?(?<![\w.,/^*])[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?(?![\w/^*])")
+# A letter set off before a number names an option: "(B) 139".
+_LETTERED = re.compile(r"(?:^|\W)(?:\([A-Za-z]\)|[A-Z][).:])(?=\W|$)")
 _PLACED = re.compile(
     r"\b(?:step|page|chapter|question|problem|line|case|option|example|figure|table|part|section|exercise|item|no|number|"
     r"day|week|month|year|level|attempt|try|guess|version|row|column|method|equation|round|stage|in|by|since|until)\W*$",
@@ -208,9 +210,7 @@ def values(line: str) -> Iterator[str]:
                     yield bare(part[found.end() :])
     if len(numbers := list(_NUMERAL.finditer(line))) == 1:
         before, behind = line[: numbers[0].start()], line[numbers[0].end() :]
-        # A letter set off before it names an option: "(B) 139".
-        lettered = re.search(r"(?:^|\W)(?:\([A-Za-z]\)|[A-Z][).:])(?=\W|$)", before)
-        if not (lettered or is_denied(before) or _PLACED.search(before) or _TAKEN_BACK.search(behind)):
+        if not (_LETTERED.search(before) or is_denied(before) or _PLACED.search(before) or _TAKEN_BACK.search(behind)):
             yield bare(line[numbers[0].start() :])
     for pattern in (_NAMED, _CHOICE, _THERE):
         found = pattern.fullmatch(short.rstrip(" .!*"))

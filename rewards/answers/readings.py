@@ -135,8 +135,9 @@ def _at_the_end(lines: list[str], form: Form, strict: bool) -> Iterator[str]:
     line = lines[last].strip()
     if line.endswith(":") and last > 0 and not several and not strict:
         return  # a label with nothing behind it, as "A:" would be
-    if not several and not strict and (behind := line.rpartition("####")[2].strip()) not in ("", line):
-        yield behind  # GSM8K's sign, at the end of a sentence
+    before, sign, behind = line.rpartition("####")
+    if sign and behind.strip() and not several and not strict and not phrases.is_denied(" ".join(before.split()[-3:])):
+        yield behind.strip()  # GSM8K's sign, at the end of a sentence
     yield line if strict else without_ornaments(without_closing(line)) or line
     if closer and first < last and first > 0 and not several and not strict:
         yield " ".join(block.split("\n"))

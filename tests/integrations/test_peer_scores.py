@@ -63,7 +63,7 @@ STYLES: dict[str, dict[str, tuple[str, bool, set[str]]]] = {
 }
 
 # Where we differ from rules that agree: we take no number out of the middle of a clause, and they do.
-KNOWN = ("the answer is that 42 contains exactly 28 litres of water",)
+KNOWN = {"gsm8k": ["the answer is that 42 contains exactly 28 litres of water"], "mmlu": []}
 
 
 @pytest.fixture(scope="module")
@@ -135,4 +135,5 @@ def test_replies_of_a_model_are_judged_alike_where_the_rules_of_the_others_agree
     assert len(real) == 100
     assert len(agreed) > 80
     differing = [rows[place]["reply"] for place in agreed if verdicts["ours"][place] != verdicts[rules[0]][place]]
-    assert [reply for reply in differing if not reply.endswith(KNOWN)] == []
+    assert [reply[-len(known) :] for reply, known in zip(differing, KNOWN[name])] == KNOWN[name]
+    assert len(differing) == len(KNOWN[name])

@@ -126,3 +126,9 @@ def test_several_turns_are_no_question(tmp_path: Path):
     source = write(tmp_path / "a.jsonl", {"question": ASKED * 2, "ground_truth": [{"area": {"base": [10]}}]})
     with pytest.raises(InputError, match="list of messages"):
         from_dataset(source, split="all").reset(seed=0)
+
+
+def test_answers_that_are_records_of_another_kind_are_no_calls(tmp_path: Path):
+    source = write(tmp_path / "a.jsonl", *({"question": f"q{n}", "answer": {"other": n}} for n in range(3)))
+    with pytest.raises(InputError, match=r"answer\.other"):
+        from_dataset(source, split="all").reset(seed=0)

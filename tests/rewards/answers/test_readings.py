@@ -156,3 +156,8 @@ def test_verify_reads_replies_as_environments_do():
 def test_the_only_number_of_the_last_sentence_is_what_it_states(reply: str, success: bool):
     units = find_units("How many stickers does Jasmine have?")
     assert verify("integer", f"8 + 5 makes it.\n{reply}", 13, extract="any", units=units).success is success
+
+
+@pytest.mark.parametrize("reply", ["The answer is not #### 42", "#### 41 or #### 42", "It might be #### 42"])
+def test_what_is_denied_before_the_sign_is_no_answer(reply: str):
+    assert not verify("integer", reply, 42, extract="any").success
