@@ -59,8 +59,9 @@ def descendants(pid: int) -> list[int]:
 
 
 def resident(pid: int) -> int:
-    """KiB of memory of a process."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+    """KiB of memory of a process that are its own: pages of files come and go with what else the machine does."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return int(status["RssAnon"].split()[0])
 
 
 def descriptors(pid: int) -> list[str]:
