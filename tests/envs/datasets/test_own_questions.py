@@ -229,6 +229,14 @@ def test_references_that_are_no_text_stand_in_a_file(
     assert judge_rows(tmp_path, [answer, answer], [right, wrong], verifier=verifier) == [True, False]
 
 
+def test_constraints_that_cannot_be_read_are_left_out_and_named(tmp_path: Path):
+    answers = [[{"kind": kind}] for kind in ("lower", "lowre", "upper")] + [[{"kind": "words", "least": 3}]]
+    source = write(tmp_path / "a.jsonl", [{"question": f"Write {n}.", "answer": one} for n, one in enumerate(answers)])
+    with pytest.warns(UserWarning, match=r"2 of 4 Dataset records .* line 2: .* 'lowre'; did you mean 'lower'"):
+        env: Any = from_dataset(source, verifier="constraints", split="all").unwrapped
+    assert len(env.rows) == 2
+
+
 def test_options_of_the_verifier_and_levels_in_words(tmp_path: Path):
     options = {"verifier": "text", "verifier_options": {"ignore_case": False}}
     assert judge_rows(tmp_path, ["Oslo", "Rome"], ["Oslo", "rome"], **options) == [True, False]
