@@ -69,8 +69,9 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path):
     tables = {path.relative_to(ROOT) for kind in ("*.txt", "*.jsonl", "*.css") for path in (ROOT / "envs").rglob(kind)}
     suites = {path.relative_to(ROOT) for path in (ROOT / "agents" / "evaluation").rglob("*.json")}
     sheet = {path.relative_to(ROOT) for path in (ROOT / "rewards" / "audit" / "sheet").glob("*.jsonl")}
+    recipes = {path.relative_to(ROOT) for path in (ROOT / "agents" / "grpo" / "recipes").glob("*.toml")}
     root = {path.relative_to(ROOT) for path in ROOT.glob("*.py")}
-    assert packed == {path.as_posix() for path in sources | pages | tables | suites | sheet | root} | DATA
+    assert packed == {path.as_posix() for path in sources | pages | tables | suites | recipes | sheet | root} | DATA
 
 
 def test_the_installed_wheel_works_without_the_sources(wheel: Path, tmp_path: Path):

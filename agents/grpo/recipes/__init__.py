@@ -1,6 +1,6 @@
-"""Recipes: published algorithms as rows of components, in one file per family, and the stages that they name.
+"""Recipes: published algorithms as rows of components, one ``.toml`` file per family, and the stages that they name.
 
-A new recipe goes into the file of its family; `RECIPES` imports all files of this package. None imports torch.
+A new recipe goes into the file of its family, which ``tables`` reads. None of these modules imports torch.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Component:
             return ()
         try:
             plain = _NAMED.sub(lambda found: found[1] or _as_identifier(found[2]), text.strip())
-            return tuple(_sum_of(ast.parse(plain, mode="eval").body))
+            return tuple(_sum_of(ast.parse(f"({plain})", mode="eval").body))
         except (SyntaxError, ValueError, RecursionError):
             raise InputError(
                 f"{text!r} is not a component; write a name with named parameters, such as clip(low=0.2, high=0.28), "
