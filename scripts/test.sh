@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# All checks: lint, format, types, tests. Usage: bash scripts/test.sh [pytest arguments], from any folder.
+# All checks: lint, format, types, tests, from any folder.
+#   bash scripts/test.sh           a quick run: cheap tests, a tenth of the dear ones in turn, all that mirror a change
+#   bash scripts/test.sh --full    every test
+#   bash scripts/test.sh tests/envs -k oracle    these tests; arguments go to pytest
 set -euo pipefail
 source "$(dirname "$0")/setup.sh"
 
@@ -15,6 +18,11 @@ nice pyright >"$types" 2>&1 &
 checking=$!
 trap 'kill "$checking" 2>/dev/null || true; rm -f "$types"' EXIT
 
+if [[ $# == 0 ]]; then
+    set -- --quick
+elif [[ $1 == --full ]]; then
+    shift
+fi
 # Two processes of one thread each are quicker than one process of two threads: most tests are too small to share out.
 # Each begins with half of the tests, in their order, and takes over from the other at the end.
 passed=true

@@ -16,7 +16,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from . import left_behind
+from . import left_behind, quick_run
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # The same examples in each run, and as much time for each as a busy machine takes.
@@ -27,8 +27,13 @@ hypothesis.settings.load_profile("repeatable")
 pytest.register_assert_rewrite("palaestra.envs.testing")  # before any test file imports it
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    quick_run.add_options(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(left_behind)
+    config.pluginmanager.register(quick_run)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
