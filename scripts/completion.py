@@ -21,6 +21,7 @@ from typing import Any, Literal, get_args
 
 import tyro
 
+from .bench import find_benchmarks
 from .completion_scripts import CompletionWords, render_bash, render_fish, render_zsh
 
 Shell = Literal["bash", "zsh", "fish"]
@@ -42,15 +43,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def collect_words() -> CompletionWords:
     """Collect the words of every command from its parser, and names from the registries; torch is not loaded."""
-    from .bench import BENCHMARKS
-    from .bench import main as run_benchmark
     from .cli import COMMANDS, run_command
 
-    found = CompletionWords({"": tuple(COMMANDS), "bench": tuple(BENCHMARKS)})
+    package = find_benchmarks()
+    benchmarks: dict[str, Any] = package.BENCHMARKS if package else {}
+    found = CompletionWords({"": tuple(COMMANDS), "bench": tuple(benchmarks)})
     registered = {kind: _keep_plain(names()) for kind, names in _NAMES.items()}
     calls: dict[str, Callable[[Sequence[str]], Any]] = {
         **{name: lambda argv, name=name: run_command([name, *argv]) for name in COMMANDS if name != "bench"},
-        **{f"bench {name}": lambda argv, name=name: run_benchmark([name, *argv]) for name in BENCHMARKS},
+        **{f"bench {name}": lambda argv, name=name: run_command(["bench", name, *argv]) for name in benchmarks},
     }
     for command, call in calls.items():
         _add_command(found, command, _read_options(call), registered)

@@ -9,4 +9,4 @@ if [[ " $* " != *" --out"* ]]; then
     mkdir -p runs
     arguments+=(--out "$(mktemp -d "runs/demo-XXXX")")
 fi
-python -m palaestra.scripts.demo "${arguments[@]}"
+python -m palaestra.benchmarks.demo "${arguments[@]}"

@@ -3,4 +3,4 @@
 # Usage: bash scripts/site.sh [--pages-only], from any folder. Then: python -m http.server -d site
 set -euo pipefail
 source "$(dirname "$0")/setup.sh"
-nice python -m palaestra.scripts.tools.site "$@"
+nice python -m palaestra.tools.site "$@"

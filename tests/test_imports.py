@@ -28,14 +28,17 @@ HEAVY = (
     "pandas",
     "sklearn",
 )
-PARTS = ("rewards", "envs", "teachers", "agents", "integrations", "scripts")
+PARTS = ("rewards", "envs", "teachers", "agents", "integrations", "scripts", "benchmarks", "tools")
 MAY_IMPORT = {
     "rewards": {"rewards"},
     "envs": {"envs", "rewards"},
     "teachers": {"rewards", "teachers"},
     "agents": {"agents", "envs", "rewards", "teachers"},
     "integrations": {"agents", "envs", "integrations", "rewards", "teachers"},
-    "scripts": set(PARTS),
+    # `palaestra bench` looks for the benchmarks by name: they are not always installed.
+    "scripts": {"agents", "envs", "integrations", "rewards", "scripts", "teachers"},
+    "benchmarks": {"agents", "benchmarks", "envs", "integrations", "rewards", "scripts", "teachers"},
+    "tools": set(PARTS),
 }
 OUTSIDE = {
     "rewards": {

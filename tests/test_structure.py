@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(palaestra.__file__).parent
 GROUND = ("errors.py", "registry.py", "checks.py", "schedules.py")
-PACKAGES = ("rewards", "envs", "teachers", "agents", "integrations", "scripts")
+PACKAGES = ("rewards", "envs", "teachers", "agents", "integrations", "scripts", "benchmarks", "tools")
 LEARNER = (
     {"recipes", "config", "settings", "optimizers"},
     {"batch"},
@@ -30,10 +30,9 @@ LEARNER = (
 """Files and folders of the learner: each may import those of its own line and of the lines above it."""
 MOST_ROOMS, MOST_LINES = 18, 420
 SIBLINGS = {
-    # A family of recipes and the stage or strategy that it is about; a benchmark and its student; parts of benchmarks.
-    "agents": {"ratios", "priorities", "process", "lookahead", "selfplay", "trees", "guided", "auxiliary"},
+    # A benchmark and its student; parts of benchmarks.
     "teachers": {"categories", "hypercube"},
-    "scripts": {"command", "peers"},
+    "benchmarks": {"command", "peers"},
 }
 """Stems that several files of a package share by design."""
 

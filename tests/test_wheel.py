@@ -16,11 +16,9 @@ import pytest
 
 ROOT = Path(palaestra.__file__).parent
 PARTS = ("agents", "envs", "integrations", "rewards", "scripts", "teachers")
-# The tools write files of the repository, and the shell scripts need its checkout: neither is in the wheel.
-TOOLS = ROOT / "scripts" / "tools"
-# A package of its own.
+# A package of its own. Benchmarks, tools and shell scripts belong to the checkout, and are not in the wheel.
 VERIFIERS = ROOT / "integrations" / "palaestra_vf"
-SOURCES = [path for part in PARTS for path in (ROOT / part).rglob("*.py") if not {TOOLS, VERIFIERS} & {*path.parents}]
+SOURCES = [path for part in PARTS for path in (ROOT / part).rglob("*.py") if VERIFIERS not in path.parents]
 DATA = {"py.typed", "constraints.txt"}
 
 # Imports every module of the installed package and plays one episode; prints what it saw. The modules left out are
@@ -29,7 +27,7 @@ LOOK = """
 import importlib, json, pkgutil, sys
 import gymnasium, palaestra
 names = [module.name for module in pkgutil.walk_packages(palaestra.__path__, "palaestra.")]
-peers = {"scripts.bench.learner.trl_side", "integrations.inspect_tasks", "integrations.verifiers_taskset"}
+peers = {"integrations.inspect_tasks", "integrations.verifiers_taskset"}
 peers |= {"integrations.verifiers_harness", "integrations.gem_env", "integrations.textarena_env"}
 for name in names:
     if name.removeprefix("palaestra.") not in peers:
@@ -37,6 +35,9 @@ for name in names:
 env = gymnasium.make("palaestra/Arithmetic-v0")
 env.reset(seed=0)
 success = env.step(env.unwrapped.oracle())[4]["is_success"]
+from palaestra.scripts.cli import main
+from palaestra.scripts.completion import collect_words
+assert main(["bench", "teachers"]) == 2 and not collect_words().options.keys() & {"bench teachers"}
 print(json.dumps({"file": palaestra.__file__, "names": names, "success": success}))
 """
 
@@ -92,6 +93,7 @@ def test_the_installed_wheel_works_without_the_sources(wheel: Path, tmp_path: Pa
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run([python, "-c", LOOK], cwd=tmp_path, env=clean, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert "benchmarks are in the checkout" in done.stderr
     seen = json.loads(done.stdout)
     assert Path(seen["file"]).is_relative_to(environment)
     assert seen["success"] is True

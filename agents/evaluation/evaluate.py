@@ -386,7 +386,7 @@ def _success(plays: Plays, samples: int) -> Estimate:
 
 
 def _pass_at_k(plays: Plays, samples: int) -> tuple[PassAtK, ...]:
-    from ..evaluation.pass_at_k import pass_at_ks, powers_of_two
+    from .pass_at_k import pass_at_ks, powers_of_two
 
     known = [[record for record in group if record.success is not None] for group in plays]
     known = [group for group in known if group]

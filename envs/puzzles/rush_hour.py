@@ -1,6 +1,6 @@
 """palaestra/RushHour-v0: slide cars out of the way of car A, from an exact number of moves away.
 
-The boards are those of rush_hour.txt, found by scripts/tools/make_rush_hour_boards.py, one a line, row by row.
+The boards are those of rush_hour.txt, found by tools/make_rush_hour_boards.py, one a line, row by row.
 """
 
 from __future__ import annotations

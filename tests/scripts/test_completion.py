@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from palaestra.scripts.bench import BENCHMARKS
+from palaestra.benchmarks import BENCHMARKS
 from palaestra.scripts.cli import COMMANDS, main
 
 _WRITE = """if True:

@@ -20,7 +20,7 @@ def test_the_tasks_of_a_version_never_change(name):
     suite = find_suite(name)
     assert content_hash(suite) == suite.content_hash, (
         "a generator has changed this suite: raise its version, and run "
-        "python -m palaestra.scripts.tools.update_suites random=random oracle=oracle tiny=FOLDER"
+        "python -m palaestra.tools.update_suites random=random oracle=oracle tiny=FOLDER"
     )
 
 

@@ -1,6 +1,6 @@
 """The losses give the gradients that TRL 1.16 gives on the same rollouts.
 
-What TRL computed was recorded by ``scripts/tools/trl_vectors.py``: sixteen ragged completions in four groups, one of
+What TRL computed was recorded by ``tools/trl_vectors.py``: sixteen ragged completions in four groups, one of
 them without variance, with ratios beyond the clipping range on both sides. Here they go through the public types and a
 recipe. A case named ``.../2`` was accumulated by TRL over two micro-batches; ours sees the whole batch at once.
 """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from palaestra.envs.puzzles import rush_hour
 from palaestra.envs.puzzles.rush_hour import RushHour, RushHourState, _boards, _cars, _layers, find_position_layers
-from palaestra.scripts.tools import make_rush_hour_boards
+from palaestra.tools import make_rush_hour_boards
 
 FAMILY = RushHour()
 Board = tuple[str, ...]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from palaestra.envs.puzzles.sudoku import BOXES, CLUE, KNOT, Sudoku, _table, count_solutions, fill_singles
-from palaestra.scripts.tools import make_sudoku_table
+from palaestra.tools import make_sudoku_table
 
 
 def exact_covers(cells: list[int], size: int, limit: int) -> int:

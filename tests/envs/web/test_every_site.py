@@ -9,11 +9,11 @@ import gymnasium as gym
 import numpy as np
 import palaestra  # noqa: F401  # registers the ids
 import pytest
+from palaestra.benchmarks.web.command import web_ids
 from palaestra.envs.web.browsers.browser import BROWSERS, Browser
 from palaestra.envs.web.browsers.commands import Command, read_command
 from palaestra.envs.web.browsers.observations import OBSERVATIONS
 from palaestra.envs.web.sites.site import SITES, generate
-from palaestra.scripts.bench.web.command import web_ids
 
 from .browsers.pages import missing_chromium, show
 

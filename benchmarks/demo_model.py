@@ -1,0 +1,77 @@
+"""The demonstration on a pretrained model: sums by GRPO, held-out success before and after, and answers to read."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..scripts.train import read_config, train
+from .models.answers import keep_answers
+from .models.cases import CASES
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+ANSWERS = 5
+
+
+def show_model(model: str, seed: int, out: Path, steps: int | None, console: Console) -> int:
+    """Train a model on sums of two one-digit numbers, and print what it solved and answered before and after.
+
+    Args:
+        model: a registered name, a folder, a hub id or a .gguf file.
+        out: folder for the run.
+        steps: of the run; None takes those of the case "sums" of `palaestra bench models`.
+
+    Returns:
+        The exit code of the training.
+    """
+    begun = time.monotonic()
+    arguments = CASES["sums"].arguments(model, seed, steps=steps)
+    config = read_config(arguments)  # a model that is not there is told before torch loads
+    from ..agents.grpo.learner import Learner
+
+    console.print(f"palaestra train {shlex.join([*arguments, '--out', str(out)])}", soft_wrap=True, highlight=False)
+    if code := train(Learner.start(out, config)):
+        return code
+    rows = [json.loads(line) for line in (out / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()]
+    console.print(success_table(rows))
+    console.print(answer_table(keep_answers(out, ANSWERS)))
+    console.print(f"{time.monotonic() - begun:.0f} s. {out / 'report.html'}", soft_wrap=True, highlight=False)
+    return 0
+
+
+def success_table(evaluations: Sequence[Mapping[str, Any]]) -> Table:
+    """Held-out success at each evaluation of a run, sampled and greedy."""
+    from rich.table import Table
+
+    table = Table(title="success on held-out tasks", caption="in brackets: 95 % confidence")
+    for title in ("step", "tasks", "sampled", "likeliest answer"):
+        table.add_column(title, justify="right")
+    for row in evaluations:
+        low, high = row["ci"]
+        sampled = f"{row['success']:.0%} [{100 * low:.0f}, {100 * high:.0f}]"
+        table.add_row(str(row["step"]), str(row["episodes"]), sampled, f"{row['greedy_success']:.0%}")
+    return table
+
+
+def answer_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Questions with the likeliest answers of the model before and after; right ones are green."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="held-out questions", show_lines=True)
+    for title in ("question", "right", "before", "after"):
+        table.add_column(title)
+    for row in rows:
+        cells = [
+            Text(" / ".join(row[side]["actions"]), style="green" if row[side]["success"] else "red")
+            for side in ("before", "after")
+        ]
+        table.add_row(Text(row["question"]), Text(str(row["reference"] or "")), *cells)
+    return table

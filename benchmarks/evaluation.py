@@ -1,0 +1,165 @@
+"""``palaestra bench evaluation``: what `palaestra.evaluate` costs beside the agent and the environment.
+
+Four figures: wall time with replies of very different lengths, against the best schedule of the same replies; memory of
+many replies waited for at once; processor time against a bare loop of ``reset`` and ``step``; and the time in which an
+answer of 200 kB of thoughts is judged.
+
+examples:
+  palaestra bench evaluation
+  palaestra bench evaluation --episodes 256 --concurrency 64 --json evaluation.json
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import json
+import math
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import tyro
+
+from ..agents.atomic import check_output, write_atomically
+from ..agents.evaluation import evaluate
+from ..agents.evaluation.episodes import EpisodePlan
+
+ENV = "palaestra/Arithmetic-v0"
+SPREAD = 1.3
+"""Standard deviation of the logarithm of a reply's seconds: one in a thousand takes twenty times the mean."""
+
+
+@dataclass(frozen=True)
+class EvaluationBenchOptions:
+    episodes: int = 64
+    """Episodes with slow replies."""
+    concurrency: int = 16
+    """Replies waited for at once."""
+    mean: float = 0.05
+    """Mean seconds of a reply; the longest is 1."""
+    many: int = 1000
+    """Replies waited for at once when memory is measured."""
+    loops: int = 2000
+    """Episodes when processor time is measured."""
+    seed: int = 0
+    """Root of the replies' lengths and of the episodes."""
+    json: Path | None = None
+    """Write the figures here as JSON."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark and return its exit code."""
+    from rich.console import Console
+    from rich.table import Table
+
+    options = tyro.cli(EvaluationBenchOptions, args=argv, prog="palaestra bench evaluation", description=__doc__)
+    check_output(options.json, "--json")
+    console = Console()
+    with console.status("replies of very different lengths"):
+        took, best = measure_schedule(options.episodes, options.concurrency, options.mean, options.seed)
+    with console.status(f"{options.many} replies at once"):
+        memory = measure_memory(options.many)
+    with console.status("processor time"):
+        ratio = measure_overhead(options.loops, options.seed)
+    long_answer = measure_long_answer(200_000)
+    table = Table(title="palaestra.evaluate")
+    for heading in ("figure", "measured", "aim"):
+        table.add_column(heading, justify="left" if heading == "figure" else "right")
+    table.add_row(
+        f"wall time of {options.episodes} episodes, {options.concurrency} at once, to the best schedule's",
+        f"{took:.2f} s / {best:.2f} s = {took / best:.2f}",
+        "1.3",
+    )
+    table.add_row(f"memory of {options.many} replies waited for at once", f"{memory:.0f} MB", "300 MB")
+    table.add_row("processor time to that of a bare loop", f"{ratio:.2f}", "2")
+    table.add_row("judging an answer with 200 kB of thoughts", f"{1000 * long_answer:.1f} ms", "50 ms")
+    console.print(table)
+    if options.json is not None:
+        figures = {"took": took, "best": best, "memory_mb": memory, "overhead": ratio, "long_answer": long_answer}
+        write_atomically(options.json, json.dumps(figures, indent=2) + "\n")
+    return 0
+
+
+def measure_schedule(episodes: int, concurrency: int, mean: float, seed: int) -> tuple[float, float]:
+    """Seconds that an evaluation takes, and seconds of the list schedule of the same replies without any other cost."""
+    rng = np.random.default_rng(seed)
+    lengths = np.minimum(rng.lognormal(math.log(mean) - SPREAD**2 / 2, SPREAD, episodes), 1.0).tolist()
+    free = [0.0] * concurrency
+    for length in lengths:
+        heapq.heapreplace(free, free[0] + length)
+    left = iter(lengths)
+
+    async def reply(observation: str) -> str:
+        await asyncio.sleep(next(left))
+        return "1"
+
+    begun = time.perf_counter()
+    evaluate(reply, ENV, episodes=episodes, concurrency=concurrency, seed=seed)
+    return time.perf_counter() - begun, max(free)
+
+
+_MEMORY = """
+import asyncio, resource, palaestra
+async def reply(observation):
+    await asyncio.sleep(1.0)
+    return "1"
+palaestra.evaluate(reply, {env!r}, episodes=1)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+palaestra.evaluate(reply, {env!r}, episodes={many}, concurrency={many})
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+def measure_memory(many: int) -> float:
+    """Megabytes that so many slow episodes at once take above one, in a process of their own."""
+    program = _MEMORY.format(env=ENV, many=many)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def measure_overhead(episodes: int, seed: int) -> float:
+    """Processor time of an evaluation over that of a bare loop of the same episodes; the least of three each."""
+
+    def answer(observation: str) -> str:
+        return str(sum(int(number) for number in re.findall(r"\d+", observation)))
+
+    def loop() -> None:
+        env = gym.make(ENV, split="test", disable_env_checker=True)
+        plan = EpisodePlan(env, ENV, episodes, seed, None, None)
+        for index in range(episodes):
+            record, reset_options = plan.begin(index)
+            observation, _ = env.reset(seed=record.seed, options=reset_options)
+            over = False
+            while not over:
+                observation, _, terminated, truncated, _ = env.step(answer(observation))
+                over = terminated or truncated
+
+    def seconds(run) -> float:
+        begun = time.process_time()
+        run()
+        return time.process_time() - begun
+
+    pairs = [(seconds(lambda: evaluate(answer, ENV, episodes=episodes, seed=seed)), seconds(loop)) for _ in range(3)]
+    return min(ours for ours, _ in pairs) / min(bare for _, bare in pairs)
+
+
+def measure_long_answer(characters: int) -> float:
+    """Seconds of the step that judges a right answer after so many characters of thoughts; the least of five."""
+    env = gym.make(ENV, disable_env_checker=True)
+    least = math.inf
+    for seed in range(5):
+        env.reset(seed=seed)
+        thought = "Perhaps \\boxed{17}? No, it is 4 + 4 = 8. "
+        answer = f"<think>{thought * (characters // len(thought))}</think>\n{env.unwrapped.oracle()}"  # type: ignore[attr-defined]
+        begun = time.perf_counter()
+        success = env.step(answer)[4]["is_success"]
+        least = min(least, time.perf_counter() - begun)
+        assert success
+    return least

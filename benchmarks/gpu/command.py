@@ -1,0 +1,245 @@
+"""``palaestra bench gpu``: kernels, decoding, training, whole GRPO steps and runs on a GPU, in nine minutes.
+
+Models have the shapes of Qwen2.5-0.5B and SmolLM2-135M with random weights, made here; nothing is downloaded. Rows are
+measured in order of importance, each in a process of its own, so that one that fails, runs out of memory or takes too
+long costs no other, and what is known is written after each, so that a command that is killed loses nothing. Floors:
+decoding 60 % of an estimate for an H200, scaled to other GPUs, and 5 times ``generate``; 25 % of the arithmetic in
+training; a step in half of TRL's time; and agreement of kernels, sampler and trainer with their references. Nothing of
+it has been run on a GPU so far. Without one, the same rows are tried out with tiny models, where no floor of speed
+holds.
+
+It needs torch and transformers, and the packages gymnasium, farama-notifications, tyro, docstring-parser, typeguard and
+rich; peft, trl and vllm for the rows on them, which say so where these are missing. tools/gpu.sh runs it with
+packages that are carried to a machine without a network.
+
+Files in the folder: results.md, the table; results.jsonl, a line for each figure; profile-decoding.txt and
+profile-update.txt, the kernels that took longest; log.txt, what the rows wrote.
+
+examples:
+  palaestra bench gpu --out gpu
+  palaestra bench gpu --minutes 25 --out gpu
+  palaestra bench gpu --rows training step trl --minutes 4
+  palaestra bench gpu --device cpu      tries all of it out
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import tyro
+
+from ...agents.atomic import check_output, write_atomically
+from ...checks import check_number
+from ...errors import unknown_name
+from . import steps
+from .row_processes import RowProcesses, end_with
+from .rows import GpuRow, rows_of
+from .setup import PAIRS, Figure, Setup, choose_device
+
+LEAST = 5.0
+"""Seconds below which no row is begun."""
+LATEST = 60.0
+"""Seconds that a row may take, where rows before it left so much; or twice its own, where that is more."""
+_PROGRAM = f"import sys; from {__name__} import work; work(int(sys.argv[1]))"
+
+
+@dataclass(frozen=True)
+class GpuBenchOptions:
+    device: str = "auto"
+    """Where to measure: "cuda", "cuda:1", "cpu", where tiny models try the command out, or "auto": a GPU if there is
+    one."""
+    rows: tuple[str, ...] = ()
+    """Names of the rows to measure; all where none is given."""
+    minutes: float = 9.0
+    """Longest that the whole may take. A row that takes longer than its part is ended; rows for which no time is left
+    are named."""
+    out: Path = Path("bench-gpu")
+    """Folder for the table, the figures, profiles and a log; earlier ones there are replaced."""
+
+    def __post_init__(self) -> None:
+        check_number("minutes", self.minutes, above=0)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure row by row; 1 if a floor is not met or a row is missing."""
+    from rich.console import Console
+
+    options = tyro.cli(GpuBenchOptions, args=argv, prog="palaestra bench gpu", description=__doc__)
+    check_output(options.out, "--out", folder=True)
+    device = choose_device(options.device)
+    kind = device.partition(":")[0]
+    known = rows_of(kind)
+    for name in options.rows:
+        if name not in known:
+            raise unknown_name("row", name, known)
+    plan = {name: known[name] for name in options.rows or known}
+    console = Console(stderr=True)
+    results = measure(plan, device, options, lambda sentence: console.print(sentence, highlight=False))
+    print(results.format_table())
+    return int(any(line.value is None or line.met is False for line in results.lines))
+
+
+def measure(
+    plan: Mapping[str, GpuRow],
+    device: str,
+    options: GpuBenchOptions,
+    say: Callable[[str], None] = lambda sentence: None,
+) -> Results:
+    """Measure the rows of a plan, and write what is known after each.
+
+    A row may take its own time and what the rows before it left, so that all of them end within ``options.minutes``
+    where that is enough for the plan. With more minutes each has more. On a CPU, where nothing is measured, each may
+    take two minutes of what is left.
+    """
+    larger, smaller = PAIRS[device.partition(":")[0]]
+    results = Results(options.out, device, list(plan))
+    stretch = max(1.0, 60 * options.minutes / sum(row.seconds for row in plan.values()))
+    begun, due = time.monotonic(), 0.0
+    processes = RowProcesses(_PROGRAM, options.out / "log.txt")
+    try:
+        for number, (name, row) in enumerate(plan.items(), 1):
+            due += stretch * row.seconds
+            passed = time.monotonic() - begun
+            own = 2 * LATEST
+            if device != "cpu":
+                own = min(due - passed, max(LATEST, 2 * stretch * row.seconds))
+            limit = min(own, 60 * options.minutes - passed)
+            if limit < min(LEAST, row.seconds):
+                found = [Figure(name, note=f"missing: not reached in {options.minutes:g} minutes")]
+            else:
+                say(f"{passed:4.0f} s  {name}, at most {limit:.0f} s")
+                setup = Setup(device, smaller if row.smaller else larger, str(options.out.absolute()))
+                found = measure_row(processes, name, setup, limit, more=number < len(plan))
+            results.add(name, found, time.monotonic() - begun - passed)
+    finally:
+        processes.close()
+    return results
+
+
+def measure_row(processes: RowProcesses, name: str, setup: Setup, limit: float, more: bool = False) -> list[Figure]:
+    """Measure one row whatever happens in it: its lines, or one that says what is missing."""
+    with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
+        out = Path(folder) / "lines.json"
+        request = {"name": name, "out": str(out), **dataclasses.asdict(setup)}
+        code, last = processes.run(request, limit, more)
+        if out.exists():  # it may have written its lines and hung at its end
+            return [Figure(**line) for line in json.loads(out.read_text(encoding="utf-8"))]
+    if code is None:
+        return [Figure(name, note=f"missing: it took longer than its {limit:.0f} s")]
+    return [Figure(name, note=f"missing: its process ended with exit code {code}: {last}"[:400])]
+
+
+def work(parent: int) -> None:
+    """Body of a row's process: load what rows need, read the request, measure, and write the lines.
+
+    Args:
+        parent: number of the process that waits for it.
+    """
+    end_with(parent)
+    load_libraries()
+    line = sys.stdin.readline()
+    if not line:
+        return
+    request = json.loads(line)
+    setup = Setup(request["device"], request["shape"], request["folder"])
+    try:
+        setup.enter()
+        row = rows_of(setup.device.partition(":")[0])[request["name"]]
+        lines = row.measure(setup)
+        if row.smaller:
+            lines = [dataclasses.replace(line, name=f"{line.name}, {setup.shape}") for line in lines]
+    except Exception as error:
+        traceback.print_exc()
+        lines = [Figure(request["name"], note=f"missing: {_describe(error)}")]
+    write_atomically(request["out"], json.dumps([dataclasses.asdict(line) for line in lines]))
+
+
+def load_libraries() -> None:
+    """Import what nearly all rows need; a row that misses some of it says so itself."""
+    with contextlib.suppress(ImportError):
+        import torch  # noqa: F401
+        from transformers import LlamaForCausalLM, Qwen2ForCausalLM  # noqa: F401
+
+        from ...agents.grpo import learner  # noqa: F401
+
+
+def _describe(error: Exception) -> str:
+    first = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {first}"[:300]
+
+
+class Results:
+    """The files of the figures, which are whole after each row.
+
+    Args:
+        folder: made where it is not there.
+        device: for the heading.
+        waiting: names of the rows to come.
+    """
+
+    def __init__(self, folder: Path, device: str, waiting: list[str]):
+        self._folder, self._waiting = folder, waiting
+        self._machine, self._floors_count = describe_machine(device), device.startswith("cuda")
+        self.lines: list[Figure] = []
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("results.jsonl", "log.txt", "profile-decoding.txt", "profile-update.txt"):
+            (folder / name).unlink(missing_ok=True)
+        self._add_lines([{"machine": self._machine}])
+        self._write_table()
+
+    def add(self, row: str, found: Sequence[Figure], seconds: float) -> None:
+        """Add a row's lines, and the ratios that they make known."""
+        self._waiting.remove(row)
+        known = {line.name for line in self.lines}
+        ratios = steps.compare_steps([*self.lines, *found], self._floors_count)
+        added = [*found, *(ratio for ratio in ratios if ratio.name not in known)]
+        self.lines += added
+        self._add_lines([{"row": row, "row_seconds": round(seconds, 2)} | line.to_json() for line in added])
+        self._write_table()
+
+    def _add_lines(self, lines: Sequence[Mapping[str, object]]) -> None:
+        with (self._folder / "results.jsonl").open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+
+    def _write_table(self) -> None:
+        waiting = [Figure(name, note="missing: not measured yet") for name in self._waiting]
+        write_atomically(self._folder / "results.md", self.format_table(waiting))
+
+    def format_table(self, waiting: Sequence[Figure] = ()) -> str:
+        """The table of BENCHMARKS.md, with what is waiting."""
+        return f"{self._machine}:\n\n{format_lines([*self.lines, *waiting])}"
+
+
+def format_lines(lines: Sequence[Figure]) -> str:
+    """A table of lines."""
+    rows = ["| row | value | floor | met | note |", "| --- | ---: | ---: | --- | --- |"]
+    for line in lines:
+        value = "" if line.value is None else f"{_number(line.value)} {line.unit}".strip()
+        sign = "at most" if line.most else "at least"
+        floor = "" if line.floor is None else f"{sign} {_number(line.floor)}"
+        met = {True: "yes", False: "**no**", None: ""}[line.met]
+        rows.append("| " + " | ".join([line.name, value, floor, met, line.note.replace("|", "/")]) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def describe_machine(device: str) -> str:
+    """Device, versions and date."""
+    import torch
+
+    where = torch.cuda.get_device_name(device) if device.startswith("cuda") else "CPU, to try the command out"
+    versions = f"torch {torch.__version__}, transformers {version('transformers')}"
+    return f"{where}, {versions}, {' and '.join(PAIRS[device.partition(':')[0]])}, {time.strftime('%Y-%m-%d')}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,0 +1,298 @@
+"""Models, sizes and device of the GPU benchmark, and the floors that its figures are held against.
+
+Floors of decoding are 60 % of what an H200 should reach on a model of Qwen2.5-0.5B's shape, by an estimate from its
+memory bandwidth and arithmetic (products at the larger of 80 % of the bandwidth and 50 % of 990 TFLOP/s, attention at
+70 % of the bandwidth, sampling, gaps between graphs), scaled to other GPUs. None of them has been compared with a GPU
+yet.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...errors import InputError
+
+SHARE_OF_ESTIMATE = 0.6
+TIMES_GENERATE = 5.0
+UTILISATION = 0.25
+TIMES_TRL = 2.0
+GAP_HALF, GAP_SINGLE = 0.05, 1e-3
+"""Largest mean difference of log-probabilities between sampler and trainer, nats a token, by precision."""
+KERNEL_HALF, KERNEL_SINGLE = 3e-2, 1e-4
+"""Largest difference from the reference, as a share of the largest value, by precision."""
+
+_PEAK = {"H200": 989.0, "H100": 989.0, "A100": 312.0}
+"""Dense bfloat16 TFLOP/s by a part of the device's name (NVIDIA's data sheets, SXM)."""
+_SCALE = {"H200": 1.0, "H100": 0.70}
+"""Memory bandwidth against an H200's 4.8 TB/s."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of the model and of the work.
+
+    Attributes:
+        family: of the model: "qwen2" or "llama".
+        model: fields of its configuration.
+        batches: conversations that are decoded at once -> tokens a second that an H200 should reach, 0 where there is
+            no estimate.
+        prompt, new: tokens of a prompt and of an answer in decoding.
+        packed: tokens of the training pass, in rows of ``row``.
+        prompts, samples: of a GRPO step, whose prompts and answers are as long as in decoding.
+        repeats: timed passes; the median is reported.
+    """
+
+    family: str
+    model: Mapping[str, Any]
+    batches: Mapping[int, float]
+    prompt: int
+    new: int
+    packed: int
+    row: int
+    prompts: int
+    samples: int
+    repeats: int
+
+
+SHAPES = {
+    # Conversations of 256 to 512 tokens, 384 on average.
+    "qwen2.5-0.5b": Shape(
+        "qwen2",
+        {
+            "vocab_size": 151_936,
+            "hidden_size": 896,
+            "intermediate_size": 4864,
+            "num_hidden_layers": 24,
+            "num_attention_heads": 14,
+            "num_key_value_heads": 2,
+            "max_position_embeddings": 32_768,
+            "tie_word_embeddings": True,
+        },
+        {256: 182e3, 512: 218e3, 1024: 242e3},
+        prompt=256,
+        new=256,
+        packed=8192,
+        row=1024,
+        prompts=16,
+        samples=8,
+        repeats=5,
+    ),
+    "smollm2-135m": Shape(
+        "llama",
+        {
+            "vocab_size": 49_152,
+            "hidden_size": 576,
+            "intermediate_size": 1536,
+            "num_hidden_layers": 30,
+            "num_attention_heads": 9,
+            "num_key_value_heads": 3,
+            "max_position_embeddings": 8192,
+            "tie_word_embeddings": True,
+        },
+        {256: 0.0},
+        prompt=256,
+        new=256,
+        packed=8192,
+        row=1024,
+        prompts=16,
+        samples=8,
+        repeats=5,
+    ),
+}
+_SMALL: dict[str, Any] = {
+    "vocab_size": 512,
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 256,
+    "tie_word_embeddings": True,
+}
+SHAPES["tiny-qwen2"] = Shape(
+    "qwen2", _SMALL, {4: 0.0, 8: 0.0}, 8, 8, packed=128, row=32, prompts=2, samples=4, repeats=2
+)
+SHAPES["tiny-llama"] = replace(SHAPES["tiny-qwen2"], family="llama", batches={4: 0.0})
+PAIRS = {"cuda": ("qwen2.5-0.5b", "smollm2-135m"), "cpu": ("tiny-qwen2", "tiny-llama")}
+"""The larger and the smaller shape by the kind of device: on a CPU the command is only tried out."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the table.
+
+    Attributes:
+        name: what was measured.
+        value: None where it is missing.
+        unit: of value and floor.
+        floor: least value, or, where ``most`` is set, the largest; None: no demand.
+        most: the value must not exceed ``floor``.
+        note: how it was measured, or what is missing.
+        rounds: the repeated measurements that ``value`` is the median of, in their order.
+    """
+
+    name: str
+    value: float | None = None
+    unit: str = ""
+    floor: float | None = None
+    most: bool = False
+    note: str = ""
+    rounds: Sequence[float] = ()
+
+    @property
+    def met(self) -> bool | None:
+        """True if the floor is met; None without a value or a floor."""
+        if self.value is None or self.floor is None:
+            return None
+        return self.value <= self.floor if self.most else self.value >= self.floor
+
+    def to_json(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self), "met": self.met}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Setup that every row is given.
+
+    Attributes:
+        device: a GPU with its number, "cuda:1", or "cpu".
+        shape: name in `SHAPES`.
+        folder: where a row may leave files beside its figures.
+    """
+
+    device: str
+    shape: str
+    folder: str = "."
+
+    @property
+    def sizes(self) -> Shape:
+        return SHAPES[self.shape]
+
+    @property
+    def cuda(self) -> bool:
+        return self.device.startswith("cuda")
+
+    @property
+    def half(self) -> bool:
+        """True if weights are bfloat16: on a GPU."""
+        return self.cuda
+
+    @property
+    def floors_count(self) -> bool:
+        """True if floors of speed hold: for the larger shape on a GPU."""
+        return self.cuda and self.shape == PAIRS["cuda"][0]
+
+    def make_model(self) -> Any:
+        """The model with random weights, in evaluation mode."""
+        import torch
+        from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
+
+        from ...agents.language.precision import cast_weights
+
+        families = {"llama": (LlamaForCausalLM, LlamaConfig), "qwen2": (Qwen2ForCausalLM, Qwen2Config)}
+        kind, config = families[self.sizes.family]
+        torch.manual_seed(0)
+        with torch.device(self.device):
+            model: Any = kind(config(**self.sizes.model))
+        return cast_weights(model, torch.bfloat16 if self.half else torch.float32).eval()
+
+    def make_engine(
+        self, model: Any, slots: int, prompt: int | None = None, stops: Sequence[int] = (), **options: Any
+    ) -> Any:
+        """The torch engine for conversations that nothing but ``stops`` ends early, with prompts of the shape's length
+        unless told otherwise."""
+        from ...agents.engines.torch_engine import TorchEngine
+
+        sizes = self.sizes
+        longest = (sizes.prompt if prompt is None else prompt) + sizes.new
+        return TorchEngine(model, stops, sizes.model["vocab_size"], slots, longest, **options)
+
+    def make_prompts(self, count: int, seed: int = 0, times: int = 1) -> list[list[int]]:
+        """Prompts of random tokens, so many times as long as the shape's."""
+        import numpy as np
+
+        rng = np.random.default_rng(seed)
+        return rng.integers(5, self.sizes.model["vocab_size"], (count, times * self.sizes.prompt)).tolist()
+
+    def enter(self) -> None:
+        """Make the GPU the current one of this process, where graphs are captured."""
+        import torch
+
+        if self.cuda:
+            torch.cuda.set_device(self.device)
+
+    def wait(self) -> None:
+        """Wait for the device."""
+        import torch
+
+        if self.cuda:
+            torch.cuda.synchronize(self.device)
+
+    def seconds(self, work: Any) -> float:
+        """Time of a piece of work, s."""
+        self.wait()
+        begun = time.perf_counter()
+        work()
+        self.wait()
+        return time.perf_counter() - begun
+
+    def begin_peak(self) -> None:
+        """Forget the largest memory so far."""
+        import torch
+
+        if self.cuda:
+            torch.cuda.reset_peak_memory_stats(self.device)
+
+    def peak_gb(self) -> float | None:
+        """Largest memory that torch gave out on the GPU since `begin_peak`, GB; None on a CPU."""
+        import torch
+
+        return torch.cuda.max_memory_allocated(self.device) / 1e9 if self.cuda else None
+
+    def scale(self) -> tuple[float, str]:
+        """Speed against an H200 for the floors of decoding, and where the number comes from."""
+        import torch
+
+        name = torch.cuda.get_device_name(self.device)
+        for part, factor in _SCALE.items():
+            if part in name:
+                return factor, f"{name}: {factor:g} of an H200"
+        source = torch.empty(1 << 28, dtype=torch.float32, device=self.device)
+        target = torch.empty_like(source)
+        took = min(self.seconds(lambda: target.copy_(source)) for _ in range(5))
+        rate = 2 * source.numel() * 4 / took
+        return rate / (0.85 * 4.8e12), f"{name}: copies at {rate / 1e12:.2f} TB/s, an H200 at about 4.1"
+
+    def peak_flops(self) -> tuple[float, str]:
+        """Arithmetic that the device is held against, FLOP/s, and where the number comes from."""
+        import torch
+
+        name = torch.cuda.get_device_name(self.device) if self.cuda else "this CPU"
+        for part, tera in _PEAK.items():
+            if part in name:
+                return tera * 1e12, f"{tera:g} TFLOP/s of the data sheet"
+        size = 8192 if self.cuda else 512
+        x = torch.ones(size, size, device=self.device, dtype=torch.bfloat16 if self.half else torch.float32)
+        took = min(self.seconds(lambda: x @ x) for _ in range(5))
+        return 2 * size**3 / took, f"{2e-12 * size**3 / took:.3g} TFLOP/s of its own product of matrices"
+
+
+def choose_device(device: str) -> str:
+    """The device with its number, which some of torch's functions ask for: "cuda" is "cuda:0", and "auto" is that or,
+    without a GPU, "cpu".
+
+    Raises:
+        InputError: a GPU is asked for and there is none.
+    """
+    import torch
+
+    there = torch.cuda.is_available()
+    if device == "auto":
+        device = "cuda" if there else "cpu"
+    if device.startswith("cuda") and not there:
+        raise InputError(f"--device {device}: there is no GPU that torch can use here; take auto or cpu to try it out.")
+    return "cuda:0" if device == "cuda" else device

@@ -1,0 +1,92 @@
+"""``palaestra bench grids``: gridworlds beside MiniGrid's, and what bonuses and learners do for students of them.
+
+The table "speed" has steps per second beside MiniGrid's for the same level sizes, and descriptions per second of the
+text twins. The others train students, some minutes to a quarter of an hour a seed and player: steps until they succeed,
+and held-out success at the end. Every run is a run folder under --out, which `palaestra report` and `palaestra view`
+read, and which is gone on with if the command is interrupted and given again.
+
+examples:
+  palaestra bench grids
+  palaestra bench grids --rounds 7 --steps 8000 --markdown table.md --json grids.json
+  palaestra bench grids --tables subgoals --seeds 5 --out runs/grids
+  palaestra bench grids --tables noisy-tv deceptive-maze --seeds 3 --out runs/grids --json students.json
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from ...agents.atomic import check_output, write_atomically
+from ...checks import check_count
+from ...errors import InputError, unknown_name
+from .learning import LEARNING_TABLES, measure_learning
+from .speed import measure_speed
+
+SPEED = "speed"
+
+
+@dataclass(frozen=True)
+class GridBenchOptions:
+    tables: tuple[str, ...] = (SPEED,)
+    """Which: speed, subgoals, noisy-tv, deceptive-maze."""
+    rounds: int = 5
+    """Of "speed": how often each side is measured."""
+    steps: int = 4000
+    """Of "speed": steps of one measurement."""
+    seeds: int = 5
+    """Of the students: runs of each player, with seeds 0, 1, ..."""
+    out: Path = Path("runs/grids")
+    """Of the students: where the folders of their runs are."""
+    players: tuple[str, ...] = ()
+    """Of the students: only these players of the tables, such as none and subgoals. (default: all)"""
+    longest: int | None = None
+    """Of the students: most environment steps of a run, in place of the table's."""
+    markdown: Path | None = None
+    """Write the tables here as Markdown."""
+    json: Path | None = None
+    """Write the figures here as JSON."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    options = tyro.cli(GridBenchOptions, args=argv, prog="palaestra bench grids", description=__doc__)
+    check_output(options.json, "--json")
+    check_output(options.markdown, "--markdown")
+    check_output(options.out, "--out", folder=True)
+    _check(options)
+    texts, figures = [], {}
+    for name in options.tables:
+        found: Any
+        if name == SPEED:
+            found = measure_speed(options.rounds, options.steps)
+        else:
+            table = LEARNING_TABLES[name]
+            found = measure_learning(table, options.seeds, options.out / name, options.players, options.longest)
+        texts.append(found.tabulate())
+        figures[name] = found.to_json()
+        print(texts[-1], end="\n\n")
+    if options.markdown is not None:
+        write_atomically(options.markdown, "\n\n".join(texts) + "\n")
+    if options.json is not None:
+        write_atomically(options.json, json.dumps(figures, indent=2) + "\n")
+    return 0
+
+
+def _check(options: GridBenchOptions) -> None:
+    known = (SPEED, *LEARNING_TABLES)
+    for name in options.tables:
+        if name not in known:
+            raise unknown_name("table of gridworlds", name, known)
+    if options.rounds < 1 or options.steps < 100:
+        raise InputError(
+            f"--rounds must be at least 1 and --steps at least 100, not {options.rounds} and {options.steps}."
+        )
+    check_count("seeds", options.seeds, 1)
+    if options.longest is not None:
+        check_count("longest", options.longest, 1)

@@ -1,0 +1,301 @@
+"""Students of gridworlds with one bonus or learner and another: steps until they succeed, and held-out success.
+
+A player has learned at the first environment step from which `HELD` iterations in a row have `SHARE` successes or
+more. Its run ends there, unless the table asks for runs of full length.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ...agents.atomic import write_atomically
+from ...agents.grpo.run.folder import RunFolder, is_run, refuse_changes
+from ...agents.learners import LEARNERS
+from ...errors import InputError, unknown_name
+
+SHARE, HELD = 0.9, 5
+
+
+@dataclass(frozen=True)
+class GridPlayer:
+    """A learner and what differs from its defaults."""
+
+    learner: str = "ppo"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LearningTable:
+    """Players of one gridworld.
+
+    Attributes:
+        name: of the table.
+        env: id.
+        axes: axes that are fixed or bounded.
+        steps: most environment steps of a run.
+        players: by name; the first is the one that the others are compared with.
+        whole: go on to the last step although the player has learned.
+    """
+
+    name: str
+    env: str
+    axes: Mapping[str, Any]
+    steps: int
+    players: Mapping[str, GridPlayer]
+    whole: bool = False
+
+
+def _with_bonus(text: str, **settings: Any) -> GridPlayer:
+    return GridPlayer(settings={"bonus": (text,), **settings})
+
+
+LEARNING_TABLES: dict[str, LearningTable] = {
+    table.name: table
+    for table in (
+        LearningTable(
+            "subgoals",
+            "palaestra/DoorKey-v0",
+            {"size": 8, "obstacles": 0},
+            2_000_000,
+            {
+                "none": GridPlayer(),
+                "subgoals": _with_bonus("subgoals(bonus=0.3)"),
+                "waypoints": _with_bonus("waypoints"),
+                "potential": _with_bonus("potential"),
+            },
+        ),
+        LearningTable(
+            "noisy-tv",
+            "palaestra/NoisyTV-v0",
+            {"size": 13, "screens": 9, "channel": "remote"},
+            400_000,
+            {
+                "none": GridPlayer(),
+                "prediction": _with_bonus("prediction"),
+                "hindsight": _with_bonus("hindsight"),
+            },
+        ),
+        LearningTable(
+            "deceptive-maze",
+            "palaestra/DeceptiveMaze-v0",
+            {"pockets": 5, "depth": 10},
+            500_000,
+            {
+                "count": _with_bonus("count", levels=1),
+                "go-explore": GridPlayer("go-explore", {"levels": 1}),
+            },
+            whole=True,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class GridRunFigures:
+    """Figures of a run.
+
+    Attributes:
+        learned: the environment step at which its player had learned, or None.
+        steps: environment steps that were taken.
+        success: success on held-out levels after the last of them.
+        first: the environment step of the first iteration with a success in training, or None.
+        trained: success in training in the last `HELD` iterations with episodes, None where there is none.
+    """
+
+    learned: int | None
+    steps: int
+    success: float
+    first: int | None = None
+    trained: float | None = None
+
+
+@dataclass(frozen=True)
+class LearningFigures:
+    """The runs of a table, by player."""
+
+    table: LearningTable
+    runs: Mapping[str, Sequence[GridRunFigures]]
+
+    def ratio(self, player: str) -> tuple[float, float, float, bool]:
+        """By how many times fewer steps a player learns than the first: the geometric mean over seeds with its 95 %
+        interval (Welch's, of the logarithms), and whether it is a lower bound, as runs of the first did not learn."""
+        mine = [math.log(run.learned or run.steps) for run in self.runs[player]]
+        first = [math.log(run.learned or run.steps) for run in self.runs[next(iter(self.runs))]]
+        middle, half = _difference(first, mine)
+        bound = any(run.learned is None for run in self.runs[next(iter(self.runs))])
+        return math.exp(middle), math.exp(middle - half), math.exp(middle + half), bound
+
+    def tabulate(self) -> str:
+        """A table in Markdown."""
+        table = self.table
+        axes = " ".join(f"{name}={value}" for name, value in table.axes.items())
+        first, *others = self.runs
+        seeds = len(self.runs[first])
+        lines = [
+            f"{table.env} {axes}, {seeds} seed{'s' * (seeds != 1)}, at most {table.steps:,} steps",
+            "",
+            f"| player | learned | environment steps to {SHARE:.0%}: median (least to most) | times fewer than {first} "
+            "| first success at step | success in training at the end, % | held-out success, % |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
+        ]
+        for player, runs in self.runs.items():
+            steps = sorted(run.learned or math.inf for run in runs)
+            middle = statistics.median_low(steps)
+            span = "never" if math.isinf(steps[0]) else f"{_count(middle)} ({_count(steps[0])} to {_count(steps[-1])})"
+            held_out = ", ".join(f"{100 * run.success:.0f}" for run in runs)
+            trained = ", ".join("none" if run.trained is None else f"{100 * run.trained:.0f}" for run in runs)
+            met = ", ".join(_count(run.first or math.inf) for run in runs)
+            learned = sum(run.learned is not None for run in runs)
+            fewer = self._describe_ratio(player) if player in others else ""
+            lines.append(f"| {player} | {learned} of {seeds} | {span} | {fewer} | {met} | {trained} | {held_out} |")
+        return "\n".join(lines)
+
+    def _describe_ratio(self, player: str) -> str:
+        if any(run.learned is None for run in self.runs[player]):
+            return ""
+        middle, low, high, bound = self.ratio(player)
+        sign = "at least " if bound else ""
+        return f"{sign}{middle:.1f}" + (f" [{low:.1f}, {high:.1f}]" if math.isfinite(high) else "")
+
+    def to_json(self) -> dict[str, Any]:
+        rows = {player: [vars(run) for run in runs] for player, runs in self.runs.items()}
+        return {"env": self.table.env, "axes": dict(self.table.axes), "steps": self.table.steps, "runs": rows}
+
+
+def _count(steps: float) -> str:
+    return "never" if math.isinf(steps) else f"{steps:,.0f}"
+
+
+def _difference(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
+    """The difference of two means, and half of its 95 % interval, infinite for one value each."""
+    from scipy import stats
+
+    middle = statistics.fmean(first) - statistics.fmean(second)
+    if len(first) < 2:
+        return middle, math.inf
+    shares = [statistics.variance(values) / len(values) for values in (first, second)]
+    if not sum(shares):
+        return middle, 0.0
+    freedom = sum(shares) ** 2 / sum(share**2 / (len(first) - 1) for share in shares)
+    return middle, float(stats.t.ppf(0.975, freedom)) * math.sqrt(sum(shares))
+
+
+def measure_learning(
+    table: LearningTable, seeds: int, out: Path, players: Sequence[str] = (), longest: int | None = None
+) -> LearningFigures:
+    """Train the players of a table, or go on with their runs.
+
+    Args:
+        seeds: runs of each player.
+        out: folder with a folder for each player, which has one for each seed.
+        players: only these; () for all of them.
+        longest: most steps of a run, in place of the table's. A run of fewer steps whose player had not learned goes
+            on.
+
+    Raises:
+        InputError: there is no such player, or a run in ``out`` is another one, or one of fewer steps that cannot go
+            on, as a setting follows their number.
+        MissingExtra: torch is absent.
+    """
+    for name in players:
+        if name not in table.players:
+            raise unknown_name(f"player of the table {table.name!r}", name, table.players)
+    table = replace(table, steps=longest or table.steps)
+    chosen = [name for name in table.players if not players or name in players]
+    runs: dict[str, list[GridRunFigures]] = {name: [] for name in chosen}
+    # Seed by seed, so that an interrupted command has something of each.
+    for seed in range(seeds):
+        for name in chosen:
+            runs[name].append(_measure(table, table.players[name], seed, out / name / str(seed)))
+            _say(f"{table.name}, {name}, seed {seed}", runs[name][-1])
+    return LearningFigures(table, runs)
+
+
+def _say(what: str, run: GridRunFigures) -> None:
+    from rich.console import Console
+
+    learned = "not learned" if run.learned is None else f"learned at step {run.learned:,}"
+    console = Console(stderr=True)
+    console.print(f"{what}: {learned} of {run.steps:,}, {run.success:.0%} held out", highlight=False)
+
+
+def _measure(table: LearningTable, player: GridPlayer, seed: int, folder: Path) -> GridRunFigures:
+    kind = LEARNERS[player.learner]
+    config = kind.config(
+        env=table.env,
+        axes=dict(table.axes),
+        steps=table.steps,
+        seed=seed,
+        eval_every=0,
+        final_episodes=100,
+        track=(),
+        **dict(player.settings),
+    )
+    begun = is_run(folder)
+    if begun:
+        saved = RunFolder.reopen(folder, kind.config)[1]
+        longer = config.steps > saved.steps
+        refuse_changes(folder, config, saved, ("steps",) if longer else ())
+        if longer and config.schedules:
+            raise InputError(
+                f"the run in {str(folder)!r} was begun with {saved.steps:,} steps, which its {config.schedules[0]} "
+                f"follows, so that it cannot become one of {config.steps:,}; give --longest {saved.steps}, or another "
+                "--out."
+            )
+    if (figures := folder / "figures.json").is_file():
+        known = GridRunFigures(**json.loads(figures.read_text(encoding="utf-8")))
+        if known.steps >= table.steps or (known.learned is not None and not table.whole):
+            return known
+    runs = kind.load_run()
+    run = runs.resume(folder, config) if begun else runs.start(folder, config)
+    try:
+        if table.whole:
+            run.run()
+        else:
+            run.run(lambda progress: run.stop() if _find_step_learned(_read_metrics(folder)) else None)
+        success = run.evaluate(config.final_episodes).success.mean
+        rows = _read_metrics(folder)
+        last = [share for row in rows if (share := _success_of(row)) is not None][-HELD:]
+        trained = statistics.fmean(last) if last else None
+        found = GridRunFigures(_find_step_learned(rows), run.step, success, _find_first_success(rows), trained)
+    finally:
+        run.close()
+    write_atomically(figures, json.dumps(vars(found)) + "\n")
+    return found
+
+
+def _read_metrics(folder: Path) -> list[dict[str, Any]]:
+    metrics = folder / "metrics.jsonl"
+    return [json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()] if metrics.is_file() else []
+
+
+def _success_of(row: Mapping[str, Any]) -> float | None:
+    """Success over whole episodes in an iteration, None without any. Those of Go-Explore begin near the ends of its
+    solutions at first: it has as much as it plays from the starts of all its levels."""
+    if "cells" not in row:
+        return row.get("success")
+    return row["levels_solved"] * row.get("success_from_start", 0.0) if row.get("start") == 0.0 else 0.0
+
+
+def _find_step_learned(rows: Sequence[Mapping[str, Any]]) -> int | None:
+    """The step at which the player of a run had learned, by its metrics so far; None where it has not."""
+    held, since = 0, None
+    for row in rows:
+        if (_success_of(row) or 0.0) < SHARE:
+            held, since = 0, None
+            continue
+        held, since = held + 1, row["step"] if since is None else since
+        if held == HELD:
+            return since
+    return None
+
+
+def _find_first_success(rows: Sequence[Mapping[str, Any]]) -> int | None:
+    """The step of the first iteration with an episode that succeeded, of Go-Explore with a level that was solved."""
+    return next((row["step"] for row in rows if row.get("success") or row.get("levels_solved")), None)

@@ -1,0 +1,141 @@
+"""Steps of gridworlds per second beside MiniGrid's, and their descriptions in text.
+
+Each row is an id of MiniGrid and ours at the same size. Both play the same random actions through ``gymnasium.make``
+(without the checker of spaces, resets counted), in turns, in processor time on one core; the median of the rounds is
+compared. Then follow the descriptions per second of the text twins, of states along the same random actions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import statistics
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ...errors import MissingExtra
+
+MATCHES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("MiniGrid-DoorKey-8x8-v0", "DoorKey", {"size": 8, "obstacles": 0}),
+    ("MiniGrid-FourRooms-v0", "FourRooms", {"size": 19}),
+    ("MiniGrid-LavaGapS7-v0", "LavaGap", {"size": 7, "rivers": 1, "hazard": "lava"}),
+    ("MiniGrid-LavaCrossingS9N3-v0", "LavaGap", {"size": 9, "rivers": 3, "hazard": "lava"}),
+    ("MiniGrid-MultiRoom-N4-S5-v1", "MultiRoom", {"rooms": 4, "room_size": 5}),
+    ("MiniGrid-BlockedUnlockPickup-v0", "Unlock", {"task": "blocked", "room_size": 6, "distractors": 0}),
+    ("MiniGrid-KeyCorridorS4R3-v0", "KeyCorridor", {"rows": 3, "room_size": 4}),
+    ("MiniGrid-Dynamic-Obstacles-8x8-v0", "MovingObstacles", {"size": 8, "obstacles": 4}),
+    ("MiniGrid-MemoryS13-v0", "HallwayMemory", {"half": 6, "length": "fixed"}),
+    ("MiniGrid-ObstructedMaze-1Q-v1", "ObstructedMaze", {"maze": "quarter", "keys": "boxed", "doors": "blocked"}),
+    ("BabyAI-GoToLocalS8N7-v0", "BabyAI", {"kind": "goto", "clauses": 1, "rooms": 1, "room_size": 8, "distractors": 7}),
+)
+"""MiniGrid's id, our family, and its parameters at the same size."""
+DESCRIBED = ("map", "view", "words")
+
+
+@dataclass(frozen=True)
+class SpeedFigures:
+    """Figures that `measure_speed` found.
+
+    Attributes:
+        minigrid: version of MiniGrid.
+        steps: a row for each id of MiniGrid, with steps per second of both sides and the median of their ratio.
+        texts: a row for each family, with descriptions per second in each form.
+    """
+
+    minigrid: str
+    steps: list[dict[str, Any]]
+    texts: list[dict[str, Any]]
+
+    def tabulate(self) -> str:
+        """Two tables in Markdown."""
+        return _tabulate(self.steps, self.texts, self.minigrid)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"minigrid": self.minigrid, "steps_per_second": self.steps, "descriptions_per_second": self.texts}
+
+
+def measure_speed(rounds: int, steps: int) -> SpeedFigures:
+    """Measure both sides in turns.
+
+    Args:
+        rounds: how often each side is measured.
+        steps: of one measurement.
+
+    Raises:
+        MissingExtra: MiniGrid is absent.
+    """
+    try:
+        import minigrid
+    except ImportError:
+        raise MissingExtra("palaestra bench grids", "grid") from None
+    found = [measure_match(*match, rounds, steps) for match in MATCHES]
+    described = [(name, params) for _, name, params in MATCHES if name != "LavaGap" or params["rivers"] == 1]
+    texts = [measure_texts(name, params, rounds, steps) for name, params in described]
+    return SpeedFigures(getattr(minigrid, "__version__", ""), found, texts)
+
+
+def measure_match(theirs_id: str, name: str, params: dict[str, Any], rounds: int, steps: int) -> dict[str, Any]:
+    """Return the medians of steps per second of both sides, and of their ratio."""
+    ours = gym.make(f"palaestra/{name}-v0", disable_env_checker=True, **params)
+    theirs = gym.make(theirs_id, disable_env_checker=True)
+    rates = [(_step_rate(ours, turn, steps), _step_rate(theirs, turn, steps)) for turn in range(rounds)]
+    return {
+        "id": theirs_id,
+        "ours": statistics.median(mine for mine, _ in rates),
+        "theirs": statistics.median(other for _, other in rates),
+        "ratio": statistics.median(mine / other for mine, other in rates),
+    }
+
+
+def _step_rate(env: gym.Env[Any, Any], seed: int, steps: int) -> float:
+    space: Any = env.action_space
+    actions = np.random.default_rng(seed).integers(space.n, size=steps).tolist()
+    with contextlib.redirect_stdout(io.StringIO()):
+        env.reset(seed=seed)
+    begun = time.process_time()
+    # BabyAI's resets print what they reject.
+    with contextlib.redirect_stdout(io.StringIO()):
+        for action in actions:
+            _, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                env.reset()
+    return steps / (time.process_time() - begun)
+
+
+def measure_texts(name: str, params: dict[str, Any], rounds: int, steps: int) -> dict[str, Any]:
+    """Return the median of descriptions per second in each form."""
+    found: dict[str, Any] = {"family": name}
+    for form in DESCRIBED:
+        env: Any = gym.make(f"palaestra/{name}Text-v0", disable_env_checker=True, observation=form, **params).unwrapped
+        rng = np.random.default_rng(0)
+        env.reset(seed=0)
+        states = []
+        for _ in range(steps // 4):
+            states.append(env.here())
+            if any(env.step(env.random_action(env.here(), rng))[2:4]):
+                env.reset()
+        rates = []
+        for _ in range(rounds):
+            begun = time.process_time()
+            for state in states:
+                env.compose(state)
+            rates.append(len(states) / (time.process_time() - begun))
+        found[form] = statistics.median(rates)
+    return found
+
+
+def _tabulate(steps: list[dict[str, Any]], texts: list[dict[str, Any]], version: str) -> str:
+    lines = [
+        f"| MiniGrid {version} id | ours, steps/s | MiniGrid, steps/s | ratio |",
+        "| --- | ---: | ---: | ---: |",
+        *(f"| {row['id']} | {row['ours']:,.0f} | {row['theirs']:,.0f} | {row['ratio']:.1f} |" for row in steps),
+        "",
+        "| text twin | map, descriptions/s | view | words |",
+        "| --- | ---: | ---: | ---: |",
+        *(f"| {row['family']}Text | {row['map']:,.0f} | {row['view']:,.0f} | {row['words']:,.0f} |" for row in texts),
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,370 @@
+"""``palaestra bench learner``: time and memory of the learner's steps, against TRL's in the same run.
+
+Both sides start from the same weights of a tiny Qwen3 (float32), draw prompts from the same distribution, and have the
+same reward and settings. Each runs in a process of its own, and they take turns step by step, in reversed order every
+other round, so that a busy machine slows them alike. Ours is the loop of ``palaestra train``, logs included. Only
+ratios carry over to another machine.
+
+Parts, all by default but the last: "step" (completions of one length, every group informative), "ragged" (geometric
+lengths, half of the groups without variance, sixteen samples a prompt), and three in which both sides get the same
+ready-made completions, so that only training is measured: "vocabulary" (151,936 tokens), "flat" (a growing share of
+groups without variance), "prefix" (long prompts, short answers). "real" trains a chat model of your own on a real
+environment, whose verifier judges on both sides, and draws success in training and on held-out tasks against steps,
+wall and processor time.
+
+examples:
+  palaestra bench learner --setup          once: a virtual environment with TRL
+  palaestra bench learner --markdown table.md
+  palaestra bench learner --parts step flat --quick
+  palaestra bench learner --parts real --model smollm2-135m --steps 16 --seeds 0 1 --json r.json --figure r.png
+  palaestra bench learner --floor smollm2-shape --threads 1
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import tyro
+
+from ...agents.atomic import check_output, write_atomically
+from ...agents.language.model_cache import find_model, is_model_name
+from ...errors import InputError, MissingExtra
+from . import our_side, trl_side
+from .curves import CurveRecorder, draw_curves
+from .floor import report_floor
+from .settings import PARTS, Part, Settings
+from .tables import Spread, format_tables, summarise_steps
+
+ROOT = Path(__file__).resolve().parents[2]
+TRL = "trl==1.16.*"
+
+
+@dataclass(frozen=True)
+class LearnerBenchOptions:
+    parts: tuple[Part, ...] = ("step", "ragged", "vocabulary", "flat", "prefix")
+    """What to measure."""
+    steps: int = 20
+    """Timed steps of each side."""
+    warmup: int = 3
+    """Steps before them that are dropped."""
+    prompt_tokens: int = 32
+    """Tokens of a prompt in the part "step", exactly."""
+    threads: int = 2
+    """CPU threads of each side."""
+    packer: Literal["shared_prefix", "plain"] = "shared_prefix"
+    """Our packer."""
+    device: str = "cpu"
+    """Device of both sides; memory is the host's, also on a GPU."""
+    quick: bool = False
+    """Miniature sizes, one warm-up step and three timed ones: whether it runs, not how fast."""
+    trl_python: Path = ROOT / ".venv-trl" / "bin" / "python"
+    """Interpreter of the virtual environment that holds TRL."""
+    floor: str | None = None
+    """Instead of the parts: time decoding and training of a model's folder, or of "smollm2-shape" with random weights,
+    beside the matrix products and memory reads that they cannot do without."""
+    setup: bool = False
+    """Create that virtual environment, install TRL in it, and do nothing else."""
+    json: Path | None = None
+    """Write all figures here; of the part "real" after each step."""
+    markdown: Path | None = None
+    """Write the tables of BENCHMARKS.md here."""
+    model: str | None = None
+    """Model of the part "real": a registered one (`palaestra list models`), a folder or a .gguf file."""
+    seeds: tuple[int, ...] = (0,)
+    """Runs of the part "real"."""
+    eval_every: int = 10
+    """Steps between evaluations of the part "real", beside those before and after; their time is not counted."""
+    held_out: int = 128
+    """Held-out tasks of such an evaluation."""
+    trl_passes: int = 4
+    """Passes in which TRL trains on a batch of the part "real": fewer of them need more memory."""
+    alone: bool = False
+    """Run one side after the other instead of in turns."""
+    figure: Path | None = None
+    """Draw the curves of the part "real" here, after each evaluation."""
+
+    def __post_init__(self) -> None:
+        for name, low in _LEAST.items():
+            if getattr(self, name) < low:
+                raise InputError(f"--{name.replace('_', '-')} must be at least {low}, not {getattr(self, name)}.")
+        if not self.parts:
+            raise InputError(f"--parts needs at least one of {', '.join(PARTS)}.")
+        known = self.model is not None and (Path(self.model).is_dir() or is_model_name(self.model))
+        if "real" in self.parts and not known:
+            raise InputError(
+                'the part "real" needs --model with a registered model or the folder of one'
+                + ("." if self.model is None else f", but {self.model!r} is neither.")
+            )
+        if not self.seeds or min(self.seeds) < 0 or len(set(self.seeds)) < len(self.seeds):
+            raise InputError(f"--seeds must be different numbers of at least 0, not {self.seeds}.")
+        real = PARTS["real"][0].small() if self.quick else PARTS["real"][0]
+        if (rows := real.prompts * real.samples) % self.trl_passes:
+            raise InputError(f"--trl-passes must divide the {rows} episodes of a step, not be {self.trl_passes}.")
+        for name in ("json", "markdown", "figure"):
+            path = getattr(self, name)
+            if path is not None and path.is_dir():
+                raise InputError(f"--{name} must be a file, but {str(path)!r} is a folder.")
+
+
+_LEAST = {"steps": 2, "warmup": 0, "prompt_tokens": 5, "threads": 1, "eval_every": 1, "held_out": 1, "trl_passes": 1}
+
+
+class Side(Protocol):
+    """Something that takes one optimiser step at a time and reports on it."""
+
+    name: str
+
+    def step(self) -> Mapping[str, float]:
+        """Entries ``seconds``, ``rollout_s``, ``train_s``, ``cpu_s``, ``tokens``, ``reward``, ``flat`` (share of groups
+        without variance), ``peak_mb`` and, for ready-made completions, ``extra_mb`` and ``processed`` (tokens encoded).
+        """
+        ...
+
+
+class Worker:
+    """A side in a process of its own."""
+
+    def __init__(self, name: str, command: Sequence[str | Path], settings: Settings):
+        self.name = name
+        self._log = Path(settings.folder) / f"{name}.log"
+        threads = str(settings.threads)
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": threads,
+            "MKL_NUM_THREADS": threads,
+            "TOKENIZERS_PARALLELISM": "false",
+            "HF_HUB_OFFLINE": "1",
+        }
+        with self._log.open("w", encoding="utf-8") as log:
+            self._process = subprocess.Popen(
+                [*map(str, command), json.dumps(dataclasses.asdict(settings))],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env=environment,
+            )
+        ready = self._receive()
+        self.versions: dict[str, str] = ready["versions"]
+        self.start_mb: float = ready["peak_mb"]
+
+    def step(self) -> dict[str, float]:
+        """Take one step."""
+        self._send("step")
+        return self._receive()
+
+    def evaluate(self) -> dict[str, float]:
+        """Measure the policy on held-out tasks, see `curves.Evaluated`."""
+        self._send("evaluate")
+        return self._receive()
+
+    def close(self) -> None:
+        """Let the process end after what it is doing: its input is closed, which it takes for a request to stop."""
+        self._process.communicate()
+
+    def _send(self, word: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(word + "\n")
+        self._process.stdin.flush()
+
+    def _receive(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self.close()
+            code = self._process.returncode
+            end = self._log.read_text(encoding="utf-8").strip()[-3000:]
+            killed = " (killed, mostly because memory ran out: give it more passes, or run the sides alone)"
+            raise RuntimeError(
+                f"the process of {self.name} ended with exit code {code}{killed if code == -9 else ''}:\n{end}"
+            )
+        return json.loads(line)
+
+
+def take_turns(
+    sides: Sequence[Side],
+    warmup: int,
+    steps: int,
+    watch: Callable[[Any, Mapping[str, float]], None] = lambda side, report: None,
+) -> dict[str, list[Mapping[str, float]]]:
+    """Steps of every side in turn, in reversed order every other round; the first ``warmup`` rounds are dropped.
+
+    Args:
+        watch: called with a side and its report after each step, also of the rounds that are dropped.
+
+    Returns:
+        The reports of the timed steps by name of the side.
+    """
+    reports: dict[str, list[Mapping[str, float]]] = {side.name: [] for side in sides}
+    for round_ in range(warmup + steps):
+        for side in sides if round_ % 2 == 0 else sides[::-1]:
+            report = side.step()
+            watch(side, report)
+            if round_ >= warmup:
+                reports[side.name].append(report)
+    return reports
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the comparison and return the exit code."""
+    from rich.console import Console
+
+    config = tyro.cli(LearnerBenchOptions, args=argv, prog="palaestra bench learner", description=__doc__)
+    for name in ("json", "markdown", "figure"):
+        check_output(getattr(config, name), f"--{name}")
+    console = Console()
+    if config.setup:
+        set_up(config.trl_python)
+        return 0
+    if config.floor is not None:
+        console.print(report_floor(config.floor, config.threads, config.quick, config.json), highlight=False)
+        return 0
+    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
+        raise MissingExtra("the learner benchmark", "train")
+    if config.figure is not None and importlib.util.find_spec("matplotlib") is None:
+        raise MissingExtra("the figure of the learner benchmark", "train")
+    if absence := _explain_absence(config.trl_python, real="real" in config.parts):
+        console.print(absence, highlight=False)
+    results: dict[str, list[dict[str, Any]]] = {}
+    for part in config.parts:
+        results[part] = []
+        for settings in _settings_of(part, config):
+            recorder = None
+            if part == "real":
+                recorder = CurveRecorder(sum(_count_steps(config)), config.eval_every)
+                recorder.save = functools.partial(_save_curves, config, results, settings, recorder)
+            with tempfile.TemporaryDirectory() as folder:
+                placed = replace(settings, folder=folder)
+                results[part].append(compare(placed, config, absence is None, recorder))
+        console.print(format_tables({part: results[part]}), highlight=False, soft_wrap=True)
+    if config.json is not None:
+        write_atomically(config.json, [json.dumps(results, indent=2) + "\n"])
+    if config.markdown is not None:
+        write_atomically(config.markdown, [format_tables(results)])
+    return 0
+
+
+def _settings_of(part: Part, config: LearnerBenchOptions) -> Iterator[Settings]:
+    """The settings of a part, as the options change them; of "real", for each seed."""
+    for settings in PARTS[part]:
+        if part == "step":
+            settings = replace(settings, prompt_tokens=config.prompt_tokens)
+        shared: dict[str, Any] = {"threads": config.threads, "packer": config.packer, "device": config.device}
+        settings = replace(settings.small() if config.quick else settings, **shared)
+        if part != "real":
+            yield settings
+            continue
+        model = str(find_model(config.model or ""))
+        settings = replace(settings, model=model, held_out=config.held_out, trl_passes=config.trl_passes)
+        for seed in config.seeds:
+            yield replace(settings, label=f"{settings.label}, seed {seed}", seed=seed)
+
+
+def _count_steps(config: LearnerBenchOptions) -> tuple[int, int]:
+    """The numbers of steps that are dropped and timed."""
+    return (1, 3) if config.quick else (config.warmup, config.steps)
+
+
+def _save_curves(
+    config: LearnerBenchOptions,
+    results: Mapping[str, list[dict[str, Any]]],
+    settings: Settings,
+    recorder: CurveRecorder,
+    evaluated: bool,
+) -> None:
+    """Write the JSON file with the rows so far, and after an evaluation the figure, too."""
+    cases = [*results["real"], {"settings": dataclasses.asdict(settings), "curves": recorder.curves}]
+    if config.json is not None:
+        write_atomically(config.json, [json.dumps({**results, "real": cases}, indent=2) + "\n"])
+    if config.figure is not None and evaluated:
+        draw_curves(cases, config.figure)
+
+
+def compare(
+    settings: Settings, config: LearnerBenchOptions, with_trl: bool, recorder: CurveRecorder | None = None
+) -> dict[str, Any]:
+    """Start both sides, let them take turns, and summarise; an entry of what ``--json`` writes."""
+    our_side.prepare(dataclasses.asdict(settings))
+    module = our_side.MODULE
+    commands: dict[str, list[str | Path]] = {
+        "ours": [sys.executable, "-c", f"import sys; from {module} import work; work(sys.argv[1])"]
+    }
+    if with_trl:
+        # -P keeps this folder, whose modules share names with others, off TRL's path.
+        commands["TRL"] = [config.trl_python, "-P", Path(trl_side.__file__)]
+    warmup, steps = _count_steps(config)
+    reports: dict[str, list[Mapping[str, float]]] = {}
+    sides: dict[str, dict[str, Any]] = {}
+    for together in [[name] for name in commands] if config.alone else [list(commands)]:
+        workers: list[Worker] = []
+        try:
+            for name in together:
+                workers.append(Worker(name, commands[name], settings))
+            if recorder is None:
+                reports |= take_turns(workers, warmup, steps)
+            else:
+                for worker in workers:
+                    recorder.begin(worker)
+                reports |= take_turns(workers, warmup, steps, recorder.add)
+        finally:
+            for worker in workers:
+                worker.close()
+        for worker in workers:
+            rows = reports[worker.name]
+            made = {"versions": worker.versions, "start_mb": worker.start_mb}
+            sides[worker.name] = {**made, **summarise_steps(rows), "steps": rows}
+    return {
+        "settings": {**dataclasses.asdict(settings), "folder": "", "steps": steps, "warmup": warmup},
+        "sides": sides,
+        "ratios": ratios(reports["ours"], reports["TRL"]) if with_trl else None,
+        **({} if recorder is None else {"curves": recorder.curves}),
+    }
+
+
+def ratios(ours: Sequence[Mapping[str, float]], theirs: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    """Divide TRL's figures by ours within each round, for each figure that is not 0 on our side; give median and
+    quartiles."""
+    result = {}
+    for name in ("seconds", "rollout_s", "train_s", "cpu_s", "peak_mb", "extra_mb", "processed"):
+        pairs = [(a.get(name, 0.0), b.get(name, 0.0)) for a, b in zip(ours, theirs, strict=True)]
+        if all(a > 0 for a, _ in pairs):
+            result[name] = dataclasses.asdict(Spread.of([b / a for a, b in pairs]))
+    return result
+
+
+def set_up(python: Path) -> None:
+    """Create the virtual environment of ``python`` and install TRL with the torch that is used here, and this package,
+    whose verifiers judge the part "real".
+    """
+    place = python.parent.parent
+    subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+    install = [python, "-m", "pip", "install", "-c", ROOT / "constraints.txt", "torch", "transformers", TRL, "-e", ROOT]
+    subprocess.run(list(map(str, install)), check=True)
+
+
+def _explain_absence(python: Path, real: bool) -> str | None:
+    """Return one sentence on why TRL cannot be measured, or None when it can.
+
+    Args:
+        real: whether this package has to be there, too.
+    """
+    remedy = "create its environment with: palaestra bench learner --setup"
+    if not python.exists():
+        return f"There is no {python}, so TRL is left out; {remedy}"
+    for name in ("trl", "palaestra") if real else ("trl",):
+        probe = [str(python), "-P", "-c", f"import importlib.util as u, sys; sys.exit(u.find_spec({name!r}) is None)"]
+        if subprocess.run(probe, capture_output=True, check=False).returncode:
+            title = {"trl": "TRL"}.get(name, name)
+            return f"{title} is not installed for {python}, so TRL is left out; {remedy}"
+    return None

@@ -1,0 +1,263 @@
+"""Decoding and training of a model of real size against their floor, in turns in one process and in processor time.
+
+The floor is what any implementation has to do: the matrix products of the model's layers and of its output head, at the
+shapes of a decoding step or of a training pass (one product forward and two backward each), and in decoding the reading
+of all keys and values once. Activations, norms, attention's softmax, the draw of tokens and the loss come on top.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...agents.atomic import write_atomically
+from ...errors import MissingExtra
+from ..gpu.training import make_batch
+from .tables import Spread
+
+SMOLLM2 = "smollm2-shape"
+"""Name of the shape of SmolLM2-135M, with random weights."""
+_SHAPE = {
+    "hidden_size": 576,
+    "intermediate_size": 1536,
+    "num_hidden_layers": 30,
+    "num_attention_heads": 9,
+    "num_key_value_heads": 3,
+    "vocab_size": 49152,
+    "tie_word_embeddings": True,
+}
+
+
+@dataclass(frozen=True)
+class FloorSizes:
+    """Rows that are sampled and trained together.
+
+    Attributes:
+        prompts, samples: prompts, and answers to each.
+        prompt_tokens, new_tokens: tokens of a prompt and of an answer.
+    """
+
+    prompts: int = 4
+    samples: int = 4
+    prompt_tokens: int = 64
+    new_tokens: int = 32
+
+    @property
+    def rows(self) -> int:
+        return self.prompts * self.samples
+
+
+def load_model(name: str) -> Any:
+    """The model of a folder, or one of the shape `SMOLLM2` with random weights, in single precision."""
+    import torch
+
+    if name != SMOLLM2:
+        from ...agents.language.model import LanguageModel
+
+        return LanguageModel.load(name).model
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return LlamaForCausalLM(LlamaConfig(**_SHAPE)).eval()
+
+
+def report_floor(name: str, threads: int, quick: bool, json_file: Path | None) -> str:
+    """Compare a model with its floor, and format the table.
+
+    Args:
+        name: a model's folder, or `SMOLLM2`.
+        quick: one round of a few tokens: whether it runs, not how fast.
+        json_file: written with all figures, if given.
+    """
+    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
+        raise MissingExtra("the learner benchmark", "train")
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        sizes = FloorSizes(1, 2, 4, 4) if quick else FloorSizes()
+        rows = compare_with_floor(load_model(name), sizes, 1 if quick else 5)
+    finally:
+        torch.set_num_threads(before)
+    if json_file is not None:
+        write_atomically(json_file, [json.dumps({"model": name, **asdict(sizes), "rows": rows}, indent=2) + "\n"])
+    return format_floor(name, sizes, rows)
+
+
+def compare_with_floor(model: Any, sizes: FloorSizes, rounds: int) -> list[dict[str, Any]]:
+    """Time decoding and training in turns with their floors.
+
+    Returns:
+        One entry for each: name, median seconds of either side, and the floor's share of our time in a round as median
+        and quartiles.
+    """
+    found = []
+    for name, (ours, floor) in {
+        "decoding, a step": (_decoding(model, sizes), _decoding_floor(model, sizes)),
+        "forward and backward": (_training(model, sizes), _training_floor(model, sizes)),
+    }.items():
+        ours()
+        floor()
+        pairs = []
+        for number in range(rounds):
+            sides = (ours, floor) if number % 2 == 0 else (floor, ours)
+            times = {side: side() for side in sides}
+            pairs.append((times[ours], times[floor]))
+        mine, least = (Spread.of(column).median for column in zip(*pairs, strict=True))
+        share = Spread.of([floor / own for own, floor in pairs])
+        found.append({"name": name, "seconds": mine, "floor_s": least, "share": asdict(share)})
+    return found
+
+
+def format_floor(model: str, sizes: FloorSizes, rows: Sequence[dict[str, Any]]) -> str:
+    """Format the entries as a table in Markdown."""
+    shape = f"{sizes.rows} rows, prompt {sizes.prompt_tokens}, answer {sizes.new_tokens}"
+    lines = [f"| {model}, {shape} | processor time, ms | floor, ms | floor's share |", "| --- | ---: | ---: | ---: |"]
+    for row in rows:
+        share = row["share"]
+        spread = f"**{share['median']:.0%}** ({share['low']:.0%} to {share['high']:.0%})"
+        lines.append(f"| {row['name']} | {1e3 * row['seconds']:.1f} | {1e3 * row['floor_s']:.1f} | {spread} |")
+    return "\n".join([*lines, ""])
+
+
+def _processor_time(work: Callable[[], Any]) -> float:
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
+
+
+def _prompts(model: Any, sizes: FloorSizes) -> list[list[int]]:
+    import torch
+
+    generator = torch.Generator().manual_seed(0)
+    shape = (sizes.prompts, sizes.prompt_tokens)
+    ids = torch.randint(5, model.config.vocab_size, shape, generator=generator).tolist()
+    return [prompt for prompt in ids for _ in range(sizes.samples)]
+
+
+def _decoding(model: Any, sizes: FloorSizes) -> Callable[[], float]:
+    """Seconds of a step of the engine, without the prompts."""
+    from ...agents.engines.sampler import Request
+    from ...agents.engines.torch_engine import TorchEngine
+
+    length = sizes.prompt_tokens + sizes.new_tokens
+    engine = TorchEngine(model, (), model.config.vocab_size, slots=sizes.rows, max_length=length)
+
+    def decode() -> float:
+        for session, ids in enumerate(_prompts(model, sizes)):
+            engine.submit(Request(session, ids, sizes.new_tokens))
+        engine.step(lambda: True)
+        found: list[Any] = []
+
+        def finish() -> None:
+            while len(found) < sizes.rows:
+                found.extend(engine.step())
+
+        seconds = _processor_time(finish)
+        for session in range(sizes.rows):
+            engine.close(session)
+        return seconds / (sizes.new_tokens - 1)
+
+    return decode
+
+
+def _decoding_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
+    """Seconds of a step's products and reads, half way through the answers."""
+    import torch
+
+    config, like = model.config, model.lm_head.weight
+    length = sizes.prompt_tokens + sizes.new_tokens // 2
+    dim = config.hidden_size // config.num_attention_heads
+    held = like.new_ones((config.num_hidden_layers, 2 * sizes.rows * config.num_key_value_heads * length * dim))
+    products = [partial(_product, x, w) for x, w in zip(*_inputs(model, sizes.rows, sizes.rows), strict=True)]
+
+    def step() -> None:
+        for product in products:
+            product()
+        for layer in held:
+            layer.sum()
+
+    @torch.inference_mode()
+    def several() -> float:
+        return _processor_time(lambda: [step() for _ in range(8)]) / 8
+
+    return several
+
+
+def _training(model: Any, sizes: FloorSizes) -> Callable[[], float]:
+    """Seconds of forward and backward of all answers."""
+    from ...agents.grpo.batch.forward import Forward
+
+    batch = _batch(model, sizes)
+    slope = batch.action / batch.action.sum()
+    forward = Forward()
+
+    def train() -> float:
+        seconds = _processor_time(lambda: forward.backward(model, batch, slope))
+        model.zero_grad()
+        return seconds
+
+    return train
+
+
+def _training_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
+    """Seconds of the products of a forward and a backward pass."""
+    import torch
+
+    from ...agents.grpo.batch.forward import Forward
+    from ...agents.grpo.batch.logprobs import CHUNK_BYTES
+
+    batch, head = _batch(model, sizes), model.lm_head.weight
+    chunk = max(1, CHUNK_BYTES["cpu"] // (4 * len(head)))
+    passes, slopes = [], dict[tuple[int, int], Any]()
+    for micro in Forward().micro_batches(batch, range(batch.episodes)):
+        for x, w in zip(*_inputs(model, len(micro.ids), len(micro.scored)), strict=True):
+            # The head's products are made of as many tokens at once as they are in training.
+            for part in x.split(chunk) if w is head else (x,):
+                slope = slopes.setdefault((len(part), len(w)), w.new_ones((len(part), len(w))))
+                passes.append((part, w, slope))
+
+    def products() -> None:
+        for x, w, slope in passes:
+            _product(x, w)
+            _product(slope, w.t())
+            _product(slope.t(), x.t())
+
+    @torch.no_grad()
+    def train() -> float:
+        return _processor_time(products)
+
+    return train
+
+
+def _inputs(model: Any, tokens: int, scored: int) -> tuple[list[Any], list[Any]]:
+    """Inputs and weights of the products of a forward pass."""
+    import torch
+
+    linear = [each.weight for each in model.model.layers.modules() if isinstance(each, torch.nn.Linear)]
+    known: dict[int, Any] = {}
+    inputs = [known.setdefault(w.shape[1], torch.randn(tokens, w.shape[1], dtype=w.dtype)) for w in linear]
+    head = model.lm_head.weight
+    return [*inputs, torch.randn(scored, head.shape[1], dtype=head.dtype)], [*linear, head]
+
+
+def _product(x: Any, weight: Any) -> Any:
+    return x @ weight.t()
+
+
+def _batch(model: Any, sizes: FloorSizes) -> Any:
+    """Random answers to the prompts."""
+    import torch
+
+    generator = torch.Generator().manual_seed(1)
+    answers = torch.randint(5, model.config.vocab_size, (sizes.rows, sizes.new_tokens), generator=generator).tolist()
+    rows = zip(_prompts(model, sizes), answers, strict=True)
+    return make_batch([(p, a, [-1.0] * len(a), float(i % 2)) for i, (p, a) in enumerate(rows)], sizes.samples)

@@ -1,0 +1,344 @@
+"""Our side of the learner benchmark: the task, the initial weights, and one optimiser step at a time on command.
+
+`work` is the body of our process: `Learner.run` as ``palaestra train`` calls it, paused between two steps. In settings
+without sampling, a rollout strategy of the recipe returns ready-made completions, as ``rollout_func`` does for TRL.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from ...envs import FloatAxis, IntAxis, ParamSpace, Question, Task
+from ...rewards import Verdict
+from .trl_side import Channel, Extra, load_rollouts, score_answer
+
+MODULE = f"{__package__}.our_side"
+ENV = "benchmark/Letters-v0"
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+NEVER = 10**8
+"""Mean length at which no completion ends by itself."""
+SPARE_PROMPTS = 1024
+"""Prompts written out for TRL, which takes them in random order; ours draws from the same distribution."""
+BATCHES = 4
+"""Optimiser batches that are made beforehand where completions are not sampled."""
+
+
+class Letters(Question):
+    """A prompt of random letters; the reward is the answer's share of lower-case letters, or constant."""
+
+    param_space = ParamSpace([IntAxis("letters", 3, 4000), IntAxis("tokens", 1, 4096), FloatAxis("flat", 0.0, 1.0)])
+    default_answer_format: ClassVar[str] = "whole"
+
+    def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
+        letters = "".join(rng.choice(list(LETTERS), params["letters"]))
+        return Task(letters, reference=(letters, params["tokens"], params["flat"]))
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        letters, tokens, flat = task.reference
+        score = score_answer(letters, answer, tokens, flat)
+        return Verdict(score, score > 0.5)
+
+
+def task_axes(settings: dict[str, Any]) -> dict[str, Any]:
+    """The task's parameters; two tokens of a prompt are the marks around its text."""
+    return {
+        "letters": settings["prompt_tokens"] - 2,
+        "tokens": settings["new_tokens"],
+        "flat": float(settings["flat"]),
+    }
+
+
+def register_task() -> None:
+    """Make the task known to Gymnasium, in this process only."""
+    if ENV not in gym.registry:
+        gym.register(ENV, entry_point=f"{MODULE}:{Letters.__name__}")
+
+
+def prepare(settings: dict[str, Any]) -> None:
+    """Write the initial weights, a tokenizer, prompts as text and ids, and (if not ``played``) ready-made rollouts; for
+    a model that is given, the prompts of its environment and the held-out ones.
+    """
+    if settings["model"]:
+        _prepare_real(settings)
+        return
+    from ...agents.language.model import LanguageModel
+    from ...agents.language.tiny import tiny_model
+
+    register_task()
+    model, tokenizer = tiny_model(0)
+    if settings["vocabulary"]:
+        model, tokenizer = _with_vocabulary(model, tokenizer, settings["vocabulary"])
+    # Where all completions have one length, both sides look for the end token, and neither meets it.
+    stop_after(model, tokenizer.eos_token_id, settings["mean_tokens"] or NEVER)
+    language = LanguageModel.of(model, tokenizer)
+    folder = Path(settings["folder"])
+    language.save(folder / "model")
+    env = gym.make(ENV, disable_env_checker=True, axes=task_axes(settings))
+    prompts = []
+    for seed in range(SPARE_PROMPTS):
+        letters = env.reset(seed=seed)[0]
+        ids = language.renderer.observation(letters, first=True)
+        prompts.append({"letters": letters, "text": tokenizer.decode(list(ids)), "ids": ids})
+    (folder / "prompts.json").write_text(json.dumps(prompts), encoding="utf-8")
+    if not settings["played"]:
+        rollouts = [ready_made(settings, prompts, batch) for batch in range(BATCHES)]
+        (folder / "rollouts.json").write_text(json.dumps(rollouts), encoding="utf-8")
+
+
+def _prepare_real(settings: dict[str, Any]) -> None:
+    """Write prompts of an environment with what names their tasks: of the training split in prompts.json, and in
+    held_out.json those of our own evaluations.
+    """
+    from ...agents.evaluation.episodes import EpisodePlan
+    from ...agents.language.language_agent import load_model
+    from ...agents.language.renderer import ChatRenderer
+    from ...integrations.core import EpisodeRow, TextEpisode, make_rows, make_text_env
+
+    system, env_id, kwargs = settings["system"], settings["env"], {"axes": settings["axes"], "split": "test"}
+    language = load_model(settings["model"], system=system or None)
+    with make_text_env(env_id, kwargs) as env:
+        plan = EpisodePlan(env, env_id, settings["held_out"], 0, None, None)
+    drawn = [plan.begin(index) for index in range(plan.episodes)]
+    sets = {
+        "prompts": make_rows(env_id, SPARE_PROMPTS, "train", settings["seed"], {"axes": settings["axes"]}),
+        "held_out": [EpisodeRow.of(env_id, record.seed, kwargs, options) for record, options in drawn],
+    }
+    episode, folder = TextEpisode(), Path(settings["folder"])
+    for name, rows in sets.items():
+        prompts = []
+        for row in rows:
+            text = episode.begin(row)
+            ids = language.renderer.observation(text, first=True)
+            prompt: dict[str, Any] = {"text": language.tokenizer.decode(list(ids)), "ids": ids, "row": row.plain()}
+            if isinstance(language.renderer, ChatRenderer):
+                roles = {"system": system, "user": text}
+                prompt["messages"] = [{"role": role, "content": text} for role, text in roles.items() if text]
+            prompts.append(prompt)
+        (folder / f"{name}.json").write_text(json.dumps(prompts), encoding="utf-8")
+
+
+def ready_made(settings: dict[str, Any], prompts: Sequence[dict[str, Any]], number: int) -> list[dict[str, Any]]:
+    """A batch of groups: random tokens of the asked lengths, and rewards that agree in exactly the share ``flat``."""
+    rng = np.random.default_rng([settings["prompts"], number])
+    # Special tokens come first in the vocabulary; those of the tokenizer suffice, however large the model's is.
+    low, high = 5, 100
+    groups = []
+    for index in range(settings["prompts"]):
+        prompt = prompts[(number * settings["prompts"] + index) % len(prompts)]["ids"]
+        completions = [rng.integers(low, high, settings["new_tokens"]).tolist() for _ in range(settings["samples"])]
+        rewards = rng.permutation(settings["samples"]) / settings["samples"]
+        if index < round(settings["flat"] * settings["prompts"]):
+            rewards[:] = 0.5
+        groups.append({"prompt": list(prompt), "completions": completions, "rewards": rewards.tolist()})
+    return groups
+
+
+def _with_vocabulary(model: Any, tokenizer: Any, size: int) -> tuple[Any, Any]:
+    """A model of the same shape and a tokenizer of the same rules over a vocabulary of ``size``."""
+    import copy
+
+    import torch
+
+    config = copy.deepcopy(model.config)
+    config.vocab_size = size
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return type(model)(config).eval(), widen_tokenizer(tokenizer, size)
+
+
+def widen_tokenizer(tokenizer: Any, size: int) -> Any:
+    """A tokenizer of the same rules over a vocabulary of ``size``.
+
+    It has all the words: ids that a tokenizer lacks would be left out of our log-probabilities as padding.
+    """
+    from tokenizers import Tokenizer
+
+    core = json.loads(tokenizer.backend_tokenizer.to_str())
+    core["model"]["vocab"].update({f"filler {number}": number for number in range(len(tokenizer), size)})
+    special = {name: getattr(tokenizer, name) for name in ("pad_token", "unk_token", "eos_token")}
+    return type(tokenizer)(
+        tokenizer_object=Tokenizer.from_str(json.dumps(core)), clean_up_tokenization_spaces=False, **special
+    )
+
+
+def stop_after(model: Any, stop: int, mean: int) -> None:
+    """Change the weights so that ``stop`` has probability 1 / mean at any place: lengths are then geometric.
+
+    All embeddings get the same large first entry, and so the states that predict have one, too; a little more of it in
+    the stop token's embedding raises its logit by the same amount everywhere.
+    """
+    import torch
+
+    weight = model.lm_head.weight
+    ids = torch.randint(5, weight.shape[0], (32, 64), generator=torch.Generator().manual_seed(0)).to(weight.device)
+    with torch.no_grad():
+        weight[:, 0] += 0.3
+        states = model.model(ids).last_hidden_state.flatten(0, 1)
+        wanted = torch.logit(torch.tensor(1 / mean))
+        # The mean of a probability is not the probability at the mean logit, hence more than one correction.
+        for _ in range(4):
+            likely = (states @ weight.T).float().softmax(-1)[:, stop].mean()
+            weight[stop, 0] += (wanted - torch.logit(likely)) / states[:, 0].mean()
+
+
+# The process ----------------------------------------------------------------------------------------------------------
+
+
+class ReadyMade:
+    """A rollout strategy that plays nothing and returns the next of the prepared batches."""
+
+    def __init__(self, settings: str = "{}"):
+        self._settings = json.loads(settings)
+        self._batches = load_rollouts(self._settings)
+
+    def play(self, tasks: Sequence[Any], player: Any) -> list[Any]:
+        """One group a task, whatever the task is."""
+        settings = self._settings
+        groups = [_group(rows, settings) for rows in next(self._batches)]
+        pause.begin(_count_processed(groups, settings["packer"]))
+        return groups
+
+
+@dataclass
+class Pause:
+    """The time between rollout and update that measuring takes, and what is measured there."""
+
+    seconds: float = 0.0
+    processed: int = 0
+    extra: Extra | None = None
+
+    def begin(self, processed: int) -> None:
+        begun = time.perf_counter()
+        self.processed = processed
+        self.extra = Extra()
+        self.seconds = time.perf_counter() - begun
+
+
+pause = Pause()
+
+
+def _group(rows: dict[str, Any], settings: dict[str, Any]) -> Any:
+    from ...agents.grpo.batch.trajectory import Group, Trajectory, Turn
+
+    trajectories = []
+    for ids, score in zip(rows["completions"], rows["rewards"], strict=True):
+        turn = Turn(tuple(rows["prompt"]), tuple(ids), (0.0,) * len(ids), "length", score)
+        outcome = {"success": score > 0.5, "progress": score, "truncated": True, "valid": True}
+        trajectories.append(Trajectory("ready-made", {}, 0.0, (turn,), max_tokens=settings["new_tokens"], **outcome))
+    return Group(-1, tuple(trajectories))
+
+
+def _count_processed(groups: Sequence[Any], packer: str) -> int:
+    """Tokens that the training pass encodes: distinct ones of rows whose advantage is not zero."""
+    from ...agents.grpo.batch.batch import collate
+    from ...agents.grpo.batch.packing import PACKERS
+
+    batch = collate([group for group in groups if group.has_variance])
+    return sum(len(micro.ids) for micro in PACKERS[packer](batch, list(range(batch.rows)), 10**9))
+
+
+def work(text: str) -> None:
+    """Body of our process; ``text`` is the settings as JSON."""
+    channel = Channel()
+    settings = json.loads(text)
+    register_task()
+    from ... import __version__  # it may run from a checkout that is not installed
+    from ...agents.grpo.learner import Learner, TrainingProgress
+
+    out = Path(settings["folder"]) / settings["packer"]
+    learner = Learner.start(out, _configuration(settings))
+    begun = False
+
+    def evaluate() -> dict[str, float]:
+        kinds = {"sampled": False, "greedy": True}
+        return {
+            name: learner.evaluate(settings["held_out"], greedy=greedy).success.mean for name, greedy in kinds.items()
+        }
+
+    channel.evaluate = evaluate
+
+    def watch(progress: TrainingProgress) -> None:
+        nonlocal begun
+        seconds = channel.seconds() - pause.seconds
+        cpu = pause.extra.cpu_seconds() if pause.extra else channel.cpu_seconds()
+        if progress.phase == "train":
+            values = progress.values
+            split = json.loads((out / "timings.jsonl").read_text().splitlines()[-1])
+            go_on = channel.report(
+                event="step",
+                seconds=seconds,
+                rollout_s=split["rollout_s"] - pause.seconds,
+                train_s=split["train_s"],
+                cpu_s=cpu,
+                tokens=values["tokens"],
+                reward=values["reward"],
+                flat=values["zero_variance_share"],
+                processed=pause.processed,
+                extra_mb=pause.extra.megabytes() if pause.extra else 0.0,
+            )
+        elif not begun:
+            # The evaluation before the first step.
+            begun = True
+            versions = {"palaestra": __version__} | {name: version(name) for name in ("torch", "transformers")}
+            go_on = channel.report(event="ready", versions=versions)
+        else:
+            return
+        if not go_on:
+            learner.stop()
+
+    learner.run(watch)
+
+
+def _configuration(settings: dict[str, Any]) -> Any:
+    from ...agents.grpo.config import Patience, TrainConfig
+
+    return TrainConfig(
+        env=settings["env"] or ENV,
+        axes=settings["axes"] if settings["env"] else task_axes(settings),
+        teacher="random",
+        recipe=_recipe(settings),
+        kl=0.0,
+        model=settings["model"] or str(Path(settings["folder"]) / "model"),
+        system=settings["system"] or None,
+        seed=settings["seed"],
+        steps=10**6,
+        prompts=settings["prompts"],
+        samples=settings["samples"],
+        lr=settings["lr"],
+        lr_warmup=settings["lr_warmup"],
+        max_grad_norm=settings["max_grad_norm"],
+        max_new_tokens=settings["new_tokens"],
+        max_episode_tokens=settings["new_tokens"],
+        context=settings["prompt_tokens"] + settings["new_tokens"],
+        packer=settings["packer"],
+        eval_every=0,
+        eval_episodes=1,
+        final_episodes=1,
+        checkpoint_every=10**6,
+        patience=Patience(0, 0, 0, 0),
+        threads=settings["threads"],
+        device=settings["device"],
+    )
+
+
+def _recipe(settings: dict[str, Any]) -> str:
+    """The recipe's name: GRPO, with ready-made rollouts where nothing is played."""
+    if settings["played"]:
+        return "grpo"
+    from ...agents.grpo.recipes import RECIPES, c, register_recipe
+    from ...agents.grpo.recipes.stages import ROLLOUTS
+
+    ROLLOUTS.add("ready_made", ReadyMade)
+    rollout = c("ready_made", settings=json.dumps(settings))
+    # Nobody sampled the tokens, so ratios start from the policy as it is, as they do for TRL.
+    register_recipe(replace(RECIPES["grpo"], name="grpo_ready_made", rollout=rollout, anchor="policy"))
+    return "grpo_ready_made"

@@ -1,0 +1,87 @@
+"""Answers of a run's policy beside those of the model that it began with, to the same held-out tasks."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+
+from ...agents.atomic import write_atomically
+from ...agents.evaluation import evaluate
+from ...agents.evaluation.environment_spec import environment_spec
+from ...agents.evaluation.episodes import EpisodePlan
+from ...agents.grpo.config import TrainConfig
+from ...agents.grpo.run.folder import RunFolder
+from ...agents.language.language_agent import LanguageAgent
+from ...agents.prompt_form import add_prompt_form
+
+SEED = 7
+"""Of the tasks; the run's own evaluations take another."""
+
+
+def compare_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
+    """Play held-out tasks greedily by the start model of a run and by its newest checkpoint.
+
+    Returns:
+        For each task "question" (the first observation, without worked examples), "reference" (None where the
+        environment tells none), "before" and "after"; these two have "actions", the texts of the turns, and "success".
+    """
+    _, config = RunFolder.reopen(run)
+    assert isinstance(config, TrainConfig)
+    limits = {"max_new_tokens": config.max_new_tokens, "max_episode_tokens": config.max_episode_tokens}
+    shared: dict[str, Any] = {**limits, "context": config.context, "system": config.system, "temperature": 0.0}
+    shared["chat_options"] = config.chat_options
+    played = []
+    for model in (config.model, run):
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "episodes.jsonl"
+            evaluate(
+                LanguageAgent(model, **shared),
+                config.envs[0],
+                tasks,
+                SEED,
+                axes=config.axes,
+                env_kwargs=config.env_options,
+                history=config.history,
+                shots=config.shots,
+                out=out,
+            )
+            played.append([json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()])
+    return [
+        {
+            "question": question,
+            "reference": before.get("reference"),
+            "before": _answer(before),
+            "after": _answer(after),
+        }
+        for question, before, after in zip(_ask(config, tasks), *played, strict=True)
+    ]
+
+
+def keep_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
+    """Compare answers once; later calls read them from the run's folder."""
+    place = run / "answers.json"
+    if place.is_file() and len(kept := json.loads(place.read_text(encoding="utf-8"))) >= tasks:
+        return kept[:tasks]
+    rows = compare_answers(run, tasks)
+    write_atomically(place, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    return rows
+
+
+def _ask(config: TrainConfig, tasks: int) -> list[str]:
+    """The questions of the held-out tasks, without worked examples."""
+    name = config.envs[0]
+    options = add_prompt_form(environment_spec(name), config.env_options, config.prompt_form)
+    with closing(gym.make(name, disable_env_checker=True, split="test", **options)) as env:
+        plan = EpisodePlan(env, name, tasks, SEED, None, config.axes)
+        drawn = [plan.begin(index) for index in range(tasks)]
+        questions = [env.reset(seed=record.seed, options=own)[0] for record, own in drawn]
+    return questions
+
+
+def _answer(episode: dict[str, Any]) -> dict[str, Any]:
+    return {"actions": [turn["action"] for turn in episode["turns"]], "success": episode["is_success"]}

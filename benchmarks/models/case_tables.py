@@ -1,0 +1,175 @@
+"""Tables and curves of ``palaestra bench models``."""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import shorten
+from ...teachers.benchmarks.statistics import MeanEstimate, estimate_mean
+from ...teachers.benchmarks.table import UNIFORM
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .case_runs import CaseRun
+
+COLUMNS = 3  # panels in a row of the figure
+SHOWN = 240  # characters of a question or an answer
+
+
+def format_cases(runs: Sequence[CaseRun]) -> str:
+    """One row a run: success on held-out tasks before and after, in percent with 95 % intervals."""
+    titles = "model | case | environment | seed | sampled, before | after | greedy, before | after | steps | CPU min"
+    lines = [f"| {titles} |", "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    for run in runs:
+        first, last = run.evaluations[0], run.evaluations[-1]
+        rise = rises(first, last)
+        after = _percent(last["success"], last["ci"])
+        cells = [
+            run.model,
+            run.case.about,
+            f"`{run.case.env}`",
+            str(run.seed),
+            _percent(first["success"], first["ci"]),
+            "ended without signal" if run.ended_early else f"**{after}**" if rise else after,
+            _percent(first["greedy_success"], first["greedy_ci"]),
+            "–" if run.ended_early else _percent(last["greedy_success"], last["greedy_ci"]),
+            str(len(run.metrics)),
+            f"{run.processor_s / 60:.0f}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def rises(first: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
+    """True if sampled success rose by ten points or more, with intervals apart."""
+    return last["success"] - first["success"] >= 0.1 and last["ci"][0] > first["ci"][1]
+
+
+def _percent(mean: float, interval: Sequence[float]) -> str:
+    return f"{100 * mean:.0f} [{100 * interval[0]:.0f}, {100 * interval[1]:.0f}]"
+
+
+def format_answers(run: CaseRun) -> str:
+    """Held-out questions with the likeliest answers of the model before and after."""
+    lines = [f"{run.model}, {run.case.about}:", "", "| question | before | after |", "| --- | --- | --- |"]
+    lines += [
+        f"| {_cell(row['question'])} | {_played(row['before'])} | {_played(row['after'])} |" for row in run.answers
+    ]
+    return "\n".join(lines)
+
+
+def _played(answer: Mapping[str, Any]) -> str:
+    text = " / ".join(answer["actions"]) or "(nothing)"
+    return f"{_cell(text)} {'✓' if answer['success'] else '✗'}"
+
+
+def _cell(text: str) -> str:
+    return "`" + shorten(" ".join(text.split()), SHOWN).replace("`", "'").replace("|", "\\|") + "`"
+
+
+def format_teachers(runs: Sequence[CaseRun]) -> str:
+    """Mean held-out success of each teacher at equal numbers of sampled tokens, and over the run up to there, with the
+    differences to uniform choice, paired by seed, in points with 95 % intervals.
+
+    All runs of a model and case are compared at the least total that one of them sampled.
+    """
+    lines = [
+        "| model, case | teacher | success | beside uniform | over the run | beside uniform | mixed groups |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    cases: dict[tuple[str, str], list[CaseRun]] = defaultdict(list)
+    for run in runs:
+        cases[run.model, run.case.name].append(run)
+    for (model, case), members in cases.items():
+        budget = min(_tokens(run)[-1] for run in members)
+        curves = {(run.teacher, run.seed): _success_up_to(run, budget) for run in members}
+        for teacher in dict.fromkeys(run.teacher for run in members):
+            mine = {seed: curve for (name, seed), curve in curves.items() if name == teacher}
+            cells = []
+            for place in (0, 1):
+                cells.append(f"{100 * np.mean([curve[place] for curve in mine.values()]):.0f}")
+                pairs = [(curve, curves[UNIFORM, seed]) for seed, curve in mine.items() if (UNIFORM, seed) in curves]
+                gain = estimate_mean([one[place] - other[place] for one, other in pairs]) if pairs else None
+                cells.append("–" if gain is None or teacher == UNIFORM else _points(gain))
+            groups = np.mean(
+                [1 - row["zero_variance_share"] for run in members if run.teacher == teacher for row in run.metrics]
+            )
+            lines.append(f"| {model}, {case} | {teacher} | {' | '.join(cells)} | {groups:.0%} |")
+    return "\n".join(lines)
+
+
+def _points(gain: MeanEstimate) -> str:
+    if gain.n == 1:
+        return f"{100 * gain.mean:+.0f}"
+    return f"{100 * gain.mean:+.0f} [{100 * gain.low:.0f}, {100 * gain.high:.0f}]"
+
+
+def _tokens(run: CaseRun) -> list[float]:
+    """Tokens sampled up to each evaluation."""
+    steps = {row["step"]: row["tokens"] for row in run.metrics}
+    return [float(sum(count for step, count in steps.items() if step <= row["step"])) for row in run.evaluations]
+
+
+def _success_up_to(run: CaseRun, budget: float) -> tuple[float, float]:
+    """Held-out success at ``budget`` sampled tokens, between evaluations linearly, and its mean up to there."""
+    tokens, success = np.array(_tokens(run)), np.array([row["success"] for row in run.evaluations])
+    at_end = float(np.interp(budget, tokens, success))
+    inside = tokens < budget
+    x, y = np.append(tokens[inside], budget), np.append(success[inside], at_end)
+    return at_end, float(np.trapezoid(y, x) / budget)
+
+
+def format_suite(name: str, scores: Mapping[str, Mapping[str, Any]]) -> str:
+    """Success of each player on each environment of a suite, in percent.
+
+    Args:
+        scores: player -> environment -> its row of a suite report, with "success".
+    """
+    envs = list(dict.fromkeys(env for rows in scores.values() for env in rows))
+    lines = [f"| suite {name} | {' | '.join(scores)} |", f"| --- |{' ---: |' * len(scores)}"]
+    for env in envs:
+        cells = (f"{100 * rows[env]:.0f}" if rows.get(env) is not None else "–" for rows in scores.values())
+        lines.append(f"| `{env}` | {' | '.join(cells)} |")
+    means = (f"{100 * sum(rows.values()) / len(rows):.1f}" for rows in scores.values())
+    lines.append(f"| mean | {' | '.join(means)} |")
+    return "\n".join(lines)
+
+
+def draw_curves(runs: Sequence[CaseRun]) -> str:
+    """Draw a panel for each case: held-out success of each model and seed, with intervals, over the steps; as SVG."""
+    from ...scripts.report_plots import as_svg
+
+    panels: dict[str, list[CaseRun]] = defaultdict(list)
+    for run in runs:
+        panels[run.case.name].append(run)
+    rows = -(-len(panels) // COLUMNS)
+    return as_svg(functools.partial(_fill, panels), (3.2 * min(COLUMNS, len(panels)), 2.2 * rows))
+
+
+def _fill(panels: Mapping[str, Sequence[CaseRun]], figure: Figure) -> None:
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+    models = list(dict.fromkeys(run.model for runs in panels.values() for run in runs))
+    colours = dict(zip(models, ("#1f6f8b", "#b8562f", "#6b4f9a", "#4d7c3f")))
+    width = min(COLUMNS, len(panels))
+    for place, (name, runs) in enumerate(panels.items()):
+        axes = figure.add_subplot(-(-len(panels) // width), width, place + 1)
+        for run in runs:
+            steps = [row["step"] for row in run.evaluations]
+            colour = colours.get(run.model, "#22303c")
+            low, high = zip(*(row["ci"] for row in run.evaluations))
+            axes.fill_between(steps, low, high, color=colour, alpha=0.12, linewidth=0)
+            axes.plot(steps, [row["success"] for row in run.evaluations], color=colour, label=run.model, linewidth=1.4)
+        axes.set_title(name)
+        axes.set_ylim(0, 1)
+        axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+        if not place:
+            seen = dict(zip(*reversed(axes.get_legend_handles_labels())))
+            axes.legend(seen.values(), seen.keys(), fontsize=7)

@@ -1,0 +1,212 @@
+"""``palaestra bench processes``: an update that several processes share, beside the same one by one process.
+
+Each side has processes of its own and takes the same optimiser steps on the same ready-made episodes; the sides take
+turns, in reversed order every other round. Each process has the same number of threads. "Training" is all of the
+update: weighting, forward and backward passes, the sum of gradients, the optimiser step, and the new weights on their
+way to the others. The processor time is the leader's: on cores that nothing else uses it is what the others' share
+leaves of the time. Memory is the largest that was resident, beyond that of the libraries.
+
+With --shard there is a third side, whose processes have a part of the weights, gradients and optimiser's state each.
+
+examples:
+  palaestra bench processes
+  palaestra bench processes --shard --hidden 512 --layers 8 --prompts 4 --rounds 2
+  palaestra bench processes --rounds 20 --json processes.json
+  palaestra bench processes --processes 4 --threads 2 --prompts 32
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tyro
+
+from ..agents.atomic import check_output, write_atomically
+from ..checks import check_count
+from ..errors import InputError
+from ..scripts.train_ranks import run_in_processes
+
+HEAD_DIM = 32
+"""Width of an attention head of the model."""
+
+
+@dataclass(frozen=True)
+class ProcessesBenchOptions:
+    processes: int = 2
+    """Processes that share the update."""
+    shard: bool = False
+    """Also let them split the model (palaestra train --shard)."""
+    threads: int = 1
+    """CPU threads of each process."""
+    hidden: int = 128
+    """Width of the model, a multiple of 64."""
+    layers: int = 4
+    """Layers of the model."""
+    prompts: int = 16
+    """Prompts of a step."""
+    samples: int = 8
+    """Completions of each prompt."""
+    prompt_tokens: int = 32
+    """Tokens of a prompt."""
+    new_tokens: int = 64
+    """Tokens of a completion."""
+    rounds: int = 5
+    """Turns of each side."""
+    updates: int = 3
+    """Timed updates of a turn."""
+    warmup: int = 1
+    """Updates before them that are dropped."""
+    json: Path | None = None
+    """Write all times here."""
+
+    def __post_init__(self) -> None:
+        for item in dataclasses.fields(self):
+            if item.name not in ("json", "shard"):
+                least = {"processes": 2, "samples": 2, "warmup": 0}.get(item.name, 1)
+                check_count(item.name, getattr(self, item.name), least)
+        if self.hidden % (2 * HEAD_DIM):
+            raise InputError(f"hidden must be a multiple of {2 * HEAD_DIM}, not {self.hidden}.")
+
+    @property
+    def sides(self) -> dict[str, tuple[int, bool]]:
+        """Name -> (processes, whether they split the model)."""
+        several = f"{self.processes} processes"
+        split = {f"{several}, --shard": (self.processes, True)} if self.shard else {}
+        return {"one process": (1, False), several: (self.processes, False), **split}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the comparison and return the exit code."""
+    from rich.console import Console
+    from rich.progress import track
+
+    options = tyro.cli(ProcessesBenchOptions, args=argv, prog="palaestra bench processes", description=__doc__)
+    check_output(options.json, "--json")
+    turns = [
+        (turn, side)
+        for turn in range(options.rounds)
+        for side in (list(options.sides) if turn % 2 == 0 else list(options.sides)[::-1])
+    ]
+    rows: list[dict[str, Any]] = []
+    for turn, side in track(turns, "turns", console=Console(stderr=True), transient=True):
+        found = run_in_processes(take_turn, (options, side), options.sides[side][0])
+        rows += [{"side": side, "round": turn * options.updates + i, **row} for i, row in enumerate(found)]
+    Console().print(format_table(options, rows), highlight=False, soft_wrap=True)
+    if options.json is not None:
+        write_atomically(options.json, [json.dumps(rows, indent=2) + "\n"])
+    return 0
+
+
+def take_turn(given: tuple[ProcessesBenchOptions, str]) -> list[dict[str, Any]]:
+    """One process of a side; that of rank 0 returns the times of each update, s, and each process's memory, MiB."""
+    import torch
+    import transformers.modeling_utils  # noqa: F401 - its memory is not the model's
+
+    from ..agents.grpo.ranks.channel import RankChannel
+    from ..agents.grpo.ranks.follower import Follower
+    from ..agents.grpo.ranks.leader import Ranks
+    from ..agents.grpo.ranks.sharded import ShardedFollower, ShardedRanks
+
+    options, side = given
+    processes, split = options.sides[side]
+    torch.set_num_threads(options.threads)
+    before = _largest_memory()
+    if processes == 1:
+        times = _time_updates(options, None)
+        return [{**row, "memory_mib": [_largest_memory() - before]} for row in times]
+    channel = RankChannel(minutes=10.0)
+    times = []
+    if channel.rank:
+        (ShardedFollower if split else Follower)(channel).serve()
+    else:
+        ranks = ShardedRanks(channel) if split else Ranks(channel)
+        times = _time_updates(options, ranks)
+        ranks.stop()
+    memory = channel.gather(_largest_memory() - before)
+    channel.leave()
+    return [{**row, "memory_mib": memory} for row in times]
+
+
+def _time_updates(options: ProcessesBenchOptions, ranks: Any) -> list[dict[str, float]]:
+    """The times of each update but the first ones, s."""
+    from ..agents.grpo.config import TrainConfig
+    from ..agents.grpo.objective.notices import apply_overrides
+    from ..agents.grpo.objective.objective import Objective
+    from ..agents.grpo.recipes import RECIPES
+    from ..agents.grpo.update import Update
+    from ..agents.language.tiny import TinyShape, tiny_model
+
+    heads = options.hidden // HEAD_DIM
+    sizes = {"heads": heads, "kv_heads": heads // 2, "head_dim": HEAD_DIM, "intermediate": 3 * options.hidden}
+    shape = TinyShape(options.hidden, options.layers, **sizes)
+    config = TrainConfig(recipe="grpo", token_budget=2048, threads=options.threads)
+    objective = Objective(apply_overrides(RECIPES["grpo"], config))
+    objective.advance(1, options.warmup + options.updates)
+    policy, reference = (tiny_model(0, shape)[0] for _ in range(2))
+    update = Update(config, objective, policy, reference, None, ranks=ranks)
+    groups = make_groups(options)
+    rows = []
+    for _ in range(options.warmup + options.updates):
+        begun, used = time.perf_counter(), time.process_time()
+        update.run(groups, [], rate=1e-5)
+        rows.append({"seconds": time.perf_counter() - begun, "leader_cpu_s": time.process_time() - used})
+    return rows[options.warmup :]
+
+
+def _largest_memory() -> float:
+    """The largest memory of this process that was resident so far, MiB."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def make_groups(options: ProcessesBenchOptions) -> list[Any]:
+    """Groups of random tokens whose rewards differ within each group."""
+    from ..agents.grpo.batch.trajectory import Group, Trajectory, Turn
+
+    rng = np.random.default_rng(0)
+    groups = []
+    for number in range(options.prompts):
+        prompt = tuple(rng.integers(5, 100, options.prompt_tokens).tolist())
+        members = []
+        for reward in rng.permutation(options.samples) / options.samples:
+            ids = tuple(rng.integers(5, 100, options.new_tokens).tolist())
+            turn = Turn(prompt, ids, (-4.6,) * len(ids), "length", float(reward))
+            outcome = {"success": reward > 0.5, "progress": float(reward), "truncated": True, "valid": True}
+            members.append(Trajectory("ready-made", {}, 0.0, (turn,), max_tokens=options.new_tokens, **outcome))
+        groups.append(Group(number, tuple(members)))
+    return groups
+
+
+def format_table(options: ProcessesBenchOptions, rows: Sequence[dict[str, Any]]) -> str:
+    """Medians of the sides, medians and quartiles of the ratios of equal updates to one process; and the largest memory
+    of the first process and of the others."""
+    one, *others = options.sides
+    threads = f"{options.threads} thread{'s' * (options.threads > 1)} each"
+    head = [f"one and {options.processes} processes, {threads}", one]
+    lines = [head + [cell for side in others for cell in (side, "ratio")]]
+    by_side = {side: [row for row in rows if row["side"] == side] for side in options.sides}
+    for key, title in (("seconds", "training, ms"), ("leader_cpu_s", "the leader's processor time, ms")):
+        alone = np.array([row[key] for row in by_side[one]])
+        cells = [title, f"{1e3 * statistics.median(alone):,.0f}"]
+        for side in others:
+            shared = np.array([row[key] for row in by_side[side]])
+            low, ratio, high = np.quantile(alone / shared, (0.25, 0.5, 0.75))
+            cells += [f"{1e3 * np.median(shared):,.0f}", f"**{ratio:.2f}** ({low:.2f} to {high:.2f})"]
+        lines.append(cells)
+    memory = {side: np.max([row["memory_mib"] for row in found], axis=0) for side, found in by_side.items()}
+    first, whole = ["memory of the first process, MiB", f"{memory[one][0]:,.0f}"], memory[one][0]
+    rest = ["the largest of the others, MiB", ""]
+    for side in others:
+        first += [f"{memory[side][0]:,.0f}", f"{whole / memory[side][0]:.2f}"]
+        rest += [f"{memory[side][1:].max():,.0f}", f"{whole / memory[side][1:].max():.2f}"]
+    text = [f"| {' | '.join(line)} |".replace("|  |", "| |") for line in (*lines, first, rest)]
+    return "\n".join([text[0], f"| --- |{' ---: |' * (len(lines[0]) - 1)}", *text[1:]])

@@ -1,0 +1,324 @@
+"""``palaestra bench rollouts``: wall time of rollouts whose environments wait, and of training on them.
+
+A tiny model with random weights, or a smaller one, plays games of four turns, and every turn of the environment waits
+for a uniformly drawn time, as one does that asks a network. The bound is the larger of two times: decoding alone (the
+same episodes without any wait) and waiting alone (the episode that waits longest, as all of them wait at once).
+Measured in one process, in turns: decoding alone, with ``--env-workers``, and one environment after another, as
+without.
+
+Then the model is trained on such games, in turns by runs that play and train one after the other (``--staleness 0``)
+and by runs that play the next batch meanwhile (``--staleness 1``). Both have ``--env-workers``. A step takes the time
+from the end of one update to the end of the next; the first two and the last two of a run, where a pipeline fills and
+empties, are left out.
+
+examples:
+  palaestra bench rollouts
+  palaestra bench rollouts --steps 0    # rollouts alone
+  palaestra bench rollouts --episodes 16 --tokens 4 --width 32 --threads 1    # where waiting is the larger
+  palaestra bench rollouts --episodes 32 --tokens 32 --rounds 1 --json rollouts.json
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import tyro
+
+from ..agents.atomic import check_output, write_atomically
+from ..checks import check_count
+from ..envs import register
+from ..envs.games.guess_number import GuessNumber
+from ..errors import InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+ENV = "palaestra-bench/WaitingGuessNumber-v0"
+TURNS = {"bits": 3, "slack": 0}
+"""Parameters of a game of four turns."""
+
+
+@dataclass(frozen=True)
+class RolloutBenchOptions:
+    episodes: int = 64
+    """Episodes played at once."""
+    tokens: int = 32
+    """Most tokens of an action."""
+    waits: tuple[float, float] = (0.02, 0.2)
+    """Shortest and longest wait of a turn, seconds."""
+    workers: int = 64
+    """Threads of the side with workers."""
+    rounds: int = 3
+    """How often each side is timed; medians are shown."""
+    width: int = 0
+    """Width of a model with two layers, at least 8, which decodes faster than the tiny model; 0: the tiny model."""
+    threads: int = 2
+    """CPU threads of the model."""
+    seed: int = 0
+    """Root of weights, tasks, waits and samples."""
+    inline: bool = True
+    """Also time one environment after another, which takes the sum of all waits."""
+    steps: int = 12
+    """Steps of each training run, at least 6; 0 leaves training out."""
+    group: int = 8
+    """Episodes a task in training."""
+    recipe: str = "decoupled_ppo"
+    """The recipe that is trained; this one is for samples of an older policy, and takes four updates a batch."""
+    json: Path | None = None
+    """Write the figures here as JSON."""
+
+
+@dataclass(frozen=True)
+class TrainingTimes:
+    """Medians over rounds, in seconds a step.
+
+    Attributes:
+        update: the updates of the runs that take turns, alone.
+        in_turns, ahead: whole steps with a staleness of 0 and of 1.
+        gain: ``in_turns`` to ``ahead``, of one round's times: lower quartile, median, upper quartile over rounds.
+    """
+
+    update: float
+    in_turns: float
+    ahead: float
+    gain: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class RolloutTimes:
+    """Medians in seconds for all episodes; ``inline`` is None where it was not timed.
+
+    Attributes:
+        decoding: no environment waits.
+        waiting: the longest sum of an episode's waits.
+        workers: environments wait beside decoding.
+        ratio: ``workers`` to the larger of ``decoding`` and ``waiting``; median over rounds, of one round's times.
+    """
+
+    decoding: float
+    waiting: float
+    workers: float
+    inline: float | None
+    ratio: float
+
+
+class WaitingGuessNumber(GuessNumber):
+    """The game with steps that wait; see `GuessNumber` for the rest.
+
+    Description: d. Parameters: p.
+    """
+
+    waits: ClassVar[tuple[float, float]] = (0.0, 0.0)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        self._waits = np.random.default_rng(seed)
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: str) -> Any:
+        if self.waits[1]:
+            time.sleep(self._waits.uniform(*self.waits))
+        return super().step(action)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark and return its exit code."""
+    from rich.console import Console
+
+    options = tyro.cli(RolloutBenchOptions, args=argv, prog="palaestra bench rollouts", description=__doc__)
+    check_output(options.json, "--json")
+    for name in ("episodes", "tokens", "workers", "rounds", "threads", "group"):
+        check_count(name, getattr(options, name), 1)
+    if not 0 <= options.waits[0] <= options.waits[1] < float("inf"):
+        raise InputError(f"waits must be two rising numbers of seconds, such as 0.02 0.2, not {options.waits}.")
+    if options.width and (options.width < 8 or options.width % 4):
+        raise InputError(f"width must be 0 or a multiple of 4 from 8 on, not {options.width}.")
+    if options.steps and (options.steps < 6 or options.episodes % options.group):
+        raise InputError(
+            f"training needs at least 6 steps and whole groups, not {options.steps} steps and {options.episodes} "
+            f"episodes in groups of {options.group}; --steps 0 leaves it out."
+        )
+    console = Console()
+    with console.status(f"{options.episodes} episodes, {options.rounds} rounds of each side"):
+        times = measure_rollouts(options)
+    console.print(_make_rollout_table(options, times))
+    found = asdict(times)
+    if options.steps:
+        with console.status(f"{options.rounds} runs of {options.steps} steps of either kind"):
+            training = measure_training(options)
+        console.print(_make_training_table(options, times, training))
+        found |= {"training": asdict(training)}
+    if options.json is not None:
+        write_atomically(options.json, json.dumps(found, indent=2) + "\n")
+    return 0
+
+
+def _make_rollout_table(options: RolloutBenchOptions, times: RolloutTimes) -> Table:
+    bound = max(times.decoding, times.waiting)
+    rows = (
+        ("decoding alone", times.decoding, None),
+        ("the episode that waits longest", times.waiting, None),
+        (f"{options.workers} workers beside decoding", times.workers, times.ratio),
+        ("one environment after another", times.inline, None if times.inline is None else times.inline / bound),
+    )
+    title = f"{options.episodes} episodes of up to four turns, {options.tokens} tokens a turn"
+    return _make_table(title, options.episodes, rows)
+
+
+def _make_training_table(options: RolloutBenchOptions, times: RolloutTimes, training: TrainingTimes) -> Table:
+    bound = max(times.decoding, times.waiting)
+    low, gain, high = training.gain
+    rows = (
+        ("the update alone", training.update, None),
+        ("playing and training in turns", training.in_turns, training.in_turns / bound),
+        ("playing one batch ahead", training.ahead, training.ahead / bound),
+    )
+    table = _make_table(f"training on {options.episodes} such episodes a step", options.episodes, rows)
+    table.caption = f"one batch ahead: {gain:.2f} times as fast, quartiles {low:.2f} to {high:.2f}"
+    return table
+
+
+def _make_table(title: str, episodes: int, rows: Sequence[tuple[str, float | None, float | None]]) -> Table:
+    """Rows of (name, seconds, ratio to the bound); those without seconds are left out."""
+    from rich.table import Table
+
+    table = Table(title=title)
+    for heading in ("", "seconds", "ms an episode", "to the bound"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for label, seconds, ratio in rows:
+        if seconds is not None:
+            each = f"{1000 * seconds / episodes:.1f}"
+            table.add_row(label, f"{seconds:.2f}", each, "" if ratio is None else f"{ratio:.2f}")
+    return table
+
+
+def measure_rollouts(options: RolloutBenchOptions) -> RolloutTimes:
+    """Time all sides, in turns after one untimed round."""
+    try:
+        import torch
+
+        from ..agents.grpo.rollouts.environment_workers import EnvironmentWorkers
+        from ..agents.grpo.rollouts.environments import Environments
+        from ..agents.grpo.rollouts.player import Player
+        from ..agents.grpo.rollouts.starts import RolloutTask, Start, TokenLimits
+    except ImportError:
+        raise MissingExtra("rollouts", "train") from None
+    torch.set_num_threads(options.threads)
+    register(ENV, WaitingGuessNumber)
+    language = _make_model(options)
+    limits = TokenLimits(options.tokens, 4 * options.tokens, 512)
+    environments = Environments(ENV)
+    engine = language.engine(options.episodes, limits.context)
+    workers = EnvironmentWorkers(options.workers)
+
+    def play(waits: tuple[float, float], threads: EnvironmentWorkers | None) -> float:
+        WaitingGuessNumber.waits, environments.workers = waits, threads
+        engine.seed(options.seed)
+        rng = np.random.default_rng(options.seed)
+        player = Player(environments, engine, language.renderer, limits, 1.0, rng, noise=options.seed)
+        starts = [Start(RolloutTask(TURNS, options.seed + i, 1)) for i in range(options.episodes)]
+        begun = time.perf_counter()
+        played = player.play(starts)
+        took = time.perf_counter() - begun
+        turns.extend(len(one.trajectory.turns) for one in played)
+        return took
+
+    turns: list[int] = []
+    play((0.0, 0.0), workers)
+    turns.clear()
+    rounds = []
+    for _ in range(options.rounds):
+        overlapped = play(options.waits, workers)
+        rounds.append((overlapped, play((0.0, 0.0), workers)))
+    # The same episodes each time, so that their waits are known from their turns.
+    waiting = max(
+        np.random.default_rng(options.seed + i).uniform(*options.waits, size=count).sum()
+        for i, count in enumerate(turns[: options.episodes])
+    )
+    inline = [play(options.waits, None) for _ in range(options.rounds)] if options.inline else []
+    return RolloutTimes(
+        decoding=statistics.median(decoding for _, decoding in rounds),
+        waiting=float(waiting),
+        workers=statistics.median(overlapped for overlapped, _ in rounds),
+        inline=statistics.median(inline) if inline else None,
+        ratio=statistics.median(overlapped / max(decoding, waiting) for overlapped, decoding in rounds),
+    )
+
+
+def _make_model(options: RolloutBenchOptions) -> Any:
+    from ..agents.language.model import LanguageModel
+    from ..agents.language.tiny import TinyShape, tiny_model
+
+    if not options.width:
+        return LanguageModel.tiny(options.seed)
+    width = options.width
+    shape = TinyShape(hidden=width, layers=2, heads=2, kv_heads=1, head_dim=width // 2, intermediate=2 * width)
+    return LanguageModel.of(*tiny_model(options.seed, shape))
+
+
+def measure_training(options: RolloutBenchOptions) -> TrainingTimes:
+    """Time steps of training with both kinds of collection, in turns after one untimed run."""
+    import tempfile
+
+    from ..agents.grpo.config import Patience, Stages, TrainConfig, WarmUp
+    from ..agents.grpo.learner import Learner
+    from ..agents.grpo.run.observers import TrainingProgress
+
+    WaitingGuessNumber.waits = options.waits
+    config = TrainConfig(
+        env=ENV,
+        axes={name: value for name, value in TURNS.items()},
+        teacher="random",
+        recipe=options.recipe,
+        # Rewards that differ although no answer of random weights is right.
+        stages=Stages(shaping="cosine-length"),
+        warmup=WarmUp(steps=0),
+        patience=Patience(0, 0, 0, 0),
+        seed=options.seed,
+        steps=options.steps,
+        prompts=options.episodes // options.group,
+        samples=options.group,
+        max_new_tokens=options.tokens,
+        max_episode_tokens=4 * options.tokens,
+        eval_every=0,
+        final_episodes=1,
+        checkpoint_every=options.steps,
+        track=(),
+        env_workers=options.workers,
+        threads=options.threads,
+    )
+
+    def time_step(folder: Path, staleness: int) -> tuple[float, float]:
+        """Seconds of a step, and of its update."""
+        ends: list[float] = []
+
+        def watch(progress: TrainingProgress) -> None:
+            if progress.phase == "train":
+                ends.append(time.perf_counter())
+
+        learner = Learner.start(folder, replace(config, staleness=staleness))
+        try:
+            learner.run(watch, lambda sentence: None)
+        finally:
+            learner.close()
+        timings = [row for row in learner.folder.read("timings", 3, options.steps - 2) if "train_s" in row]
+        return (ends[-3] - ends[1]) / (options.steps - 4), statistics.median(row["train_s"] for row in timings)
+
+    rounds = []
+    with tempfile.TemporaryDirectory() as folder:
+        if options.width:
+            _make_model(options).save(Path(folder) / "model")
+            config = replace(config, model=str(Path(folder) / "model"))
+        time_step(Path(folder) / "warm", 1)
+        for number in range(options.rounds):
+            (in_turns, update), (ahead, _) = (time_step(Path(folder) / f"{number}-{lag}", lag) for lag in (0, 1))
+            rounds.append((update, in_turns, ahead))
+    update, in_turns, ahead = (statistics.median(column) for column in zip(*rounds, strict=True))
+    low, gain, high = np.quantile([turns / beside for _, turns, beside in rounds], (0.25, 0.5, 0.75)).tolist()
+    return TrainingTimes(update, in_turns, ahead, (low, gain, high))

@@ -1,0 +1,318 @@
+"""``palaestra bench sql``: how often the grader of SQL is wrong, beside peers' comparison, and how fast it is.
+
+Queries are made of the gold queries of drawn tasks: rewritings that are right on all databases, and queries with one
+mistake, which are wrong if they have another result on one of many further databases than those of the task. Those that
+`palaestra.envs.sql.queries.equivalence` proves to have the same result do not count. Peers run both on one database and
+compare sets of rows. Evaluators of other benchmarks, as they are released, judge the same queries where their files are
+given, on one database and on all of the task's. Then follow tasks made per second of the processor, and answers graded.
+
+examples:
+  palaestra bench sql
+  palaestra bench sql --engines duckdb postgres --tasks 60
+  palaestra bench sql --failures --json sql.json
+  palaestra bench sql --evaluators test-suite-sql-eval/exec_eval.py bird/evaluation.py
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import tyro
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from ...agents.atomic import check_output, write_atomically
+from ...envs.sql.databases.contents import draw_rows, insert_rows, make_database
+from ...envs.sql.engines import ENGINES, QueryLimits, grade_query, make_engine
+from ...envs.sql.engines.dialects import translate_query
+from ...envs.sql.queries.equivalence import normal_form
+from ...envs.sql.queries.near_misses import near_misses
+from ...envs.sql.queries.query_tree import is_ordered_query
+from ...envs.sql.queries.witnesses import choose_focus
+from ...errors import InputError, MissingExtra, unknown_name
+from ...rewards.verifiers.sql import Database, QueryError, open_database, round_floats, same_rows
+from ..peer_process import PeerProcess
+from . import peer_evaluators
+
+DIFFICULTIES = (0.0, 0.25, 0.5, 0.75, 1.0)
+_SEED = 1_000_000
+_PROVEN = "proven equivalent"
+# Folders of the databases that evaluators of other benchmarks judge on.
+_FOLDERS = ("one database", "all databases of the task")
+
+
+@dataclass(frozen=True)
+class SqlBenchOptions:
+    tasks: int = 100
+    """Tasks whose gold queries are rewritten, over five difficulties."""
+    contents: int = 60
+    """Databases on which a query with a mistake must differ once to count as wrong."""
+    engines: tuple[str, ...] = ("sqlite",)
+    """Engines that grade: sqlite, duckdb, postgres."""
+    speed_tasks: int = 100
+    """Tasks made and graded at each difficulty for the figures per second."""
+    seed: int = 0
+    """Seed of the first task."""
+    evaluators: tuple[Path, ...] = ()
+    """Files of other benchmarks' evaluators: exec_eval.py of test-suite-sql-eval (Spider), evaluation.py of BIRD,
+    evaluate.py of Spider 2.0-lite."""
+    evaluators_python: Path = Path(sys.executable)
+    """The Python that runs them, with what they import."""
+    failures: bool = False
+    """Print each wrong verdict of ours, and of evaluators on all databases of the task."""
+    json: Path | None = None
+    """Write the figures here as JSON."""
+
+
+@dataclass
+class Verdicts:
+    """Counts of one grader."""
+
+    grader: str
+    right: int = 0
+    wrong: int = 0
+    refused: int = 0
+    """right queries that were found wrong"""
+    accepted: int = 0
+    """wrong queries that were found right"""
+    seconds: float = 0.0
+    failures: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class LabelledQuery:
+    """A query made of a gold query: how it was made, and whether it is right."""
+
+    made: str
+    text: str
+    right: bool
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    config = tyro.cli(SqlBenchOptions, args=argv, prog="palaestra bench sql", description=__doc__)
+    check_output(config.json, "--json")
+    for name in config.engines:
+        if name not in ENGINES:
+            raise unknown_name("engine of SQL", name, ENGINES)
+        make_engine(name)
+    with start_evaluators(config) as evaluators:
+        graders, undecided = compare_graders(config, evaluators)
+    speeds = {name: measure_speed(name, config.speed_tasks, config.seed) for name in config.engines}
+    _print(graders, undecided, speeds, config)
+    if config.json is not None:
+        data = {"graders": list(map(asdict, graders)), "undecided": undecided, "per_second": speeds}
+        write_atomically(config.json, json.dumps(data, indent=2) + "\n")
+    return 0
+
+
+@contextlib.contextmanager
+def start_evaluators(config: SqlBenchOptions) -> Iterator[PeerProcess | None]:
+    """Run the evaluators of other benchmarks, where there are files of some."""
+    if missing := [str(file) for file in config.evaluators if not file.is_file()]:
+        raise InputError(f"--evaluators names files of evaluators, and {missing[0]!r} is none.")
+    if not config.evaluators:
+        yield None
+        return
+    files = [str(file.absolute()) for file in config.evaluators]
+    process = PeerProcess(config.evaluators_python, peer_evaluators.__file__, *files)
+    try:
+        if len(process.versions) < len(files):
+            known = ", ".join(peer_evaluators.EVALUATORS)
+            raise InputError(f"only {process.versions} of {len(files)} files are evaluators of {known}.")
+        yield process
+    finally:
+        process.close()
+
+
+def compare_graders(
+    config: SqlBenchOptions, evaluators: PeerProcess | None = None
+) -> tuple[list[Verdicts], Counter[str]]:
+    """Let all graders judge all queries. Return their counts, and how many queries had no mistake that shows, by how
+    they were made."""
+    env: Any = gym.make("palaestra/TextToSQL-v0", split="all", disable_env_checker=True).unwrapped
+    ours = [Verdicts(f"several databases, {name}") for name in config.engines]
+    rows_alone = Verdicts("one database, rows counted, in order")
+    sets = Verdicts("one database, sets of rows (as peers)")
+    names = [] if evaluators is None else evaluators.versions
+    theirs = {(name, where): Verdicts(f"{name}, {where}") for name in names for where in _FOLDERS}
+    undecided: Counter[str] = Counter()
+    for place in track(range(config.tasks), "grading", console=Console(stderr=True), transient=True):
+        env.reset(seed=config.seed + place, options={"difficulty": DIFFICULTIES[place % len(DIFFICULTIES)]})
+        known, gold = env.here().data, env.here().reference
+        expected, ordered = known.witnesses.expected, is_ordered_query(known.query)
+        queries = list(label_queries(known, gold, config.contents, undecided))
+        if evaluators is not None:
+            _ask_evaluators(evaluators, theirs, queries, gold, ordered, [database for database, _ in expected])
+        for query in queries:
+            for verdicts, name in zip(ours, config.engines):
+                engine = make_engine(name)
+                text = query.text if name == "sqlite" else translate_query(query.text, engine.dialect)
+                schema = known.plan.schema.ddl_for(engine.dialect)
+                start = time.process_time()
+                found = grade_query(text, expected, ordered=ordered, engine=name, schema=schema)
+                verdicts.seconds += time.process_time() - start
+                _count(verdicts, query, found.success, gold)
+            _count(rows_alone, query, _grade_once(query.text, expected[0], ordered, False), gold)
+            _count(sets, query, _grade_once(query.text, expected[0], ordered, True), gold)
+    return [*ours, rows_alone, sets, *theirs.values()], undecided
+
+
+def _ask_evaluators(
+    evaluators: PeerProcess,
+    theirs: dict[tuple[str, str], Verdicts],
+    queries: Sequence[LabelledQuery],
+    gold: str,
+    ordered: bool,
+    databases: Sequence[Database],
+) -> None:
+    """Let the evaluators judge the queries on files of the databases."""
+    with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
+        for where, some in zip(_FOLDERS, (databases[:1], databases), strict=True):
+            (there := Path(folder) / where).mkdir()
+            for place, database in enumerate(some):
+                with contextlib.closing(open_database(database)) as connection:
+                    (there / f"{place}.sqlite").write_bytes(connection.serialize())
+        for (name, where), verdicts in theirs.items():
+            there = str(Path(folder) / where)
+            for query in queries:
+                asked = {"query": query.text, "gold": gold, "ordered": ordered, "folder": there}
+                _count(verdicts, query, evaluators.ask(evaluator=name, **asked)["accepted"], gold)
+
+
+def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str]) -> Iterator[LabelledQuery]:
+    """Yield the queries that are made of a gold query, with labels.
+
+    Args:
+        known: what the task keeps.
+        gold: its query.
+        contents: databases for the labels.
+        undecided: receives those without a label, by how they were made.
+    """
+    try:
+        from .rewrites import equivalent_queries, wrong_queries
+    except ImportError:
+        raise MissingExtra("'palaestra bench sql'", "sql") from None
+    schema, expected, ordered = known.plan.schema, known.witnesses.expected, is_ordered_query(known.query)
+    right = dict((text, made) for made, text in equivalent_queries(gold, ordered))
+    misses = [(kind, other, other.sql()) for kind, other in near_misses(known.query, schema)]
+    normal = normal_form(known.query, schema)
+    proven = {text for _, other, text in misses if normal_form(other, schema) == normal}
+    wrong = {text: f"near miss of {kind}" for kind, _, text in misses}
+    wrong |= {text: made for made, text in wrong_queries(gold, expected[0][1])}
+    open_queries = {text: made for text, made in (wrong | right).items() if text != gold}
+    differs: set[str] = set()
+    rows = draw_rows(schema, _SEED)
+    focuses = choose_focus(known.query, schema)
+    with contextlib.closing(make_database(schema, rows)) as connection:
+        for place in range(contents):
+            if place:
+                focus = None if place % 4 == 0 else focuses[place % len(focuses)]
+                insert_rows(connection, schema, draw_rows(schema, _SEED + place, focus))
+            answer = round_floats(connection.execute(gold).fetchall())
+            for text in open_queries:
+                if text not in differs:
+                    found = round_floats(connection.execute(text).fetchall())
+                    if not same_rows(found, answer, ordered):
+                        differs.add(text)
+    for text, made in open_queries.items():
+        if text in right:
+            # A rewriting that differs anywhere is a fault of this benchmark, and must not pass for a right one.
+            assert text not in differs, f"the rewriting {made!r} changes a result: {text}"
+            yield LabelledQuery(made, text, True)
+        elif text in proven:
+            assert text not in differs, f"proven equivalent, and yet another result: {text}"
+            undecided[_PROVEN] += 1
+        elif text in differs:
+            yield LabelledQuery(made, text, False)
+        else:
+            undecided[made] += 1
+
+
+def _grade_once(text: str, expected: tuple[Database, Any], ordered: bool, as_sets: bool) -> bool:
+    database, rows = expected
+    try:
+        found = make_engine("sqlite").load(database).query(text, QueryLimits()).rows
+    except (QueryError, TimeoutError):
+        return False
+    return set(found) == set(rows) if as_sets else same_rows(found, rows, ordered)
+
+
+def _count(verdicts: Verdicts, query: LabelledQuery, success: bool, gold: str) -> None:
+    verdicts.right += query.right
+    verdicts.wrong += not query.right
+    if success != query.right:
+        verdicts.accepted += success
+        verdicts.refused += not success
+        verdicts.failures.append(f"{query.made}: {query.text}\n  for {gold}")
+
+
+def measure_speed(engine: str, tasks: int, seed: int) -> dict[str, dict[str, float]]:
+    """Measure tasks made and right answers graded per second, by difficulty; "default" draws all sizes alike.
+
+    Seconds are those of this process's processor on SQLite, and of the clock on other engines, which work elsewhere.
+    """
+    clock = time.process_time if engine == "sqlite" else time.perf_counter
+    options = {"engine": engine, "split": "all", "disable_env_checker": True}
+    env: Any = gym.make("palaestra/TextToSQL-v0", **options).unwrapped
+    env.reset(seed=seed + tasks)
+    env.step(env.oracle())
+    found = {}
+    for difficulty in (None, *DIFFICULTIES):
+        made = graded = 0.0
+        for place in range(tasks):
+            start = clock()
+            env.reset(seed=seed + place, options={} if difficulty is None else {"difficulty": difficulty})
+            made += clock() - start
+            answer = env.oracle()
+            start = clock()
+            env.step(answer)
+            graded += clock() - start
+        name = "default" if difficulty is None else f"{difficulty:g}"
+        found[name] = {"made": tasks / made, "graded": tasks / graded}
+    return found
+
+
+def _print(
+    graders: Sequence[Verdicts], undecided: Counter[str], speeds: dict[str, Any], config: SqlBenchOptions
+) -> None:
+    console = Console()
+    table = Table("grader", "right queries refused", "wrong queries accepted")
+    for one in graders:
+        table.add_row(
+            one.grader,
+            f"{one.refused} of {one.right} ({one.refused / max(one.right, 1):.1%})",
+            f"{one.accepted} of {one.wrong} ({one.accepted / max(one.wrong, 1):.1%})",
+        )
+    console.print(table)
+    proven = undecided[_PROVEN]
+    console.print(
+        f"{proven} changed queries are proven equivalent, and {undecided.total() - proven} more differ on none of "
+        f"{config.contents} databases; they do not count."
+    )
+    shown = [*graders[: len(config.engines)], *(one for one in graders if one.grader.endswith(_FOLDERS[1]))]
+    for one in shown:
+        kinds = Counter(line.partition(": ")[0] for line in one.failures)
+        console.print(
+            f"{one.grader}, by mistake: {', '.join(f'{name} {n}' for name, n in kinds.most_common()) or 'none'}"
+        )
+    for name, figures in speeds.items():
+        speed = Table("difficulty", "made / s", "graded / s", title=name, title_justify="left")
+        for difficulty, one in figures.items():
+            speed.add_row(difficulty, f"{one['made']:,.0f}", f"{one['graded']:,.0f}")
+        console.print(speed)
+    if config.failures:
+        for one in shown:
+            for line in one.failures:
+                console.print(f"{one.grader}: {line}", markup=False, highlight=False)

@@ -1,0 +1,167 @@
+"""``palaestra bench stability``: why a small run loses what it could do, one factor at a time.
+
+The tiny model climbs a ladder of secret codes with GRPO at three times the usual learning rate. From a checkpoint
+shortly before its success falls the run goes on several times: as it was, and with one thing changed. Weights,
+optimiser and teacher are the same then, and so are the random numbers of each stream.
+
+examples:
+  palaestra bench stability
+  palaestra bench stability --streams 1 --only as-it-was no-kl
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tyro
+
+from ..agents.atomic import check_output, write_atomically
+from ..agents.grpo.config import Patience, Stages, TrainConfig
+from ..errors import InputError, MissingExtra, unknown_name
+from .ladders import LADDERS, make_environments
+
+LADDER = LADDERS["SecretCode"]
+RUNGS = (8, 9, 10)
+CHANGES: dict[str, dict[str, Any]] = {
+    "as-it-was": {},
+    "no-kl": {"kl": 0.0},
+    "kl-full": {"regularisers": "kl_full(coefficient=0.02)"},
+    "kl-k2": {"regularisers": "kl_k2(coefficient=0.02)"},
+    "k3-clip-10": {"regularisers": "kl_k3(coefficient=0.02, clip=10)"},
+    "scale-none": {"scale": "none"},
+    "24-prompts": {"prompts": 24},
+    "lr-3e-4": {"lr": 3e-4},
+    "guard": {"guards": "max_token_change(limit=1)"},
+}
+"""What is changed -> entries of the configuration, those of stages among them."""
+_STAGES = frozenset(item.name for item in dataclasses.fields(Stages))
+
+
+@dataclass(frozen=True)
+class StabilityOptions:
+    only: tuple[str, ...] = ()
+    """Which changes to try; all by default."""
+    seed: int = 0
+    """Of the run."""
+    start: int = 90
+    """The step whose checkpoint the run goes on from."""
+    steps: int = 11
+    """Steps that it goes on."""
+    streams: int = 3
+    """Streams of random numbers for each change; the first is the run's own."""
+    tasks: int = 64
+    """Held-out tasks of each rung that success is measured on."""
+    json: Path | None = None
+    """Write the figures here as JSON."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    from rich.console import Console
+    from rich.table import Table
+
+    options = tyro.cli(StabilityOptions, args=argv, prog="palaestra bench stability", description=__doc__)
+    check_output(options.json, "--json")
+    for name in ("start", "steps", "streams", "tasks"):
+        if (value := getattr(options, name)) < 1:
+            raise InputError(f"--{name} must be at least 1, not {value}.")
+    for name in options.only:
+        if name not in CHANGES:
+            raise unknown_name("change", name, CHANGES)
+    console = Console()
+    table = Table("changed", f"success on rungs {RUNGS}", "largest gradient norm", "updates taken back")
+    with tempfile.TemporaryDirectory() as folder, Console(stderr=True).status("") as status:
+        try:
+            rows = compare(Path(folder), options, status.update)
+        except ModuleNotFoundError as error:
+            raise MissingExtra("the learner", "train") from error
+    for row in rows:
+        success = ", ".join(f"{value:.0%}" for value in row["success"])
+        table.add_row(row["change"], success, f"{max(row['grad_norm']):.1f}", str(sum(row["skipped"])))
+    console.print(table)
+    if options.json is not None:
+        write_atomically(options.json, json.dumps(rows, indent=1) + "\n")
+    return 0
+
+
+def configuration(seed: int, steps: int) -> TrainConfig:
+    """The run that breaks."""
+    return replace(
+        LADDER.config(seed),
+        axes={**LADDER.fixed, LADDER.axis: [8, 74]},
+        teacher="rlve",
+        teacher_options={"window": 2, "threshold": 0.7},
+        stages=Stages(regularisers="kl_k3(coefficient=0.02)"),
+        prompts=6,
+        samples=16,
+        steps=steps,
+        lr=1e-3,
+        max_grad_norm=0.5,
+        eval_every=0,
+        checkpoint_every=10**6,
+        keep_trajectories=0,
+        patience=Patience(0, 0, 0, 0),
+    )
+
+
+def compare(folder: Path, options: StabilityOptions, watch: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Train to the checkpoint, then on from it with each change.
+
+    Returns:
+        Rows of "change" and, before it and for each stream after it, the mean "success" over the rungs, the largest
+        "grad_norm" and the number of "skipped" updates.
+    """
+    from ..agents.grpo.learner import Learner
+
+    watch("the warm-up, and the run before its fall")
+    learner = Learner.start(folder / "run", configuration(options.seed, options.start))
+    learner.run(notify=lambda sentence: None)
+    rows: list[dict[str, Any]] = [
+        {"change": "before", "success": [measure(learner, options.tasks)], "grad_norm": [0.0], "skipped": [0]}
+    ]
+    for name in options.only or CHANGES:
+        row: dict[str, Any] = {"change": name, "success": [], "grad_norm": [], "skipped": []}
+        for stream in range(options.streams):
+            watch(f"{name}, stream {stream}")
+            again = folder / "again"
+            shutil.rmtree(again, ignore_errors=True)
+            shutil.copytree(folder / "run", again, symlinks=True)
+            config = change(configuration(options.seed, options.start + options.steps), CHANGES[name])
+            config = replace(config, seed=options.seed + stream)
+            (again / "config.json").write_text(json.dumps(config.to_json()), encoding="utf-8")
+            learner = Learner.resume(again)
+            learner.run(notify=lambda sentence: None)
+            metrics = learner.folder.read("metrics", options.start + 1, options.start + options.steps)
+            row["success"].append(measure(learner, options.tasks))
+            row["grad_norm"].append(max(step["grad_norm"] for step in metrics))
+            row["skipped"].append(sum(step["skipped_updates"] for step in metrics))
+        rows.append(row)
+    return rows
+
+
+def change(config: TrainConfig, entries: Mapping[str, Any]) -> TrainConfig:
+    """A configuration with some entries replaced, those of stages among them."""
+    stages = {name: value for name, value in entries.items() if name in _STAGES}
+    others = {name: value for name, value in entries.items() if name not in _STAGES}
+    return replace(config, **others, stages=replace(config.stages, **stages))
+
+
+def measure(learner: Any, tasks: int) -> float:
+    """Mean success over the rungs, on held-out tasks of each."""
+    from ..agents.grpo.collection import token_limits
+    from ..agents.grpo.warmup import measure_variance
+
+    config, found = learner.config, []
+    for rung in RUNGS:
+        environments = make_environments(replace(config, axes={**LADDER.fixed, LADDER.axis: rung}), "test")
+        variance = measure_variance(learner.language, environments, 0, token_limits(config), 1, groups=tasks)
+        found.append(variance.success)
+    return float(np.mean(found))

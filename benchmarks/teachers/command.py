@@ -1,0 +1,334 @@
+"""``palaestra bench teachers``: teachers compared on simulated and real students, uniform practice always among them.
+
+T1 a student whose tasks open up one after the other; T2 what a teacher costs; T3 bandits over categories; T4 choosing
+prompts and sharing out attempts; T5 scores of levels against exact regret; T6 as T1 on irregular spaces; T7 a tiny
+language model on ladders of tasks; T8 PPO on gridworlds (T6 to T8 are slow, not among the defaults).
+
+With --peer-python, the code of other projects takes part with its own defaults, and a further table holds each beside
+ours: in T1, T2 and T6 teachDeepRL (a checkout of flowersteam/teachDeepRL on the path of that Python, through PYTHONPATH
+or a .pth file, with scikit-learn, treelib and gym), in T3 syllabus-rl and reasoning-gym.
+
+Every run is a record in OUT/results.jsonl as soon as it is done: a benchmark that was stopped goes on where it was when
+the same command is given again. OUT/summary.json and OUT/report.html are written at the end, and after Ctrl-C. A
+teacher is a registered name (palaestra list teachers) or module:name of your own, with options after it.
+
+examples:
+  palaestra bench teachers
+  palaestra bench teachers --tables T1 --teachers alp-gmm riac "alp-gmm history=100" --seeds 3 --episodes 5000
+  palaestra bench teachers --tables T1 T3 --teacher my_module:MyTeacher --out runs/mine --jobs 4
+  palaestra bench teachers --tables T1 --settings 2d 3d --teachers riac covar-gmm
+  palaestra bench teachers --tables T1 T3 --peer-python /path/to/venv/bin/python
+  palaestra bench teachers --tables T6 --teachers palaestra alp-gmm rlve-down
+  palaestra bench teachers --tables T7
+  palaestra bench teachers --tables T7 --settings NextDigits --teachers all --seeds 1
+  palaestra bench teachers --tables T8 --settings DoorKey --seeds 2
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from ...agents.atomic import check_output, write_atomically
+from ...agents.evaluation.formats import Format, format_rows
+from ...errors import InputError, MissingExtra, unknown_name
+from ...teachers.benchmarks import table as named
+from ...teachers.benchmarks.runs import BenchmarkRun, Failure, Records, load_table, plan_runs, play_all, record_key
+from ...teachers.benchmarks.statistics import (
+    Line,
+    MeanEstimate,
+    compare_over_settings,
+    expand_records,
+    summarise_records,
+    summarise_settings,
+)
+from ...teachers.benchmarks.table import ORACLE, UNIFORM, Table
+from ...teachers.registration import TEACHERS
+from .figures import SEEDS_TO_JUDGE, compare_to_uniform, format_estimate
+from .peer_teachers import compare_with_peers, find_peers
+
+BESIDE = "palaestra.teachers.benchmarks"
+TABLES = {
+    "T1": f"{BESIDE}.hypercube:TABLE",
+    "T2": f"{BESIDE}.cost:TABLE",
+    "T3": f"{BESIDE}.categories:TABLE",
+    "T4": f"{BESIDE}.selection:TABLE",
+    "T5": f"{BESIDE}.regret:TABLE",
+    "T6": f"{BESIDE}.irregular:TABLE",
+    "T7": "palaestra.benchmarks.teachers.language_model:TABLE",
+    "T8": "palaestra.benchmarks.teachers.gridworlds:TABLE",
+}
+SLOW = ("T6", "T7", "T8")
+ALL = "all"
+BEST_SHOWN = 12  # teachers in the comparison over settings
+
+
+@dataclass(frozen=True)
+class TeacherBenchOptions:
+    tables: tuple[str, ...] = tuple(name for name in TABLES if name not in SLOW)
+    """Which tables."""
+    settings: tuple[str, ...] = ()
+    """Which settings; all by default. Tables without any of these are left out."""
+    teachers: tuple[str, ...] = ()
+    """Which teachers, in the tables that they fit; by default each table's own list; "all" for all that are registered,
+    in table T7 with one seed and in two settings unless --seeds is given."""
+    teacher: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """One more teacher; may be given several times."""
+    seeds: int | None = None
+    """Seeds 0 to N-1; by default as many as the table says."""
+    episodes: int | None = None
+    """Length of a run, in the table's own unit (episodes, tasks, batches, attempts, mazes, steps), to scale it down."""
+    peer_python: tuple[Path, ...] = ()
+    """Python interpreters of other environments that have a peer installed."""
+    out: Path = Path("runs/bench-teachers")
+    """Folder for the results."""
+    format: Format = "table"
+    """Form of the output: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
+    jobs: int = 2
+    """Processes."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark; return 0, 1 if a teacher failed, or 130 if Ctrl-C stopped it."""
+    config = tyro.cli(TeacherBenchOptions, args=argv, prog="palaestra bench teachers", description=__doc__)
+    for name, low in (("seeds", 1), ("episodes", 10), ("jobs", 1)):
+        value = getattr(config, name)
+        if value is not None and value < low:
+            raise InputError(f"--{name} must be at least {low}, not {value}.")
+    check_output(config.out, "--out", folder=True)
+    for name in config.tables:
+        if name not in TABLES:
+            raise unknown_name("table", name, TABLES)
+    named.PEERS.clear()
+    named.PEERS.update(find_peers(config.peer_python))
+    places = {name: TABLES[name] for name in dict.fromkeys(config.tables)}
+    tables = {name: load_table(place) for name, place in places.items()}
+    for name in config.settings:
+        if name not in (known := [setting for table in tables.values() for setting in table.settings]):
+            raise unknown_name("setting", name, known)
+    if config.settings:
+        without = [name for name, table in tables.items() if not set(config.settings) & set(table.settings)]
+        if without and config.tables != TeacherBenchOptions.tables:
+            print(f"palaestra: {', '.join(without)} left out: no such setting there.", file=sys.stderr)
+        tables = {name: table for name, table in tables.items() if name not in without}
+        places = {name: places[name] for name in tables}
+    chosen = choose_teachers(config, tables)
+    named_ones = {*config.teachers, *config.teacher, *(t for table in tables.values() for t in table.teachers())}
+    few = set(TEACHERS) - named_ones
+    runs = plan_runs(places, chosen, config.seeds, config.episodes, str(config.out), few)
+    runs = [run for run in runs if not config.settings or run.setting in config.settings]
+    records = Records(config.out / "results.jsonl")
+    failures, stopped = _play(runs, records, config.jobs)
+    rows: dict[str, list[Any]] = {name: [] for name in tables}
+    for run in runs:
+        if (found := records.rows.get(record_key(run))) is not None:
+            rows[found["table"]].append(found)
+    rows = {name: expand_records(found) for name, found in rows.items()}
+    lines = {name: summarise_records(rows[name], table.statistic, table.columns) for name, table in tables.items()}
+    joint = {name: summarise_settings(rows[name], table.joint) for name, table in tables.items()}
+    if config.format == "table":
+        _print(tables, lines, joint, failures)
+        _print_peers(tables, rows)
+    else:
+        print(format_rows([row for name in tables for row in _rows(name, lines[name])], config.format), end="")
+    summary = {name: [asdict(line) for line in lines[name]] for name in tables}
+    write_atomically(config.out / "summary.json", json.dumps(_plain(summary), indent=2) + "\n")
+    _report(config.out, tables, rows, lines, failures)
+    if stopped:
+        print(f"stopped; the same command goes on where it was (results in {config.out}).", file=sys.stderr)
+        return 130
+    return 1 if failures else 0
+
+
+def _rows(table: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """The lines of a table as rows."""
+    found: list[dict[str, Any]] = []
+    for line in lines:
+        row = {"table": table, "setting": line.setting, "teacher": line.teacher, "seeds": line.score.n}
+        for name, estimate in {"score": line.score, "gain": line.gain, **line.columns}.items():
+            if estimate is not None:
+                row |= {name: estimate.mean, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        found.append(row)
+    return found
+
+
+def choose_teachers(config: TeacherBenchOptions, tables: Mapping[str, Table]) -> dict[str, list[str]]:
+    """The teachers of each table, the uniform one first.
+
+    Raises:
+        InputError: a name that nothing has, or a teacher that fits none of the tables.
+    """
+    found: dict[str, list[str]] = {}
+    own = frozenset().union(*(table.own for table in tables.values()))
+    asked = [each for each in dict.fromkeys((*config.teachers, *config.teacher)) if each != ALL]
+    for teacher in asked:
+        # A module that cannot be imported is the command's error, not that of every run.
+        name, options = named.parse_teacher(teacher)
+        if name not in own:
+            named.find_factory(name)
+            if ":" not in name and name not in named.PEERS:
+                TEACHERS.check_options(name, options)
+    for name, table in tables.items():
+        peers = [text for peer in named.PEERS.values() for text in (peer.ours, peer.name) if name in peer.tables]
+        chosen = [t for t in config.teachers if t != ALL] or (*table.teachers(), *peers)
+        if ALL in config.teachers:
+            chosen = [*dict.fromkeys((*chosen, *table.teachers(), *(t for t in TEACHERS if table.fits(t))))]
+        # An oracle of one table is no name in another.
+        fitting = [
+            t for t in (*chosen, *config.teacher) if named.parse_teacher(t)[0] not in own - table.own and table.fits(t)
+        ]
+        found[name] = list(dict.fromkeys((UNIFORM, *fitting)))
+    for teacher in asked:
+        if not any(teacher in fitting for fitting in found.values()):
+            raise InputError(f"teacher {teacher!r} fits none of {', '.join(tables)}; choose other --tables.")
+    return found
+
+
+def _play(runs: Sequence[BenchmarkRun], records: Records, jobs: int) -> tuple[list[Failure], bool]:
+    """Make the runs that are missing; what failed, and whether Ctrl-C came."""
+    left = records.find_missing(runs)
+    failures: list[Failure] = []
+    with _progress(len(runs), len(runs) - len(left)) as advance:
+        try:
+            for done in play_all(left, jobs, named.PEERS):
+                if isinstance(done, Failure):
+                    failures.append(done)
+                else:
+                    records.add(done)
+                run = done.run if isinstance(done, Failure) else None
+                advance(f"{done['table']} {done['setting']}" if run is None else f"{run.teacher} failed")  # type: ignore[index]
+        except KeyboardInterrupt:
+            return failures, True
+    return failures, False
+
+
+@contextlib.contextmanager
+def _progress(total: int, done: int) -> Iterator[Callable[[str], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("runs", total=total, completed=done)
+        yield lambda note: progress.update(task, advance=1, description=note)
+
+
+def summarise_failures(failures: Sequence[Failure]) -> list[str]:
+    """One sentence for each teacher and error, however many runs it spoilt."""
+    found: dict[tuple[str, str, str], list[BenchmarkRun]] = {}
+    for failure in failures:
+        found.setdefault((load_table(failure.run.table).name, failure.run.teacher, failure.error), []).append(
+            failure.run
+        )
+    return [
+        f"teacher {teacher!r} failed in {len(runs)} runs of {table}, first in {runs[0].setting!r} with seed "
+        f"{runs[0].seed}: {error}"
+        for (table, teacher, error), runs in found.items()
+    ]
+
+
+def _print(
+    tables: Mapping[str, Table],
+    lines: Mapping[str, Sequence[Line]],
+    joint: Mapping[str, Mapping[str, MeanEstimate]],
+    failures: Sequence[Failure],
+) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table as Grid
+
+    console = Console()
+    for name, table in tables.items():
+        seeds = max((line.score.n for line in lines[name]), default=0)
+        few = seeds < SEEDS_TO_JUDGE and any(line.gain is not None for line in lines[name])
+        unit = f"{table.score}{' in %' if table.percent else ''}, {seeds} seed{'' if seeds == 1 else 's'}"
+        unit += f"; a verdict takes {SEEDS_TO_JUDGE}" if few else ""
+        grid = Grid(box=box.SIMPLE_HEAD, title=f"{name}: {table.title} ({unit})", title_justify="left")
+        grid.add_column("setting and teacher", overflow="fold", min_width=12)
+        head = "mean ± 95 %" if table.statistic == "mean" else "IQM [95 %]"
+        for column in (head, "minus uniform", *table.columns):
+            grid.add_column(column, justify="right", no_wrap=not table.columns)
+        setting = ""
+        for line in sorted(lines[name], key=lambda line: list(table.settings).index(line.setting)):
+            if line.setting != setting:
+                setting = line.setting
+                grid.add_row(f"[bold]{escape(setting)}[/bold]")
+            gain = "" if line.gain is None else f"{format_estimate(line.gain, table)} {compare_to_uniform(line, table)}"
+            # Their intervals are in the report.
+            further = (f"{line.columns[name].mean:.2f}" for name in table.columns)
+            grid.add_row(escape(f"  {line.teacher}"), format_estimate(line.score, table), gain, *further)
+        console.print(grid)
+        # The oracle looks into the student: nobody ranks behind it.
+        ranked = [line for line in lines[name] if line.teacher != ORACLE]
+        standings = compare_over_settings(ranked, table.lower)
+        if len({line.setting for line in ranked}) > 1 and len(standings) > 1:
+            grid = Grid(box=box.SIMPLE_HEAD, title=f"{name} over its settings", title_justify="left")
+            grid.add_column("teacher", overflow="fold")
+            both = [f"{table.score}, {' + '.join(table.joint)}"] if joint[name] else []
+            for column in ("worst rank", "mean rank", "first or level", *both):
+                grid.add_column(column, justify="right", no_wrap=not both)
+            for each in standings[:BEST_SHOWN]:
+                places = f"{each.worst:g}", f"{each.mean:.1f}", f"{each.level} of {each.settings}"
+                found = joint[name].get(each.teacher)
+                grid.add_row(each.teacher, *places, *([format_estimate(found, table)] if found else []))
+            console.print(grid)
+    for sentence in summarise_failures(failures):
+        print(f"palaestra: {sentence}", file=sys.stderr)
+
+
+def _print_peers(tables: Mapping[str, Table], rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    for name, table in tables.items():
+        found = compare_with_peers(list(named.PEERS.values()), rows[name])
+        if not found:
+            continue
+        versions = ", ".join(f"{each.name} {each.version}" for each in dict.fromkeys(c.peer for c in found))
+        grid = Grid(box=box.SIMPLE_HEAD, title=f"{name}: ours beside {versions}", title_justify="left")
+        for column in ("setting", "theirs", "ours"):
+            grid.add_column(column, no_wrap=True)
+        for column in ("their score", "our score", "difference", "time, theirs / ours"):
+            grid.add_column(column, justify="right", no_wrap=True)
+        for each in found:
+            scores = [format_estimate(value, table) for value in (each.theirs, each.ours, each.difference)]
+            times = f"{each.times:.3g}" if math.isfinite(each.times) else "–"
+            grid.add_row(each.setting, each.peer.name, each.peer.ours, *scores, times)
+        Console(width=max(120, Console().width)).print(grid)
+
+
+def _report(
+    out: Path,
+    tables: Mapping[str, Table],
+    rows: Mapping[str, Sequence[Mapping[str, Any]]],
+    lines: Mapping[str, Sequence[Line]],
+    failures: Sequence[Failure],
+) -> None:
+    try:
+        from .page import render_page
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("jinja2", "matplotlib"):
+            raise
+        # The figures are in the summary; a page is what the extra adds.
+        print(f"no report.html: {MissingExtra('the report', 'train')}", file=sys.stderr)
+        return
+    print(write_atomically(out / "report.html", render_page(tables, rows, lines, summarise_failures(failures))))
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN: what is not finite becomes null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,393 @@
+"""``palaestra bench verifiers``: errors and times of the verifiers over the labelled sheet.
+
+Ours over all kinds; over the rows of the kind "math" that need no option, also math-verify alone, GEM's grader and
+reasoning-gym's scorer, where they are installed here or in another environment. The other kinds fix a grammar that
+peers do not have. The kind "math" is also measured over its rows restated (other names of variables, another
+order, other delimiters) and over random pairs, right and wrong, whose variables are called like units.
+
+A peer runs in a process of its own, in a throw-away folder, with a time limit a row, since some of the rows make it
+hang or run code: a row over the limit is undecided, and a file that appears in the folder is counted.
+
+examples:
+  palaestra bench verifiers
+  palaestra bench verifiers --kinds math number --failures
+  palaestra bench verifiers --kinds math --no-peers --right-pairs 20000 --wrong-pairs 100000 --seed 0
+  palaestra bench verifiers --json verifiers.json
+  palaestra bench verifiers --peer-python /path/to/venv/bin/python --peer-seconds 3
+  palaestra bench verifiers --references FOLDER
+  palaestra bench verifiers --labelled answers.jsonl --failures
+
+With --references or --labelled the sheet is left aside: reported are the share of references of public data sets, in
+files of JSON or CSV below a folder, that the verifier "math" can use under each policy, and its verdicts on answers
+that others labelled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import json
+import operator
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from ...agents.atomic import check_output, write_atomically
+from ...errors import InputError, unknown_name
+from ...rewards import VERIFIERS, verify
+from ...rewards.audit import FuzzResult, measure_fuzz, sheet
+from ...rewards.audit.restating import restate_rows
+from . import peers, references
+
+# The sheet that peers are asked about: other kinds fix a grammar, and a peer that is lenient there is not wrong.
+SHARED = "math"
+STARTUP_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class VerifierBenchOptions:
+    kinds: tuple[str, ...] = ()
+    """Which verifiers; all by default. Peers are measured if math is among them."""
+    peers: bool = True
+    """Measure the peers that are installed."""
+    peer_python: tuple[Path, ...] = ()
+    """Python interpreters of other environments that have a peer installed."""
+    peer_seconds: float = 5.0
+    """Limit on each row of a peer; beyond it, the peer is stopped and started again."""
+    right_pairs: int = 1_000
+    """Random pairs with a right answer, for math; 0 for none."""
+    wrong_pairs: int = 1_000
+    """Random pairs with a wrong answer, for math; 0 for none."""
+    seed: int = 0
+    """Seed of the random pairs and of the restated rows."""
+    deadline: float = 1.0
+    """Seconds that a row of ours may take; more than a tenth over is counted."""
+    throughput_seconds: float = 2.0
+    """How long each throughput is measured."""
+    failures: bool = False
+    """List every row without the right verdict."""
+    references: Path | None = None
+    """A folder of data sets (.jsonl, .json, .csv): count the references that can be used, print some that cannot."""
+    field: str | None = None
+    """Where a record of --references has its answer; by default the usual names are tried."""
+    labelled: tuple[Path, ...] = ()
+    """Files of records with "answer", "reference" and "label", judged under each policy."""
+    json: Path | None = None
+    """Write the figures and the failures here as JSON."""
+
+
+@dataclass(frozen=True)
+class GraderFigures:
+    """One line of the table: a grader over some rows; ``wrote`` counts rows that left a file behind."""
+
+    grader: str
+    over: str
+    result: sheet.SheetResult
+    wrote: int = 0
+
+
+class PeerTimeout(TimeoutError):
+    """The peer did not answer in time, or died."""
+
+
+class Peer:
+    """A peer's grader in a process of its own; a row that it does not survive costs a new process."""
+
+    def __init__(self, name: str, python: Path, seconds: float):
+        self._command = [str(python), "-P", peers.__file__, name]
+        self._seconds = seconds
+        self._folder = tempfile.TemporaryDirectory(prefix="palaestra-bench-", ignore_cleanup_errors=True)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._buffer = b""
+        self.wrote = 0
+
+    def __call__(self, row: sheet.Row) -> bool | None:
+        pair = json.dumps({"answer": row.answer, "reference": str(row.reference)})
+        try:
+            process = self._started()
+            assert process.stdin is not None
+            process.stdin.write(pair.encode() + b"\n")
+            process.stdin.flush()
+            reply = self._line(self._seconds)
+        except (OSError, PeerTimeout):
+            self._stop()
+            return None
+        finally:
+            self._sweep()
+        if reply["error"] is not None:
+            raise RuntimeError(reply["error"])
+        return reply["accepted"]
+
+    def close(self) -> None:
+        self._stop()
+        self._folder.cleanup()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            self._buffer = b""
+            # A session of its own, so that its children end with it.
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=self._folder.name,
+                start_new_session=True,
+            )
+            self._line(STARTUP_SECONDS)
+        return self._process
+
+    def _line(self, seconds: float) -> dict[str, Any]:
+        process = self._process
+        assert process is not None
+        assert process.stdout is not None
+        deadline = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    raise PeerTimeout(f"no answer within {seconds:g} s")
+                chunk = os.read(process.stdout.fileno(), 1 << 16)
+                if not chunk:
+                    raise PeerTimeout("the peer ended")
+                self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return json.loads(line)
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+
+    def _sweep(self) -> None:
+        """Count and remove what the last row left in the folder."""
+        left = list(Path(self._folder.name).iterdir())
+        self.wrote += bool(left)
+        for path in left:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark and return the exit code."""
+    config = tyro.cli(VerifierBenchOptions, args=argv, prog="palaestra bench verifiers", description=__doc__)
+    check_output(config.json, "--json")
+    for name in ("peer_seconds", "deadline", "throughput_seconds"):
+        if not getattr(config, name) > 0:
+            raise InputError(f"--{name.replace('_', '-')} must be positive, not {getattr(config, name)!r}.")
+    for name in ("right_pairs", "wrong_pairs", "seed"):
+        if getattr(config, name) < 0:
+            raise InputError(f"--{name.replace('_', '-')} must be 0 or more, not {getattr(config, name)!r}.")
+    if config.references is not None or config.labelled:
+        data = references.run_on_data(config.references, config.labelled, config.field, config.failures)
+        if config.json is not None:
+            write_atomically(config.json, json.dumps(data, indent=2) + "\n")
+        return 0
+    known = [kind for kind in sheet.kinds() if kind in VERIFIERS]
+    for kind in config.kinds:
+        if kind not in known:
+            raise unknown_name("verifier with a sheet", kind, known)
+    kinds = list(config.kinds or known)
+    measured = list(_measured(config, kinds))
+    fuzz = _fuzz(config) if "math" in kinds else None
+    speeds = measure_throughputs(config.throughput_seconds) if "math" in kinds else {}
+    _print(measured, fuzz, speeds, config.failures)
+    if config.json is not None:
+        data = {"graders": [_as_json(line) for line in measured], "checks_per_second": speeds}
+        if fuzz is not None:
+            data["random_pairs"] = dataclasses.asdict(fuzz)
+        write_atomically(config.json, json.dumps(data, indent=2) + "\n")
+    return 0
+
+
+def _measured(config: VerifierBenchOptions, kinds: list[str]) -> Iterator[GraderFigures]:
+    sheets = {kind: sheet.load_rows(kind) for kind in kinds}
+    if SHARED in sheets:
+        # Peers have no options. Every row is measured once: a second time, much of it would be remembered.
+        sheets[f"{SHARED}, options"] = [row for row in sheets[SHARED] if row.options]
+        sheets[SHARED] = [row for row in sheets[SHARED] if not row.options]
+    anew = list(restate_rows(sheets["math"], config.seed)) if "math" in sheets else []
+    peers = _peers(config) if config.peers and SHARED in sheets else {}
+    total = sum(map(len, sheets.values())) + len(anew) + len(peers) * len(sheets.get(SHARED, ()))
+    own: list[sheet.SheetResult] = []
+    with _progress(total) as advance:
+        if SHARED in sheets:
+            # The first call that needs one starts the worker processes, which is no row's time.
+            verify("math", "\\sin^2 x", "1 - \\cos^2 x")
+        for name, rows in sheets.items():
+            own.append(sheet.measure_grader(sheet.grade, rows, deadline=config.deadline, after=advance))
+            yield GraderFigures("palaestra", name, own[-1])
+        yield GraderFigures("palaestra", "all", functools.reduce(operator.add, own))
+        if anew:
+            yield GraderFigures("palaestra", "math, said anew", sheet.measure_grader(sheet.grade, anew, after=advance))
+        for grader, (python, version) in peers.items():
+            peer = Peer(grader, python, config.peer_seconds)
+            try:
+                result = sheet.measure_grader(peer, sheets[SHARED], deadline=config.peer_seconds, after=advance)
+                yield GraderFigures(f"{grader} {version}", SHARED, result, peer.wrote)
+            finally:
+                peer.close()
+
+
+def _fuzz(config: VerifierBenchOptions) -> FuzzResult:
+    with _progress(config.right_pairs + config.wrong_pairs) as advance:
+        return measure_fuzz(config.right_pairs, config.wrong_pairs, config.seed, after=advance)
+
+
+def _peers(config: VerifierBenchOptions) -> dict[str, tuple[Path, str]]:
+    """Grader -> (Python that has it, its version); an interpreter named first wins, this one's comes last."""
+    found: dict[str, tuple[Path, str]] = {}
+    for python in (*config.peer_python, Path(sys.executable)):
+        command = [str(python), "-P", peers.__file__, "--list"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=STARTUP_SECONDS, check=True)
+            graders = json.loads(done.stdout)
+        except (OSError, subprocess.SubprocessError, ValueError):
+            raise InputError(f"--peer-python {str(python)!r} must be a Python of version 3.11 or later.") from None
+        for name, version in graders.items():
+            found.setdefault(name, (python, version))
+    return {name: found[name] for name in peers.GRADERS if name in found}
+
+
+def measure_throughputs(seconds: float) -> dict[str, float]:
+    """Checks a second of the verifier "math", one after the other, on pairs that are all different.
+
+    "numeric": a decimal against a fraction. "polynomial": a product against the polynomial that it expands to, decided
+    in this process. "symbolic": an identity of sines and cosines, proved in a worker.
+    """
+
+    def numeric(n: int) -> tuple[str, str]:
+        return f"{n}.25", f"\\frac{{{4 * n + 1}}}{{4}}"
+
+    def polynomial(n: int) -> tuple[str, str]:
+        return f"(x+{n})(x+{n + 1})", f"x^2 + {2 * n + 1}x + {n * n + n}"
+
+    def symbolic(n: int) -> tuple[str, str]:
+        return f"2\\sin({n}x)\\cos({n}x)", f"\\sin({2 * n}x)"
+
+    return {pair.__name__: _rate(pair, seconds) for pair in (numeric, polynomial, symbolic)}
+
+
+def _rate(pair: Callable[[int], tuple[str, str]], seconds: float) -> float:
+    for n in range(3):
+        verify("math", *pair(n + 1))
+    done, start = 0, time.perf_counter()
+    while (spent := time.perf_counter() - start) < seconds:
+        answer, reference = pair(done + 10)
+        if not verify("math", answer, reference).success:
+            raise AssertionError(f"{answer} must equal {reference}")
+        done += 1
+    return done / spent
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[object], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("rows"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("rows", total=total)
+        yield lambda row: progress.advance(task)
+
+
+def _print(
+    measured: Sequence[GraderFigures], fuzz: FuzzResult | None, speeds: dict[str, float], failures: bool
+) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    verdicts, times = (Table(box=box.SIMPLE_HEAD, title_justify="left") for _ in range(2))
+    verdicts.title = "verdicts over the labelled sheet"
+    times.title = "time of a row, rows over the limit, rows that left a file behind"
+    for table, columns in (
+        (verdicts, ("n", "false +", "false -", "undec.", "errors")),
+        (times, ("p50 ms", "p99 ms", "worst ms", "late", "wrote")),
+    ):
+        table.add_column("grader", no_wrap=True)
+        table.add_column("rows", no_wrap=True)
+        for column in columns:
+            table.add_column(column, justify="right", no_wrap=True)
+    for line in measured:
+        result = line.result
+        verdicts.add_row(
+            line.grader,
+            line.over,
+            str(result.rows),
+            f"{len(result.false_positives)} ({result.false_positive_share:.1%})",
+            f"{len(result.false_negatives)} ({len(result.false_negatives) / max(1, result.right):.1%})",
+            str(len(result.undecided)),
+            str(len(result.errors)),
+        )
+        milliseconds = (f"{1e3 * value:.3g}" for value in (result.p50, result.p99, result.worst))
+        times.add_row(line.grader, line.over, *milliseconds, str(len(result.over_deadline)), str(line.wrote))
+    console.print(verdicts)
+    console.print(times)
+    if fuzz is not None:
+        console.print(
+            f"random pairs with letters of units as variables: {len(fuzz.refused):,} of {fuzz.right:,} right answers "
+            f"refused, {len(fuzz.accepted):,} of {fuzz.wrong:,} wrong ones accepted, {len(fuzz.undecided):,} undecided"
+        )
+    for name, value in speeds.items():
+        console.print(f"{name} checks on one core: {value:,.0f} a second")
+    if failures and fuzz is not None:
+        for name, pairs in (("accepted", fuzz.accepted), ("refused", fuzz.refused), ("undecided", fuzz.undecided)):
+            for pair in pairs:
+                text = f"random pair, {name}: {pair.answer!r} for {pair.reference!r} ({pair.what})"
+                console.print(text, markup=False, highlight=False)
+    if failures:
+        for line in measured:
+            # "all" only adds up the lines above it.
+            for name, row in () if line.over == "all" else _failures(line.result):
+                # Answers hold whatever characters an attack needs; the terminal is not to be one of its targets.
+                text = str(row).encode("ascii", "backslashreplace").decode()
+                console.print(f"{line.grader}, {line.over}: {name}: {text}", markup=False, highlight=False)
+
+
+def _failures(result: sheet.SheetResult) -> Iterator[tuple[str, sheet.Row]]:
+    yield from (("accepted though wrong", row) for row in result.false_positives)
+    yield from (("refused though right", row) for row in result.false_negatives)
+    yield from (("not decided", row) for row in result.undecided)
+    yield from ((f"raised {error}", row) for row, error in result.errors)
+
+
+def _as_json(line: GraderFigures) -> dict[str, Any]:
+    result = line.result
+    return {
+        "grader": line.grader,
+        "rows": line.over,
+        "n": result.rows,
+        "right": result.right,
+        "false_positives": len(result.false_positives),
+        "false_negatives": len(result.false_negatives),
+        "undecided": len(result.undecided),
+        "errors": len(result.errors),
+        "over_deadline": len(result.over_deadline),
+        "rows_that_wrote_files": line.wrote,
+        "p50_ms": 1e3 * result.p50,
+        "p99_ms": 1e3 * result.p99,
+        "worst_ms": 1e3 * result.worst,
+        "failures": [
+            {"what": name, "kind": row.kind, "answer": row.given, "reference": row.reference, "family": row.family}
+            for name, row in _failures(result)
+        ],
+    }

@@ -1,0 +1,184 @@
+"""The part of ``palaestra bench verifiers`` that works on data from elsewhere: lists of references, labelled answers.
+
+Nothing of these data comes with the package: public lists of answers and public outputs of models lie in repositories
+of their own, in files of JSON, JSON lines or CSV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ...envs.datasets.layouts import find_boxed
+from ...envs.datasets.sources import SUFFIXES, read_source
+from ...errors import InputError
+from ...rewards.verifiers.mathematics.policies import POLICIES
+from ...rewards.verifiers.references import unreadable
+from ...rewards.verifiers.registry import verify
+
+# Where data sets keep the answer of a record, by what is looked for first.
+FIELDS = ("final_answer", "expected_answer", "reference", "answer", "Answer", "target", "gt", "solution")
+WIDTH = 110
+SHOWN = 3  # unreadable references of a file that are printed unasked
+OUTCOMES: tuple[str, ...] = ("accepted", "refused", "undecided", "unreadable")
+
+
+@dataclass(frozen=True)
+class ReadableReferences:
+    """The references of one file.
+
+    Args:
+        file: its name in the folder.
+        references: how many records have one.
+        unreadable: by policy, each reference that the verifier "math" cannot use, with the reason.
+    """
+
+    file: str
+    references: int
+    unreadable: dict[str, list[tuple[str, str]]]
+
+    def share(self, policy: str) -> float:
+        """Readable references over all, 1 where there are none."""
+        return 1.0 - len(self.unreadable[policy]) / self.references if self.references else 1.0
+
+
+@dataclass(frozen=True)
+class JudgedAnswers:
+    """Labelled answers of one file under one policy.
+
+    Args:
+        file: its name.
+        policy: of the verifier "math".
+        counts: rows by label ("right" and "wrong") and by what the verifier said (one of `OUTCOMES`).
+        disagreements: answer, reference and label of each row where it said something else than the label.
+    """
+
+    file: str
+    policy: str
+    counts: dict[str, dict[str, int]]
+    disagreements: list[tuple[str, str, bool]]
+
+
+def load_references(folder: Path, field: str | None) -> Iterator[tuple[str, list[str]]]:
+    """Name and references of every file of data in a folder; files without any are left out.
+
+    Raises:
+        InputError: no such folder, or a file that cannot be read.
+    """
+    if not folder.is_dir():
+        raise InputError(f"--references must name a folder with files of data, not {str(folder)!r}.")
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.name.endswith(SUFFIXES)):
+        found = [read_reference(record, field) for _, record in read_source(str(file))]
+        references = [reference for reference in found if reference]
+        if references:
+            yield file.relative_to(folder).as_posix(), references
+
+
+def read_reference(record: dict[str, Any], field: str | None = None) -> str:
+    r"""The answer of a record, "" where it has none: a field's text, behind "####" or in the last ``\boxed{}`` if it is
+    a worked solution; of a list of answers the one, or all with commas."""
+    for name in (field,) if field else FIELDS:
+        value = record.get(name)
+        if isinstance(value, list):
+            value = ", ".join(map(str, value))
+        if value in (None, ""):
+            continue
+        text = str(value).strip()
+        return find_boxed(text) if name == "solution" else text.rpartition("####")[2].strip()
+    return ""
+
+
+def check_references(folder: Path, field: str | None = None) -> Iterator[ReadableReferences]:
+    """Count the references of each file that the verifier "math" can use, that is read and find right as answers."""
+    for file, references in load_references(folder, field):
+        out: dict[str, list[tuple[str, str]]] = {}
+        for policy in POLICIES:
+            reasons = ((reference, unreadable("math", reference, policy=policy)) for reference in references)
+            out[policy] = [(reference, reason) for reference, reason in reasons if reason is not None]
+        yield ReadableReferences(file, len(references), out)
+
+
+def judge_answers(file: Path) -> Iterator[JudgedAnswers]:
+    """The verdicts on records with "answer", "reference" and "label" (true where the answer is right).
+
+    Raises:
+        InputError: no such file, or a record without one of these fields.
+    """
+    rows: list[tuple[str, str, bool]] = []
+    for place, record in read_source(str(file)):
+        if not {"answer", "reference", "label"} <= record.keys() or not isinstance(record["label"], bool):
+            raise InputError(f'{place} must have "answer", "reference" and "label", which is true or false.')
+        rows.append((str(record["answer"]), str(record["reference"]), record["label"]))
+    for policy in POLICIES:
+        counts = {name: dict.fromkeys(OUTCOMES, 0) for name in ("right", "wrong")}
+        disagreements = []
+        for answer, reference, label in rows:
+            outcome = _outcome(answer, reference, policy)
+            counts["right" if label else "wrong"][outcome] += 1
+            if outcome != ("accepted" if label else "refused"):
+                disagreements.append((answer, reference, label))
+        yield JudgedAnswers(file.name, policy, counts, disagreements)
+
+
+def _outcome(answer: str, reference: str, policy: str) -> str:
+    try:
+        verdict = verify("math", answer, reference, policy=policy)
+    except InputError:
+        return "unreadable"
+    return ("accepted" if verdict.success else "refused") if verdict.valid else "undecided"
+
+
+def run_on_data(
+    references: Path | None, labelled: Sequence[Path], field: str | None, failures: bool
+) -> dict[str, list[dict[str, Any]]]:
+    """Measure and print; the same as data."""
+    lists = [] if references is None else list(check_references(references, field))
+    verdicts = [line for file in labelled for line in judge_answers(file)]
+    _print(lists, verdicts, failures)
+    return {"references": [asdict(line) for line in lists], "labelled": [asdict(line) for line in verdicts]}
+
+
+def _print(lists: Sequence[ReadableReferences], verdicts: Sequence[JudgedAnswers], failures: bool) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    # Wide enough for every column, also where the output is no terminal.
+    console = Console(width=max(Console().width, WIDTH))
+    if lists:
+        table = Table(box=box.SIMPLE_HEAD, title="references that the verifier math can use", title_justify="left")
+        table.add_column("file", no_wrap=True)
+        for column in ("references", *POLICIES):
+            table.add_column(column, justify="right", no_wrap=True)
+        for line in lists:
+            table.add_row(line.file, str(line.references), *(f"{line.share(policy):.2%}" for policy in POLICIES))
+        console.print(table)
+        for line in lists:
+            left = line.unreadable["dataset"]
+            for reference, reason in left if failures else left[:SHOWN]:
+                _say(console, f"{line.file}: {reference!r}: {reason}")
+            if len(left) > SHOWN and not failures:
+                _say(console, f"{line.file}: and {len(left) - SHOWN} more; --failures lists them")
+    if verdicts:
+        table = Table(box=box.SIMPLE_HEAD, title="answers with labels by others", title_justify="left")
+        for column in ("file", "policy and label", "n", "acc.", "ref.", "undec.", "unread."):
+            left = column in ("file", "policy and label")
+            table.add_column(column, justify="left" if left else "right", no_wrap=True)
+        for line in verdicts:
+            for label, counts in line.counts.items():
+                numbers = (sum(counts.values()), *counts.values())
+                table.add_row(line.file, f"{line.policy}, {label}", *map(str, numbers))
+        console.print(table)
+    for line in verdicts if failures else ():
+        for answer, reference, label in line.disagreements:
+            said = "right" if label else "wrong"
+            _say(console, f"{line.file}, {line.policy}: {answer!r} for {reference!r}, labelled {said}")
+
+
+def _say(console: Any, text: str) -> None:
+    # Data hold whatever characters they hold; the terminal gets plain ones.
+    console.print(
+        text.encode("ascii", "backslashreplace").decode()[:400], markup=False, highlight=False, soft_wrap=True
+    )

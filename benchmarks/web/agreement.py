@@ -1,0 +1,111 @@
+"""Whole episodes in two backends side by side, and the first difference between them.
+
+Every second episode follows the solver, the others act at random, over five difficulties. What is compared after each
+step: observation, reward, both ends, info, milestones and cookies; and at the end the rows on which tasks are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from ...envs.web.sites.site import connect, release
+from ...envs.web.tasks.template import judged_rows
+
+DIFFICULTIES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class ComparedEpisode:
+    """One episode in both backends.
+
+    Args:
+        env_id: the environment.
+        seed: of its reset.
+        player: "solver" or "random".
+        steps: how many were compared.
+        difference: the first one in words; empty where there is none.
+    """
+
+    env_id: str
+    seed: int
+    player: str
+    steps: int
+    difference: str
+
+
+def compare_backends(
+    env_ids: Sequence[str], episodes: int, seed: int = 0, backends: tuple[str, str] = ("inprocess", "chromium")
+) -> Iterator[ComparedEpisode]:
+    """Play episodes, spread evenly over the ids, in both backends."""
+    for place, env_id in enumerate(env_ids):
+        # The remainder goes to the first ids.
+        count = len(range(place, episodes, len(env_ids)))
+        pair = [gym.make(env_id, backend=name, disable_env_checker=True).unwrapped for name in backends]
+        try:
+            for number in range(seed, seed + count):
+                yield play_both(pair, env_id, number)
+        finally:
+            for env in pair:
+                env.close()
+
+
+def play_both(pair: Sequence[Any], env_id: str, seed: int) -> ComparedEpisode:
+    """Play one episode in two environments, whose first one chooses the actions."""
+    first = pair[0]
+    rng, solves = np.random.default_rng(seed), seed % 2 == 0
+    player = "solver" if solves else "random"
+    options = {"difficulty": DIFFICULTIES[seed // 2 % len(DIFFICULTIES)]}
+    seen = [env.reset(seed=seed, options=options) for env in pair]
+    difference, steps, done = _difference([(observation, info) for observation, info in seen]), 0, False
+    while not (done or difference):
+        action = first.oracle() if solves else first.random_action(first.here(), rng)
+        if not solves and rng.random() < 0.1:
+            action = "back" if rng.random() < 0.5 else "scroll down"
+        results = [env.step(action) for env in pair]
+        steps += 1
+        done = results[0][2] or results[0][3]
+        difference = _difference(results)
+        tabs = [env.here().tab for env in pair]
+        if not difference and (tabs[0].cookies, tabs[0].path) != (tabs[1].cookies, tabs[1].path):
+            difference = f"cookies or address: {tabs[0].cookies} {tabs[0].path}, {tabs[1].cookies} {tabs[1].path}"
+        if difference:
+            difference = f"step {steps}, {action}: {difference}"
+    if not difference:
+        rows = [rows_at_end(env) for env in pair]
+        difference = next((f"end state: {name}" for name in rows[0] if rows[0][name] != rows[1][name]), "")
+    return ComparedEpisode(env_id, seed, player, steps, difference)
+
+
+def rows_at_end(env: Any) -> Any:
+    """The rows of an environment's site on which tasks are judged."""
+    database = connect(env.here().database)
+    try:
+        return judged_rows(env.site, database)
+    finally:
+        release(database)
+
+
+def _difference(pair: Sequence[tuple[Any, ...]]) -> str:
+    """The first part in which two results of `reset` or `step` differ."""
+    (*first, info), (*second, other) = pair
+    for name, one, two in zip(("observation", "reward", "terminated", "truncated"), first, second):
+        if one != two:
+            return f"{name}: {_part(one, two)!r}, {_part(two, one)!r}"
+    for name in info:
+        one, two = (known["extras"]["milestones"] if name == "extras" else known[name] for known in (info, other))
+        if one != two:
+            return f"info {name}: {one!r}, {two!r}"
+    return ""
+
+
+def _part(value: Any, other: Any) -> Any:
+    """Of a long text the first line that differs."""
+    if not isinstance(value, str) or not isinstance(other, str):
+        return value
+    lines, others = value.split("\n"), other.split("\n")
+    return next((line for line, there in zip(lines, others) if line != there), f"{len(lines)} lines")

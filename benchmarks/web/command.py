@@ -1,0 +1,223 @@
+"""``palaestra bench web``: resets and random steps per second in both browsers, and whether the browsers agree.
+
+In the process's own browser figures are per second of the processor, once on tasks that were never seen and once on the
+same again; in Chromium they are by the clock, with contexts of one browser. Beside them stands BrowserGym on MiniWoB++
+in the same Chromium, where a Python has it:
+
+  python -m venv peers && peers/bin/pip install browsergym-miniwob miniwob
+
+examples:
+  palaestra bench web
+  palaestra bench web palaestra/Shop-v0 --no-chromium
+  palaestra bench web --peer-python peers/bin/python --seconds 20
+  palaestra bench web --agreement 500
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import gymnasium as gym
+import numpy as np
+import tyro
+from gymnasium.envs.registration import load_env_creator
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from ...agents.atomic import check_output, write_atomically
+from ...envs import ids
+from ...envs.web.browsers.chromium_engine import find_chromium
+from ...envs.web.web_task import WebTaskEnv
+from ...errors import InputError, unknown_name
+from ..peer_process import PeerProcess
+from . import peers
+from .agreement import ComparedEpisode, compare_backends
+
+
+@dataclass(frozen=True)
+class WebBenchOptions:
+    ids: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Environments; all with sites of our own by default."""
+    seconds: float = 5.0
+    """Length of one measurement."""
+    chromium: bool = True
+    """Measure Chromium, too."""
+    contexts: int = 4
+    """Environments that share one Chromium."""
+    agreement: int = 0
+    """Instead, play so many episodes in both browsers and count those that differ."""
+    seed: int = 0
+    """Seed of the first episode."""
+    peer_python: Path | None = None
+    """Python interpreter of an environment that has browsergym-miniwob."""
+    peer_task: str = "click-test"
+    """Task of MiniWoB++."""
+    json: Path | None = None
+    """Write the figures here as JSON."""
+
+
+@dataclass(frozen=True)
+class WebRates:
+    """Per second."""
+
+    resets: float
+    steps: float
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 1 where episodes differ."""
+    config = tyro.cli(WebBenchOptions, args=argv, prog="palaestra bench web", description=__doc__)
+    check_output(config.json, "--json")
+    known = web_ids()
+    for name in config.ids:
+        if name not in known:
+            raise unknown_name("environment with a web site", name, known)
+    if config.seconds <= 0 or config.contexts < 1 or config.agreement < 0:
+        raise InputError("--seconds and --contexts must be positive, and --agreement not negative.")
+    chosen = config.ids or tuple(known)
+    if config.chromium or config.agreement:
+        find_chromium()
+    found = _compare(chosen, config) if config.agreement else _measure(chosen, config)
+    if config.json is not None:
+        write_atomically(config.json, json.dumps(found, indent=2) + "\n")
+    return 1 if found.get("differing") else 0
+
+
+def web_ids() -> list[str]:
+    """Ids of environments whose tasks are on sites of our own."""
+    entries = {name: str(gym.spec(name).entry_point) for name in ids()}
+    return [
+        name
+        for name, entry in entries.items()
+        if ".envs.web." in entry and isinstance(kind := load_env_creator(entry), type) and issubclass(kind, WebTaskEnv)
+    ]
+
+
+def measure_rates(env_id: str, seconds: float, first: int, backend: str = "inprocess", contexts: int = 1) -> WebRates:
+    """Resets and random steps of episodes from the seed ``first`` on.
+
+    Args:
+        env_id: the environment.
+        seconds: of the processor, or in Chromium by the clock.
+        first: the first seed.
+        backend: "inprocess" or "chromium".
+        contexts: environments that play in turns.
+    """
+    clock = time.process_time if backend == "inprocess" else time.perf_counter
+    envs: list[Any] = [gym.make(env_id, backend=backend, disable_env_checker=True).unwrapped for _ in range(contexts)]
+    rng = np.random.default_rng(first)
+    resets = steps = 0
+    resetting = stepping = 0.0
+    done = [True] * contexts
+    try:
+        # What is loaded and started once is no part of a rate.
+        for env in envs:
+            env.reset(seed=first + 1_000_000)
+            env.step("scroll down")
+        while resetting + stepping < seconds or not steps:
+            for place, env in enumerate(envs):
+                if done[place]:
+                    begun = clock()
+                    env.reset(seed=first + resets)
+                    resetting += clock() - begun
+                    resets += 1
+                action = env.random_action(env.here(), rng)
+                begun = clock()
+                _, _, terminated, truncated, _ = env.step(action)
+                stepping += clock() - begun
+                steps += 1
+                done[place] = terminated or truncated
+    finally:
+        for env in envs:
+            env.close()
+    return WebRates(resets / resetting, steps / stepping)
+
+
+def _measure(chosen: Sequence[str], config: WebBenchOptions) -> dict[str, Any]:
+    table = Table("environment", "browser", "resets / s", "random steps / s")
+    figures: dict[str, dict[str, WebRates]] = {}
+    for env_id in track(chosen, "measuring", console=Console(stderr=True), transient=True):
+        # The same seeds again, of which sites and pages are kept, as far as they fit.
+        figures[env_id] = {
+            "in process, new tasks": measure_rates(env_id, config.seconds, config.seed),
+            "in process, repeated": _measure_again(env_id, config.seconds, config.seed),
+        }
+        if config.chromium:
+            name = f"Chromium, {config.contexts} contexts"
+            figures[env_id][name] = measure_rates(env_id, config.seconds, config.seed, "chromium", config.contexts)
+        for name, rates in figures[env_id].items():
+            table.add_row(env_id, name, f"{rates.resets:,.1f}", f"{rates.steps:,.1f}")
+    theirs = _measure_peer(config)
+    if theirs and "error" not in theirs:
+        rates = WebRates(theirs["resets"] / theirs["resetting"], theirs["steps"] / theirs["stepping"])
+        figures["browsergym"] = {config.peer_task: rates}
+        name = f"MiniWoB++ {config.peer_task}, BrowserGym {theirs['version']}"
+        table.add_row(name, "Chromium", f"{rates.resets:,.1f}", f"{rates.steps:,.1f}")
+    console = Console()
+    console.print(table)
+    if not theirs:
+        console.print("BrowserGym is not measured: name a Python that has it (see --help) by --peer-python.")
+    elif "error" in theirs:
+        console.print(f"BrowserGym is not measured: {theirs['error']}", highlight=False)
+    return {name: {kind: asdict(rates) for kind, rates in sides.items()} for name, sides in figures.items()}
+
+
+def _measure_again(env_id: str, seconds: float, first: int) -> WebRates:
+    """WebRates on few tasks that have been seen."""
+    env: Any = gym.make(env_id, disable_env_checker=True).unwrapped
+    begun, resets, resetting, steps, stepping = time.process_time(), 0, 0.0, 0, 0.0
+    while time.process_time() - begun < seconds or resets < 2 * _REPEATED:
+        counts, rng = resets >= _REPEATED, np.random.default_rng(resets % _REPEATED)
+        start = time.process_time()
+        env.reset(seed=first + resets % _REPEATED)
+        resetting += (time.process_time() - start) * counts
+        resets, done = resets + 1, False
+        while not done:
+            action = env.random_action(env.here(), rng)
+            start = time.process_time()
+            _, _, terminated, truncated, _ = env.step(action)
+            stepping += (time.process_time() - start) * counts
+            steps += counts
+            done = terminated or truncated
+    env.close()
+    return WebRates((resets - _REPEATED) / resetting, steps / stepping)
+
+
+# Tasks of which everything is kept.
+_REPEATED = 10
+
+
+def _measure_peer(config: WebBenchOptions) -> dict[str, Any]:
+    """The counts of BrowserGym, or an error in words; nothing where no Python with it is named."""
+    if config.peer_python is None or not config.chromium:
+        return {}
+    if not config.peer_python.is_file():
+        raise InputError(f"--peer-python must be a Python interpreter, but {str(config.peer_python)!r} is no file.")
+    with contextlib.closing(PeerProcess(config.peer_python, peers.__file__)) as peer:
+        if "browsergym-miniwob" not in peer.versions:
+            return {"error": f"{str(config.peer_python)!r} has no browsergym-miniwob."}
+        if not peer.versions["miniwob pages"]:
+            return {"error": "the pages of MiniWoB++ are missing: pip install miniwob there, or set MINIWOB_URL."}
+        found = peer.ask(chromium=find_chromium(), task=config.peer_task, seconds=config.seconds, first=config.seed)
+        return {**found, "version": peer.versions["browsergym-miniwob"]}
+
+
+def _compare(chosen: Sequence[str], config: WebBenchOptions) -> dict[str, Any]:
+    episodes: list[ComparedEpisode] = []
+    played = compare_backends(chosen, config.agreement, config.seed)
+    for episode in track(played, "playing", total=config.agreement, console=Console(stderr=True), transient=True):
+        episodes.append(episode)
+    differing = [one for one in episodes if one.difference]
+    steps = sum(one.steps for one in episodes)
+    console = Console()
+    console.print(f"{len(differing)} of {len(episodes)} episodes with {steps:,} steps differ between the browsers.")
+    for one in differing:
+        console.print(f"{one.env_id}, seed {one.seed}, {one.player}: {one.difference}", markup=False, highlight=False)
+    return {"episodes": len(episodes), "steps": steps, "differing": [asdict(one) for one in differing]}

@@ -1,0 +1,80 @@
+"""Write envs/puzzles/rush_hour.txt, the boards on which the tasks of palaestra/RushHour-v0 are found.
+
+    python -m palaestra.tools.make_rush_hour_boards
+
+takes about half an hour. A line is a board, row by row: letters are cars, car A the one that wants to leave.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..envs.puzzles.rush_hour import NAMES, SIDE, RushHour, find_position_layers
+
+COUNT = 96
+TABLE = Path(__file__).parents[1] / "envs" / "puzzles" / "rush_hour.txt"
+# The exit's row, and the tries after which a climb starts again elsewhere.
+EXIT, PATIENCE = 2, 150
+
+Cars = list[tuple[int, ...]]
+
+
+def main() -> None:
+    """Write the table; the same one each time."""
+    from rich.progress import track
+
+    rng = np.random.default_rng(2024)
+    boards: list[str] = []
+    for _ in track(range(COUNT), description="boards"):
+        boards.append(hard_board(rng, RushHour.param_space.at(1.0)["moves"]))
+    TABLE.write_text("\n".join(boards) + "\n", encoding="ascii")
+
+
+def hard_board(rng: np.random.Generator, moves: int) -> str:
+    """A board with a position at least so many moves from the end, by climbing: cars are replaced at random, and a
+    change stays unless it brings the farthest position nearer."""
+    while True:
+        cars = random_cars([(SIDE * EXIT, SIDE * EXIT + 1)], int(rng.integers(8, len(NAMES) + 1)), rng)
+        depth = depth_of(cars)
+        for _ in range(PATIENCE):
+            if depth >= moves:
+                return format_board(cars)
+            kept = [car for car in cars[1:] if rng.random() > 0.2]
+            changed = random_cars([cars[0], *kept], len(cars), rng)
+            if (new := depth_of(changed)) >= depth:
+                cars, depth = changed, new
+
+
+def random_cars(cars: Cars, count: int, rng: np.random.Generator) -> Cars:
+    """``cars`` and others at random free places, up to ``count``; none lies across in the row of the exit."""
+    cars, taken = list(cars), {square for car in cars for square in car}
+    for length, along, line, place in rng.integers([2, 0, 0, 0], [4, 2, SIDE, SIDE], (40, 4)).tolist():
+        if len(cars) == count:
+            break
+        if place + length > SIDE or (along and line == EXIT):
+            continue
+        first, step = (SIDE * line + place, 1) if along else (SIDE * place + line, SIDE)
+        car = tuple(first + step * k for k in range(length))
+        if taken.isdisjoint(car):
+            cars.append(car)
+            taken.update(car)
+    return cars
+
+
+def depth_of(cars: Cars) -> int:
+    """Moves of the position that is farthest from the end; -1 where the end, or the end of the search, is not met."""
+    found = find_position_layers(format_board(cars))
+    return len(found) - 1 if found and found[0] else -1
+
+
+def format_board(cars: Cars) -> str:
+    names = dict.fromkeys(range(SIDE * SIDE), "-")
+    for name, car in zip(NAMES, cars):
+        names.update(dict.fromkeys(car, name))
+    return "".join(names.values())
+
+
+if __name__ == "__main__":
+    main()

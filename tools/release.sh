@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Checks a release: builds the wheel, installs it into a fresh environment outside the checkout, and runs the examples and the
+# Python of the README there. Nothing is uploaded. Usage: bash tools/release.sh, from any folder.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+for file in CITATION.cff CHANGELOG.md; do
+    grep -q "$version" "$file" || { echo "$file does not name version $version of pyproject.toml" >&2; exit 1; }
+done
+
+python3 -m venv "$place/venv"
+echo "installing the wheel of $version into a fresh environment ..." >&2
+"$place/venv/bin/python" -m pip install -qq --disable-pip-version-check build
+"$place/venv/bin/python" -m build --outdir "$place/dist" . >"$place/build.log" 2>&1 || { cat "$place/build.log" >&2; exit 1; }
+wheel=$(echo "$place"/dist/*.whl)
+"$place/venv/bin/python" -m pip install -qq --disable-pip-version-check -c constraints.txt \
+    "palaestra[train,grid,math,sql,web] @ file://$wheel"
+
+# Away from the checkout, so that what is imported is what was installed.
+cd "$place"
+"$place/venv/bin/palaestra" doctor >/dev/null
+"$place/venv/bin/palaestra" eval palaestra/Arithmetic-v0 --agent oracle --episodes 20 >/dev/null
+"$place/venv/bin/python" - "$root/README.md" <<'PYTHON'
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+text = Path(sys.argv[1]).read_text(encoding="utf-8")
+for number, block in enumerate(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)):
+    Path(f"readme_{number}.py").write_text(block, encoding="utf-8")
+    subprocess.run([sys.executable, "-W", "error", f"readme_{number}.py"], check=True, stdout=subprocess.DEVNULL)
+    print(f"README, block {number + 1}: runs")
+PYTHON
+for script in "$root"/examples/*.py; do
+    case $(basename "$script") in trl_* | *_sb3.py | *_rllib.py) continue ;; esac # those need extras that are not installed here
+    "$place/venv/bin/python" "$script" >/dev/null
+    echo "$(basename "$script"): runs"
+done
+echo "palaestra $version is ready: $(basename "$wheel")"

@@ -1,0 +1,56 @@
+"""Write the generated pages, build the site and check it: ``python -m palaestra.tools.site [--pages-only]``.
+
+``bash scripts/site.sh`` runs this in the checkout's environment. The exit code is 1 where the generator warns, a link
+is broken or something would be loaded over the network.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+from .html_check import find_faults
+from .site_map import site_pages
+from .site_page import write_pages
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+SITE = ROOT / "site"
+
+
+def main(arguments: list[str]) -> int:
+    """Run the tool. Return the exit code."""
+    if arguments not in ([], ["--pages-only"]):
+        print(f"usage: bash scripts/site.sh [--pages-only], not {' '.join(arguments)!r}.", file=sys.stderr)
+        return 2
+    # Small data sets warn that they are small, which examples need not repeat.
+    warnings.simplefilter("ignore", UserWarning)
+    logging.disable(logging.WARNING)
+    pages = site_pages()
+    print(f"writing {len(pages)} pages into {REFERENCE.relative_to(ROOT)} ...", flush=True)
+    shutil.rmtree(REFERENCE, ignore_errors=True)
+    write_pages(pages, REFERENCE)
+    if arguments:
+        return 0
+    shutil.rmtree(SITE, ignore_errors=True)
+    plain = {**os.environ, "NO_COLOR": "1"}
+    done = subprocess.run(["zensical", "build", "--strict", "--clean"], cwd=ROOT, env=plain)
+    if done.returncode:
+        return 1
+    faults = list(find_faults(SITE))
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    count = sum(1 for _ in SITE.rglob("*.html"))
+    print(
+        f"{count} pages in {SITE.relative_to(ROOT)}, {len(faults)} faults; open them by python -m http.server -d site"
+    )
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

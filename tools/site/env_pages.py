@@ -1,0 +1,178 @@
+"""A page per environment, and their index by kind: axes, examples with the solver's play, chance, extras, scores."""
+
+from __future__ import annotations
+
+import base64
+import functools
+from typing import Any
+
+import gymnasium as gym
+
+from ...agents.evaluation import find_suite, suite_names
+from ...envs.axes import ChoiceAxis
+from ...envs.baselines import DIFFICULTIES
+from ...envs.registration import ids
+from ...errors import MissingExtra
+from ...rewards.measures import MEASURES
+from ...scripts.docstrings import summary
+from ...scripts.list_gallery import Example, GalleryEntry, entry
+from .markdown_text import code, docstring, fence, inline, join, table
+from .site_page import SiteContent, SitePage
+
+PLAYERS = {
+    "constant": "the best constant answer",
+    "loop": "the best blind loop of actions",
+    "random": "random legal actions",
+    "heuristic": "a player that looks one step ahead",
+}
+
+
+def env_pages() -> list[SitePage]:
+    """One page for each registered environment of the package, after their index."""
+    names = own_ids()
+    pages = [SitePage(f"environments/{page_name(name)}.md", (("envs", name),), _maker(name)) for name in names]
+    return [SitePage("environments/index.md", tuple(("envs", name) for name in names), _index), *pages]
+
+
+def own_ids() -> list[str]:
+    """The ids that this package registers; other tests and packages may register more."""
+    return [name for name in ids() if name.startswith("palaestra/")]
+
+
+def page_name(env_id: str) -> str:
+    """File name of an environment's page, without its ending."""
+    return env_id.partition("/")[2].lower()
+
+
+def _maker(env_id: str) -> Any:
+    return functools.partial(_page, env_id)
+
+
+def _index() -> SiteContent:
+    groups: dict[str, list[list[str]]] = {}
+    for env_id in own_ids():
+        try:
+            family = type(gym.make(env_id, disable_env_checker=True).unwrapped)
+            group, text = family.__module__.split(".envs.")[-1].split(".")[0], summary(family)
+        except MissingExtra as error:
+            group, text = "not installed", str(error)
+        row = [f"[`{env_id}`]({page_name(env_id)}.md)", inline(text)]
+        groups.setdefault(group, []).append(row)
+    parts = [f"## {group}\n\n{table(('id', 'task'), rows)}" for group, rows in sorted(groups.items())]
+    head = (
+        "# Environments\n\nEvery id is a true `gymnasium.Env`. Make one with "
+        '`gymnasium.make("palaestra/Name-v0", difficulty=0.3)`, or play it: `palaestra play palaestra/Name-v0`.'
+    )
+    return SiteContent(join(head, *parts))
+
+
+def _page(env_id: str) -> SiteContent:
+    found = entry(env_id)
+    if not found.examples:
+        return SiteContent(join(f"# {env_id}", inline(found.title)))
+    env: Any = gym.make(env_id, disable_env_checker=True)
+    inner = env.unwrapped
+    files: dict[str, bytes] = {}
+    examples = [_example(env_id, example, files) for example in found.examples]
+    first = next((axis for axis in inner.param_space.axes if axis.harder is not None), inner.param_space.axes[0])
+    value = first.choices[0] if isinstance(first, ChoiceAxis) else first.low
+    made = fence(
+        "import gymnasium as gym\nimport palaestra\n\n"
+        f'env = gym.make("{env_id}", difficulty=0.3)\nobservation, info = env.reset(seed=7)',
+        "python",
+    )
+    ways = (
+        f"In place of a difficulty, an axis by its name: {code(f'{first.name}={value!r}')}. Held-out tasks: "
+        f'`split="test"`. In the terminal: `palaestra play {env_id}`.'
+    )
+    parts = [
+        f"# {env_id}",
+        inline(found.title),
+        made,
+        ways,
+        "## Axes of difficulty",
+        _axes(inner),
+        *_sections(found),
+        "## Examples",
+        "Held-out tasks with seed 0, each with what the scripted solver (the oracle) does.",
+        *examples,
+        "## What players without thought earn",
+        _blind(inner),
+        _scores(env_id),
+        "## Extras",
+        _extras(inner),
+    ]
+    env.close()
+    return SiteContent(join(*parts), files)
+
+
+def _axes(inner: Any) -> str:
+    rows = []
+    for axis in inner.param_space.axes:
+        harder = {"up": "larger", "down": "smaller", None: "neither"}.get(axis.harder, "")
+        if isinstance(axis, ChoiceAxis):
+            values = ", ".join(code(choice) for choice in axis.choices)
+            rows.append([code(axis.name), values, "", "later" if axis.harder else harder])
+            continue
+        limits = "" if tuple(axis.limits) == (axis.low, axis.high) else f"{axis.limits[0]} to {axis.limits[1]}"
+        rows.append([code(axis.name), f"{axis.low} to {axis.high}", limits, harder])
+    return table(("axis", "drawn from", "may be asked for", "harder"), rows)
+
+
+def _sections(found: GalleryEntry) -> list[str]:
+    parts = []
+    for heading, text in found.sections:
+        parts += [f"## {heading}", docstring(text)]
+    return parts
+
+
+def _example(env_id: str, example: Example, files: dict[str, bytes]) -> str:
+    picture = ""
+    if example.picture:
+        name = f"{page_name(env_id)}-{example.title}.png"
+        files[name] = base64.b64decode(example.picture)
+        # A page has a folder of its own; the picture lies beside it.
+        picture = f"![the {example.title} example as a picture]({name})"
+    turns = []
+    for asked, answered in example.turns:
+        turns += [fence(asked) if asked else "", f"The oracle: {code(answered)}" if _is_short(answered) else ""]
+        if not _is_short(answered):
+            turns += ["The oracle:", fence(answered)]
+    steps = [f"{number}. {inline(step)}" for number, step in enumerate(example.steps[:30], 1)]
+    way = join("The way to the answer:", "\n".join(steps)) if steps else ""
+    return join(f"### {example.title.capitalize()}", code(example.params), picture, *turns, inline(example.more), way)
+
+
+def _is_short(text: str) -> bool:
+    return "\n" not in text and len(text) < 80
+
+
+def _blind(inner: Any) -> str:
+    rates = getattr(inner, "baselines", {})
+    if not rates:
+        return "Constant answers, blind loops and random actions succeed in at most 2 % of tasks at every difficulty."
+    columns = ("player", *(f"difficulty {difficulty:g}" for difficulty in DIFFICULTIES))
+    rows = [[PLAYERS.get(name, name), *(f"{rate:.0%}" for rate in values)] for name, values in rates.items()]
+    return join(table(columns, rows), "Players that are not named succeed in at most 2 % of tasks.")
+
+
+def _scores(env_id: str) -> str:
+    rows = []
+    for name in suite_names():
+        suite = find_suite(name)
+        for agent, scores in suite.baselines.items():
+            if scores.get(env_id) is not None:
+                rows.append([code(suite.name), inline(agent), f"{scores[env_id]:.0%}"])
+    return join("## Stored scores", table(("suite", "agent", "success"), rows)) if rows else ""
+
+
+def _extras(inner: Any) -> str:
+    names = sorted(getattr(inner, "supplies", ()))
+    if not names:
+        return "None."
+    rows = []
+    for name in names:
+        shape, meaning = (MEASURES[name].shape, MEASURES[name].summary) if name in MEASURES else ("", "")
+        rows.append([code(name), inline(shape), inline(meaning)])
+    lead = 'Kept in `info["extras"]` for rewards, teachers and guided rollouts; agents never see them.'
+    return join(lead, table(("name", "shape", "meaning"), rows))

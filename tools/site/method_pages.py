@@ -1,0 +1,211 @@
+"""A page per teacher and per reward, and tables of agents, engines, verifiers, suites, histories and measures."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...registry import Registry
+from ...rewards import REWARDS, VERIFIERS
+from ...scripts import list as listing
+from ...scripts.docstrings import paper
+from ...scripts.list_measures import measures
+from ...teachers import TEACHERS
+from .markdown_text import code, docstring, fence, inline, join, table
+from .site_page import SiteContent, SitePage
+
+
+def method_pages() -> list[SitePage]:
+    """Pages of teachers and rewards with their indexes, and one page for each further table."""
+    pages = [
+        *_kind("teachers", TEACHERS, _teacher, "Teachers", TEACHER_LEAD, ("name", "kind", "summary", "paper")),
+        *_kind("rewards", REWARDS, _reward, "Rewards", REWARD_LEAD, ("name", "summary", "sees", "paper")),
+        _entries_page("verifiers", VERIFIERS, "Verifiers", VERIFIER_LEAD),
+    ]
+    for kind, (title, lead) in TABLE_PAGES.items():
+        pages.append(_table_page(kind, title, lead))
+    return pages
+
+
+TEACHER_LEAD = (
+    "What to practise next. `palaestra.teachers.make(name, space, seed=0)` makes one, `--teacher name` trains under "
+    "it, `TeacherWrapper(env, name)` gives it to any Gymnasium learner."
+)
+REWARD_LEAD = (
+    "Rewards of whole episodes. `palaestra.rewards.make(name, **options)` makes one, `RewardWrapper(env, reward)` "
+    'adds it to an environment, and `--shaping "name(option=value)"` to a training run.'
+)
+VERIFIER_LEAD = "Judges of one answer: `palaestra.rewards.verify(kind, answer, reference, **options)`."
+
+TABLE_PAGES = {
+    "agents": (
+        "Agents",
+        "Names for `--agent` and `palaestra.evaluate`; see also [agents of your own](../how-to/own-agent.md).",
+    ),
+    "engines": ("Engines", "What samples from a model: `--engine NAME --engine-option KEY=VALUE`."),
+    "histories": ("Histories", "What an agent sees of a long episode: `--history NAME`."),
+    "suites": ("Suites", "Fixed lists of held-out tasks: `palaestra eval --suite NAME --agent AGENT`."),
+    "requests": ("Requests", "What a teacher's proposal can ask of the learner, by its key in `meta`."),
+    "measures": ("Measures", "Quantities that rewards, teachers and components read, and what supplies each."),
+    "learners": ("Learners", "What `palaestra train --learner NAME` trains with."),
+    "bonuses": (
+        "Bonuses",
+        'Rewards added at every step while a student of gridworlds trains: `--bonus "NAME(option=value)"`; see also '
+        "[shaping that is safe](../explain/shaping.md).",
+    ),
+    "designers": (
+        "Reward designers",
+        "What designs a reward for a table of states: `--bonus \"designed(designer='NAME')\"`, compared by "
+        "`palaestra bench rewards`.",
+    ),
+    "benchmarks": ("Benchmarks", "`palaestra bench NAME` measures a part of the package."),
+}
+"""Kinds with one table each -> title and lead."""
+
+
+def _kind(
+    kind: str, registry: Registry[Any], body: Callable[[str, Any], str], title: str, lead: str, columns: Sequence[str]
+) -> list[SitePage]:
+    names = own_names(registry)
+    rows = getattr(listing, kind)
+    index = functools.partial(_index, rows, set(names), title, lead, columns)
+    pages = [
+        SitePage(f"{kind}/{name}.md", ((kind, name),), functools.partial(_entry, name, registry, body))
+        for name in names
+    ]
+    return [SitePage(f"{kind}/index.md", tuple((kind, name) for name in names), index), *pages]
+
+
+def own_names(registry: Registry[Any]) -> list[str]:
+    """Names that this package registers, as opposed to those of packages installed beside it."""
+    found = []
+    for name in registry:
+        module = getattr(registry[name], "__module__", "palaestra")
+        if module.split(".")[0] == "palaestra":
+            found.append(name)
+    return found
+
+
+def _index(
+    make_rows: Callable[[], list[Any]], names: set[str], title: str, lead: str, columns: Sequence[str]
+) -> SiteContent:
+    rows = [row for row in make_rows() if row["name"] in names]
+    cells = [
+        [f"[`{row[column]}`]({row[column]}.md)" if column == "name" else inline(row[column]) for column in columns]
+        for row in rows
+    ]
+    return SiteContent(join(f"# {title}", lead, table(columns, cells)))
+
+
+def _entry(name: str, registry: Registry[Any], body: Callable[[str, Any], str]) -> SiteContent:
+    value = registry[name]
+    cited = paper(value)
+    source = f"Paper: {inline(cited)}." if cited else "Our own."
+    return SiteContent(join(f"# {name}", docstring(value.__doc__), source, body(name, value)))
+
+
+def _facts(facts: list[list[str]]) -> str:
+    """A list of what a piece is like."""
+    return "\n".join(f"- {what}: {value}" for what, value in facts)
+
+
+def _teacher(name: str, value: Any) -> str:
+    space = "env.unwrapped.param_space"
+    lines = ["import gymnasium as gym", "import palaestra", "from palaestra.teachers import make", ""]
+    lines += ['env = gym.make("palaestra/Arithmetic-v0")', f'teacher = make("{name}", {space}, seed=0)']
+    needs = sorted(getattr(value, "needs", ()) or ())
+    facts = [
+        ["chooses from", inline(getattr(value, "kind", ""))],
+        ["needs of the learner", ", ".join(map(code, needs)) or "returns and successes"],
+        ["asks of the learner", ", ".join(map(code, getattr(value, "asks", ()))) or "nothing beside tasks"],
+    ]
+    parts = [_facts(facts)]
+    required = [item for item in inspect.signature(value).parameters.values() if item.default is item.empty]
+    if [item.name for item in required] == ["space"]:
+        parts.append(fence("\n".join(lines), "python"))
+    parts.append(fence(f"palaestra train palaestra/Arithmetic-v0 --teacher {name} --out runs/{name}", "console"))
+    return join(*parts, _options(value), _module(value))
+
+
+def _reward(name: str, value: Any) -> str:
+    row = next(row for row in _reward_rows() if row["name"] == name)
+    facts = [["sees", inline(row["sees"])], ["needs", inline(row["needs"]) or "nothing beside the episode"]]
+    return join(_facts(facts), _options(value), _module(value))
+
+
+@functools.cache
+def _reward_rows() -> list[Any]:
+    return listing.rewards()
+
+
+def _options(value: Any) -> str:
+    """The options of a constructor or a function, with their defaults."""
+    rows = []
+    for item in inspect.signature(value).parameters.values():
+        if item.name in ("space", "answer", "reference") or item.kind in (item.VAR_KEYWORD, item.VAR_POSITIONAL):
+            continue
+        default = "required" if item.default is item.empty else code(show_default(item.default))
+        rows.append([code(item.name), default])
+    return join("## Options", table(("name", "default"), rows)) if rows else ""
+
+
+def show_default(value: Any) -> str:
+    """Text of a default, the same in every process."""
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    text = repr(value)
+    return f"{type(value).__name__}(…)" if " at 0x" in text else text
+
+
+def _module(value: Any) -> str:
+    """The docstring of the module that defines it, and where that is."""
+    module = sys.modules.get(getattr(value, "__module__", ""))
+    if module is None or not module.__name__.startswith("palaestra."):
+        return ""
+    path = module.__name__.removeprefix("palaestra.").replace(".", "/") + ".py"
+    return join("## The method", docstring(module.__doc__), f"In the sources: `{path}`.")
+
+
+def _entries_page(kind: str, registry: Registry[Any], title: str, lead: str) -> SitePage:
+    names = own_names(registry)
+
+    def make() -> SiteContent:
+        parts = [
+            join(f"## {name}", docstring(registry[name].__doc__), _options(registry[name])).replace("## Options", "")
+            for name in names
+        ]
+        return SiteContent(join(f"# {title}", lead, *parts))
+
+    return SitePage(f"{kind}.md", tuple((kind, name) for name in names), make)
+
+
+def table_rows(kind: str) -> list[dict[str, Any]]:
+    """The rows of a kind that has one table, with plain text in every cell."""
+    if kind == "measures":
+        return measures()
+    if kind == "benchmarks":
+        from ...benchmarks import BENCHMARKS
+
+        return [{"name": name, "summary": text} for name, (_, text) in BENCHMARKS.items()]
+    return getattr(listing, kind)()
+
+
+def _table_page(kind: str, title: str, lead: str) -> SitePage:
+    names = [str(row["name"]) for row in table_rows(kind)] if kind != "measures" else _measure_names()
+
+    def make() -> SiteContent:
+        rows = table_rows(kind)
+        columns = list(rows[0])
+        cells = [[code(row[c]) if c == "name" else inline(row[c]) for c in columns] for row in rows]
+        return SiteContent(join(f"# {title}", lead, table(columns, cells)))
+
+    return SitePage(f"{kind}.md", tuple((kind, name) for name in names), make)
+
+
+def _measure_names() -> list[str]:
+    from ...rewards.measures import MEASURES
+
+    return list(MEASURES)
