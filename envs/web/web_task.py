@@ -1,6 +1,6 @@
 """`WebTask`s as an environment: an agent acts on a site through a browser, and the database's end state is judged.
 
-A family for a site is a subclass with the name of the site, its axes and its documentation; see `shop_tasks`. The state
+A family for a site is a subclass with the name of the site, its axes and its documentation; see `site_tasks`. The state
 of an episode is a snapshot of site and browser. The environment goes on with the site and the browser that it has open
 where they are in that state, and otherwise restores them.
 """

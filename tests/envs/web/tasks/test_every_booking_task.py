@@ -16,8 +16,8 @@ from palaestra.envs.web.sites.site import SITES, connect, generate, release
 from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, judge, judged_rows, start_of
 from palaestra.envs.web.tasks.walk import Walk
 
-from .browsers.pages import missing_chromium
-from .test_shop_tasks import click
+from ..browsers.pages import missing_chromium
+from .test_every_shop_task import click
 
 NAMES = [name.removeprefix("booking/") for name in TEMPLATES if name.startswith("booking/")]
 

@@ -16,8 +16,8 @@ from palaestra.envs.web.sites.tracker_content import VISITOR
 from palaestra.envs.web.tasks.plan import plan_from_start
 from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, judge, judged_rows, start_of
 
-from .browsers.pages import missing_chromium
-from .test_shop_tasks import click
+from ..browsers.pages import missing_chromium
+from .test_every_shop_task import click
 
 NAMES = [name.removeprefix("tracker/") for name in TEMPLATES if name.startswith("tracker/")]
 EASIEST, HARDEST = {"items": 1, "constraints": 1}, {"items": 5, "constraints": 4}

@@ -12,9 +12,9 @@ from palaestra.envs.web.sites.portal import TITLES
 from palaestra.envs.web.tasks.across_clues import ClueTemplate
 from palaestra.envs.web.tasks.template import TEMPLATES, start_of
 
-from .browsers.pages import missing_chromium
-from .test_shop_tasks import click
-from .test_wiki_tasks import play
+from ..browsers.pages import missing_chromium
+from .test_every_shop_task import click
+from .test_every_wiki_task import play
 
 NAMES = [name.removeprefix("across/") for name in TEMPLATES if name.startswith("across/")]
 

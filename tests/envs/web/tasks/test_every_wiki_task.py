@@ -10,8 +10,8 @@ import pytest
 from palaestra.envs.web.browsers.page_cache import parse_page
 from palaestra.envs.web.tasks.template import TEMPLATES, start_of
 
-from .browsers.pages import missing_chromium
-from .test_shop_tasks import click
+from ..browsers.pages import missing_chromium
+from .test_every_shop_task import click
 
 NAMES = [name.removeprefix("wiki/") for name in TEMPLATES if name.startswith("wiki/")]
 

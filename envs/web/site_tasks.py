@@ -1,0 +1,298 @@
+"""Families of tasks on web sites of our own, one class a site: a shop, a booking site, a forum, a project tracker, an
+admin panel, an encyclopaedia, and all of them in one browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..axes import Axis, ChoiceAxis, FloatAxis, IntAxis
+from ..param_space import ParamSpace
+from ..registration import register
+from .web_task import WebTaskEnv
+
+if TYPE_CHECKING:
+    from .tasks.template import WebTemplate
+
+_SHARED = """    Observation:
+        Text: the task, and the page as its accessibility tree (``observation="html"``: as simplified HTML), at most
+        ``lines`` (60) of it at once. What comes from the page stands in quotation marks.
+
+    Actions:
+        One of ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``,
+        ``back``, ``goto /path`` and ``answer "text"``, with the ids of the observation, read in ``answer_format``.
+
+    Reward:
+        1 for an answer with which everything is done: the database has changed as asked and in nothing else, and the
+        answer is right where one is asked for. 0 otherwise. ``info["progress"]`` and the extra ``milestones`` count the
+        pages that have to be seen and the rows that have to change.
+
+    Termination:
+        With the answer. Truncated after the turns that ``slack`` leaves. An action that cannot be done is an
+        ``action_error`` and uses one up.
+
+"""
+"""Sections of the documentation that all sites share."""
+_ARGS = """
+
+    Args:
+        backend: "inprocess" (default: the site is called directly, no browser is started) or "chromium" (the same
+            tasks, observations and rewards in a real browser; pictures with ``render_mode="rgb_array"``).
+        observation, lines, prompt, templates: see `WebTaskEnv`.
+        **kwargs: as for every environment.
+    """
+
+
+class SiteTasks(WebTaskEnv):
+    """Base of the families: adds to a family's documentation what holds on every site."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # Python started with -OO has no docstrings.
+        if cls.__doc__:
+            cls.__doc__ = cls.__doc__.rstrip().replace("    Source:\n", f"{_SHARED}    Source:\n") + _ARGS
+
+
+def _space(size: Axis, extent: Axis, constraints: Axis, intents: tuple[str, ...]) -> ParamSpace:
+    slack = FloatAxis("slack", 0.5, 1.5, harder="down", limits=(0.0, 10.0))
+    return ParamSpace([size, extent, constraints, slack, ChoiceAxis("intent", intents, harder=None)])
+
+
+class ShopTasks(SiteTasks):
+    """Do what a customer of a shop asks for, in a browser.
+
+    Description:
+        A shop on the web with search, filters, product options, a cart, a checkout, orders, returns, reviews, a wish
+        list and an account, made anew from a seed. A task is one of 17 templates, filled in from the contents of the
+        shop. Some names of products differ in one word only, and lists go on over several pages. Held-out tasks are in
+        other shops than those of training.
+
+    Parameters:
+        products (24 to 96, on request 12 to 180): how many products the shop has.
+        items (1 to 3, on request up to 5): how many products or details a task is about, where it is about several.
+        constraints (1 to 3, on request up to 4): conditions that a product meets; above 1, orders are not named by
+            their number.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
+            share of them; two more are given.
+        intent (report, compare, cart, order, after-sales, account): the kind of task; none is harder than another.
+
+    Source:
+        WebShop (arXiv 2207.01206) and WebArena (arXiv 2307.13854) have tasks of this kind; site and tasks are our own.
+    """
+
+    site, size_axis = "shop", "products"
+    param_space = _space(
+        IntAxis("products", 24, 96, limits=(12, 180)),
+        IntAxis("items", 1, 3, limits=(1, 5)),
+        IntAxis("constraints", 1, 3, limits=(1, 4)),
+        ("report", "compare", "cart", "order", "after-sales", "account"),
+    )
+
+
+class BookingTasks(SiteTasks):
+    """Do what a guest of a booking site asks for, in a browser.
+
+    Description:
+        A booking site with guest houses, rooms with a calendar and prices by night, search by dates, guests and
+        features, booking in three steps, and own bookings that can be changed and cancelled, free of charge up to a
+        day that depends on the house. It is made anew from a seed. A task is one of 24 templates, filled in from the
+        contents of the site. Many houses and rooms, and some guests, have names that differ in one word or letter only.
+        Held-out tasks are on other sites than those of training.
+
+    Parameters:
+        rooms (24 to 96, on request 12 to 180): how many rooms there are, five to a house.
+        items (1 to 3, on request up to 5): how many rooms, houses or bookings a task is about, where it is about
+            several.
+        constraints (1 to 3, on request up to 4): conditions on the room, the house, the stay or the booking.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
+            share of them; two more are given.
+        intent (report, compare, book, change, cancel, write): the kind of task; none is harder than another.
+
+    Source:
+        Mind2Web (arXiv 2306.06070) has tasks on sites that book travel; site and tasks are our own.
+    """
+
+    site, size_axis = "booking", "rooms"
+    param_space = _space(
+        IntAxis("rooms", 24, 96, limits=(12, 180)),
+        IntAxis("items", 1, 3, limits=(1, 5)),
+        IntAxis("constraints", 1, 3, limits=(1, 4)),
+        ("report", "compare", "book", "change", "cancel", "write"),
+    )
+
+
+class ForumTasks(SiteTasks):
+    """Do what a member or a moderator of a forum asks for, in a browser.
+
+    Description:
+        A forum on the web with boards, threads over several pages, votes, search of threads and posts, profiles,
+        private bookmarks, reports and moderation, made anew from a seed. A task is one of 19 templates, filled in from
+        the contents of the forum. Many titles, and some names of users, differ in one word or letter only. Held-out
+        tasks are in other forums than those of training.
+
+    Parameters:
+        threads (24 to 96, on request 12 to 180): how many threads the forum has.
+        items (1 to 3, on request up to 5): how many threads, users or posts a task is about, where it is about several.
+        constraints (1 to 3, on request up to 4): conditions on the board, the author and the dates of what is looked
+            for.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
+            share of them; two more are given.
+        intent (report, compare, write, vote, bookmark, moderate): the kind of task; none is harder than another.
+
+    Source:
+        WebArena (arXiv 2307.13854) has a forum with tasks of this kind; site and tasks are our own.
+    """
+
+    site, size_axis = "forum", "threads"
+    param_space = _space(
+        IntAxis("threads", 24, 96, limits=(12, 180)),
+        IntAxis("items", 1, 3, limits=(1, 5)),
+        IntAxis("constraints", 1, 3, limits=(1, 4)),
+        ("report", "compare", "write", "vote", "bookmark", "moderate"),
+    )
+
+
+class TrackerTasks(SiteTasks):
+    """Do what a member of a team asks for in a project tracker, in a browser.
+
+    Description:
+        A project tracker on the web with tickets that block each other, boards, lists with filters over several pages,
+        bulk edits, milestones and rules of states (a ticket that is blocked cannot be closed), made anew from a seed. A
+        task is one of 24 templates, filled in from the contents of the tracker. Many titles, and some people, labels
+        and milestones, differ in one word or letter only. Held-out tasks are in other trackers than those of training.
+
+    Parameters:
+        tickets (24 to 96, on request 12 to 180): how many tickets the tracker has.
+        items (1 to 3, on request up to 5): how many tickets, people or milestones a task is about, where it is about
+            several; of chains of blockers, how many lie before a ticket.
+        constraints (1 to 3, on request up to 4): conditions on what is looked for, or fields that are set.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
+            share of them; two more are given.
+        intent (report, compare, file, edit, close, plan): the kind of task; none is harder than another.
+
+    Source:
+        Tasks on tickets are asked for in WorkArena (arXiv 2403.07718); site and tasks are our own.
+    """
+
+    site, size_axis = "tracker", "tickets"
+    param_space = _space(
+        IntAxis("tickets", 24, 96, limits=(12, 180)),
+        IntAxis("items", 1, 3, limits=(1, 5)),
+        IntAxis("constraints", 1, 3, limits=(1, 4)),
+        ("report", "compare", "file", "edit", "close", "plan"),
+    )
+
+
+class AdminTasks(SiteTasks):
+    """Do what an organisation asks of the administrator of its users, in a browser.
+
+    Description:
+        An admin panel on the web with users, teams, roles and their permissions, invitations, an audit log, settings,
+        bulk edits and exports, made anew from a seed. A task is one of 23 templates, filled in from the contents of
+        the panel. Names and mail addresses of users come in groups that differ in a few letters; what breaks a rule,
+        such as a last owner who is demoted, is refused with a sentence. Held-out tasks are in other organisations
+        than those of training.
+
+    Parameters:
+        users (24 to 96, on request 12 to 180): how many users the organisation has.
+        items (1 to 3, on request up to 5): how many users, roles, settings or columns a task is about, where it is
+            about several.
+        constraints (1 to 3, on request up to 4): conditions on the team, the role, the state, the licence and the last
+            login of users; above 1, users are named by their mail address.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
+            share of them; two more are given.
+        intent (report, compare, invite, edit, permit, export): the kind of task; none is harder than another.
+
+    Source:
+        WebArena (arXiv 2307.13854) has tasks on an administration site; site and tasks are our own.
+    """
+
+    site, size_axis = "admin", "users"
+    param_space = _space(
+        IntAxis("users", 24, 96, limits=(12, 180)),
+        IntAxis("items", 1, 3, limits=(1, 5)),
+        IntAxis("constraints", 1, 3, limits=(1, 4)),
+        ("report", "compare", "invite", "edit", "permit", "export"),
+    )
+
+
+class WikiTasks(SiteTasks):
+    """Do what a reader of an encyclopaedia asks for, in a browser.
+
+    Description:
+        An encyclopaedia of a made-up world: articles with links and a box of values, search by words, categories that
+        are sorted and filtered by a value, what links to an article, a watch list, and values that can be edited. It is
+        made anew from a seed; its articles are of the kind that WikiSearch and WikiRace have. A task is one of 13
+        templates, filled in from the contents of the site. Many articles have names that differ in one word only.
+        Held-out tasks are on other sites than those of training.
+
+    Parameters:
+        articles (40 to 100, on request 24 to 640): how many articles there are, besides those
+            that tell namesakes apart.
+        items (1 to 3, on request up to 5): how many articles or links a task is about, where it is about several.
+        constraints (1 to 3): conditions on the articles or what is written.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
+            share of them; two more are given.
+        intent (report, follow, count, compare, watch, edit): the kind of task; none is harder than another.
+
+    Source:
+        WebArena (arXiv 2307.13854) has tasks with an encyclopaedia among its sites; site and tasks are our own.
+    """
+
+    site, size_axis = "wiki", "articles"
+    param_space = _space(
+        IntAxis("articles", 40, 100, limits=(24, 640)),
+        IntAxis("items", 1, 3, limits=(1, 5)),
+        IntAxis("constraints", 1, 3),
+        ("report", "follow", "count", "compare", "watch", "edit"),
+    )
+
+
+class AcrossTasks(SiteTasks):
+    """Do on one site what others name, in a browser that has several.
+
+    Description:
+        Two or three sites in one browser, each below a path of its own (``/forum/``, ``/shop/`` ...), with links
+        between them: a project tracker, a forum, an encyclopaedia, a shop, a booking site and an admin panel, which are
+        those of the other families. A comment on a ticket, a reply in a thread or the text of an article names a
+        product, a room, a user or an article, or where that is named; somebody else there names another one. A task is
+        one of 12 templates: report a price or a value, compare prices, fill the cart, book, move or suspend a user,
+        watch. A change on any of the sites that nobody asked for is a failure. The sites are made anew from a seed;
+        held-out tasks are on other sites than those of training.
+
+    Parameters:
+        records (24 to 72, on request up to 160): how many products, threads, tickets, rooms, users or articles each
+            site has.
+        sites (2 to 3): how many sites a task needs.
+        constraints (1 to 3): conditions on what is to be done, where the site has some.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
+            share of them; two more are given.
+        intent (report, act): the kind of task; none is harder than the other.
+
+    Source:
+        WebArena (arXiv 2307.13854) has tasks that need several of its sites; sites and tasks are our own.
+    """
+
+    site, size_axis = "across", "records"
+    param_space = _space(
+        IntAxis("records", 24, 72, limits=(24, 160)),
+        IntAxis("sites", 2, 3),
+        IntAxis("constraints", 1, 3),
+        ("report", "act"),
+    )
+
+    def choose_templates(self, params: dict[str, Any]) -> Sequence[WebTemplate]:
+        from .tasks.across_clues import ClueTemplate
+
+        every = super().choose_templates(params)
+        return [one for one in every if isinstance(one, ClueTemplate) and len(one.sites) == params["sites"]]
+
+
+register("palaestra/Shop-v0", f"{__name__}:ShopTasks")
+register("palaestra/Booking-v0", f"{__name__}:BookingTasks")
+register("palaestra/Forum-v0", f"{__name__}:ForumTasks")
+register("palaestra/Tracker-v0", f"{__name__}:TrackerTasks")
+register("palaestra/Admin-v0", f"{__name__}:AdminTasks")
+register("palaestra/WikiSite-v0", f"{__name__}:WikiTasks")
+register("palaestra/WebAcross-v0", f"{__name__}:AcrossTasks")
