@@ -12,7 +12,7 @@ The program is never executed by Python itself, and it can reach nothing of Pyth
 but the methods of plain values. The package imports nothing else of Palaestra, so that its source can be sent into a
 sandbox.
 
-from palaestra.envs.code.counting.counted_program import Program
+from palaestra.envs.code.counting.counted_program import CountedProgram
 
-Program("def f(n): return n + 1").call("f", [2], most=1_000)  # (3, 6)
+CountedProgram("def f(n): return n + 1").call("f", [2], most=1_000)  # (3, 6)
 """
