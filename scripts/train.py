@@ -19,7 +19,7 @@ examples:
   palaestra train palaestra/DoorKey-v0 --learner ppo --teacher alp-gmm --bonus subgoals --memory 64
   palaestra train palaestra/DeceptiveMaze-v0 --learner go-explore --axis pockets=3 depth=7 --levels 8
   palaestra train palaestra/DeceptiveMaze-v0 --learner novelty-search --axis pockets=1 depth=3 --steps 200000
-  palaestra train palaestra/DoorKey-v0 --learner ppo --help    # its own options, as with every --learner
+  palaestra train palaestra/DoorKey-v0 --learner ppo --help-all    # its own options, as with every --learner
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from ..agents.learners import LEARNERS
 from ..errors import InputError, MissingExtra
 from . import train_ranks
 from .axes import parse_axes
-from .option_groups import list_options, make_form, read_form
+from .option_groups import list_options, make_form, read_form, refuse_other_names
 from .options import parse_options
 from .stopping import stop_after_step
 
@@ -200,10 +200,11 @@ def _find_value(arguments: Sequence[str], option: str) -> str | None:
 
 
 def _refuse_options_of_others(arguments: Sequence[str], name: str) -> None:
-    """Raise InputError for an option that another learner has and this one has not."""
+    """Raise InputError for an option that another learner has and this one has not, or another library."""
     options = {other: list_options(kind.config()) for other, kind in LEARNERS.items()}
     options[DEFAULT_LEARNER] |= {option.replace("_", "-") for option in _LANGUAGE_ONLY} | {"warmup.axis"}
     common = {option.replace("_", "-") for option in _OWN if option not in _LANGUAGE_ONLY}
+    refuse_other_names(arguments, options[name] | common)
     for word in arguments:
         option = word[2:].partition("=")[0].replace("_", "-") if word.startswith("--") else ""
         # A flag has a twin: --no-anneal.
@@ -335,7 +336,10 @@ def _parse(arguments: Sequence[str], config: Any) -> TrainOptions:
     own = dict(_OWN)
     if not isinstance(config, TrainConfig):
         own = {name: row for name, row in _OWN.items() if name not in _LANGUAGE_ONLY}
-    form = tyro.cli(make_form(config, own), args=arguments, prog="palaestra train", description=__doc__)
+    short = not {"-h", "--help"}.isdisjoint(arguments)
+    about = f"{__doc__}\n--help-all shows all options; those below are what most runs set." if short else __doc__
+    arguments = ["--help" if word == "--help-all" else word for word in arguments]
+    form = tyro.cli(make_form(config, own, short), args=arguments, prog="palaestra train", description=about)
     return TrainOptions(**{name: getattr(form, name) for name in own}, config=read_form(form, config))
 
 

@@ -6,7 +6,10 @@ import json
 import re
 
 import pytest
+from palaestra.agents.learners import LEARNERS
+from palaestra.scripts import train
 from palaestra.scripts.cli import main
+from palaestra.scripts.option_groups import OTHER_NAMES, list_options
 
 QUICK = ["--warmup.steps", "0", "--prompts", "2", "--samples", "2", "--eval-episodes", "4", "--final-episodes", "4"]
 
@@ -111,14 +114,49 @@ def test_resuming_goes_further_when_more_steps_are_asked_for_and_reports_again(r
     assert [json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()] == [1, 2]
 
 
-def test_help_shows_examples_and_options_in_groups(capsys):
+def read_help(capsys, *arguments: str) -> str:
     with pytest.raises(SystemExit) as caught:
-        main(["train", "--help"])
+        main(["train", *arguments])
     assert caught.value.code == 0
-    text = capsys.readouterr().out
+    return re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+
+
+def test_help_shows_examples_and_the_options_that_most_runs_set(capsys):
+    text = read_help(capsys, "--help")
     assert "palaestra train --resume runs/first" in text
-    for group in ("model options", "optimiser options", "stages options", "patience options", "collapse options"):
+    assert "--help-all shows all options" in text
+    shown = re.findall(r"^│ --([a-z-]+)", text, re.MULTILINE)
+    assert shown[:6] == ["model", "steps", "prompts", "samples", "max-new-tokens", "lr"]
+    assert len(shown) < 18
+    assert "--lr FLOAT" in read_help(capsys, "--learner", "ppo", "-h")
+
+
+def test_all_options_are_shown_in_groups(capsys):
+    text = read_help(capsys, "--help-all")
+    for group in ("weights options", "optimiser options", "stages options", "patience options", "collapse options"):
         assert group in text
+    assert "--value-weight" in read_help(capsys, "--learner", "ppo", "--help-all")
+
+
+@pytest.mark.parametrize(
+    ("words", "ours"),
+    [
+        (["--learning-rate", "1e-5"], "--lr"),
+        (["--num_generations=4"], "--samples"),
+        (["--env", "palaestra/Maze-v0"], "the first argument"),
+        (["--learner", "ppo", "--gamma", "0.9"], "--discount"),
+    ],
+)
+def test_names_of_other_libraries_options_are_translated(capsys, words, ours):
+    assert f"that is {ours} here" in refused(capsys, *words)
+
+
+def test_every_translation_is_an_option():
+    known = {option for kind in LEARNERS for option in list_options(LEARNERS[kind].config())}
+    known |= {name.replace("_", "-") for name in train._OWN}
+    ours = {text.split()[0].removeprefix("--") for text in OTHER_NAMES.values() if text.startswith("--")}
+    assert ours <= known
+    assert not OTHER_NAMES.keys() - {"env"} & known
 
 
 # What a run says of itself -------------------------------------------------------------------------------------------

@@ -28,10 +28,10 @@ def _page() -> SiteContent:
 
 
 def read_help(command: str) -> str:
-    """Return what a command prints for ``--help``, without colours, at a width of 100."""
+    """Return what a command prints for ``--help``, with all options, without colours, at a width of 100."""
     out = io.StringIO()
     with _columns(100), contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
-        main([command, "--help"])
+        main([command, "--help-all" if command == "train" else "--help"])
     return re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).strip()
 
 
