@@ -63,7 +63,7 @@ TABLE_PAGES = {
     ),
     "benchmarks": (
         "Benchmark commands",
-        "`palaestra bench NAME` measures a part of the package; [the figures](../benchmarks/index.md) have their pages.",
+        "`palaestra bench NAME` measures a part of the package; see [the figures](../benchmarks/index.md).",
     ),
 }
 """Kinds with one table each -> title and lead."""
