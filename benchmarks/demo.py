@@ -121,7 +121,8 @@ def show_ladder(options: DemoOptions, console: Console) -> None:
     console.print(_climb_plot(climbs))
     console.print(
         "A rung is a length of words, and counts as climbed when half of its held-out words are right. The ladder is "
-        "made for such comparisons: what is learned on a rung opens the next one. Ten seeds are in BENCHMARKS.md."
+        "made for such comparisons: what is learned on a rung opens the next one. Ten seeds are in "
+        "docs/benchmarks/demonstration.md."
     )
     console.print(f"{time.monotonic() - begun:.0f} s, warm-up included.")
     for name, page in zip(CLIMBERS.values(), pages):

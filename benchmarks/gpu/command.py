@@ -216,7 +216,7 @@ class Results:
         write_atomically(self._folder / "results.md", self.format_table(waiting))
 
     def format_table(self, waiting: Sequence[Figure] = ()) -> str:
-        """The table of BENCHMARKS.md, with what is waiting."""
+        """The table of results.md, with the rows that are waiting."""
         return f"{self._machine}:\n\n{format_lines([*self.lines, *waiting])}"
 
 

@@ -78,7 +78,7 @@ class LearnerBenchOptions:
     json: Path | None = None
     """Write all figures here; of the part "real" after each step."""
     markdown: Path | None = None
-    """Write the tables of BENCHMARKS.md here."""
+    """Write the tables of docs/benchmarks/learner.md here."""
     model: str | None = None
     """Model of the part "real": a registered one (`palaestra list models`), a folder or a .gguf file."""
     seeds: tuple[int, ...] = (0,)

@@ -61,7 +61,10 @@ TABLE_PAGES = {
         "What designs a reward for a table of states: `--bonus \"designed(designer='NAME')\"`, compared by "
         "`palaestra bench rewards`.",
     ),
-    "benchmarks": ("Benchmarks", "`palaestra bench NAME` measures a part of the package."),
+    "benchmarks": (
+        "Benchmark commands",
+        "`palaestra bench NAME` measures a part of the package; see [the figures](../benchmarks/index.md).",
+    ),
 }
 """Kinds with one table each -> title and lead."""
 
