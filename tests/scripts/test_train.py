@@ -125,7 +125,7 @@ def test_help_shows_examples_and_the_options_that_most_runs_set(capsys):
     text = read_help(capsys, "--help")
     assert "palaestra train --resume runs/first" in text
     assert "--help-all shows all options" in text
-    shown = re.findall(r"^[│ ]*--([a-z-]+)", text.partition("shows all options")[2], re.MULTILINE)
+    shown = re.findall(r"^[│ ]*--([a-z][a-z-]+)", text.partition("shows all options")[2], re.MULTILINE)
     assert shown[:6] == ["model", "steps", "prompts", "samples", "max-new-tokens", "lr"]
     assert len(shown) < 18
     assert "--lr FLOAT" in read_help(capsys, "--learner", "ppo", "-h")
