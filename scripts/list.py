@@ -14,8 +14,6 @@ examples:
   palaestra list measures                   what rewards, teachers and components read, and what supplies it
   palaestra list --json
   palaestra list envs --html > gallery.html  every environment with worked examples, as a page
-  palaestra list --update-readmes .          in a checkout: the tables in the READMEs of its packages
-  palaestra list --update-readmes . --check  whether these tables are up to date
 """
 
 from __future__ import annotations
@@ -26,14 +24,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import gymnasium as gym
 import tyro
 
 from ..agents.agent import AGENTS
-from ..agents.atomic import write_atomically
 from ..agents.engines.engine import ENGINES
 from ..agents.evaluation import find_suite, suite_names
 from ..agents.history import HISTORIES
@@ -52,8 +48,6 @@ from .list_models import models
 from .list_stages import Row, component_rows, components, recipe_rows, recipes, stage_rows
 from .list_terminal import print_tables
 
-BEGIN, END = "<!-- palaestra list: begin -->", "<!-- palaestra list: end -->"
-
 
 @dataclass(frozen=True)
 class ListOptions:
@@ -70,20 +64,11 @@ class ListOptions:
     """With envs: the gallery, one page with an easy and a hard example of each environment, on standard output."""
     format: Literal["table", "markdown", "json"] = "table"
     """How to print them."""
-    update_readmes: Path | None = None
-    """Instead of printing, rewrite the tables in the READMEs of the packages of this checkout, each between its two
-    "palaestra list" comments."""
-    check: bool = False
-    """With --update-readmes: change nothing, and fail when a table is out of date."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command. Return the exit code (1 when --check finds a file out of date)."""
+    """Run the command. Return the exit code."""
     options = tyro.cli(ListOptions, args=argv, prog="palaestra list", description=__doc__)
-    if options.update_readmes is not None:
-        return _update_readmes(options)
-    if options.check:
-        raise InputError("--check needs --update-readmes PATH, the checkout whose READMEs are checked.")
     kinds, words = _parse_request(options)
     if options.html:
         if kinds != ["envs"]:
@@ -369,42 +354,6 @@ def _cell(column: str, text: str) -> str:
     if column == "axes":
         return ", ".join(f"`{part}`" for part in text.split(", ")) if text else ""
     return re.sub(r"arXiv (\d{4}\.\d{4,5})", r"[arXiv \1](https://arxiv.org/abs/\1)", text)
-
-
-README_TABLES = {
-    "envs/README.md": ("envs",),
-    "teachers/README.md": ("teachers", "requests"),
-    "rewards/README.md": ("verifiers", "rewards"),
-    "agents/README.md": ("agents", "histories", "recipes"),
-}
-"""File in a checkout -> the tables that stand in it."""
-
-
-def _update_readmes(options: ListOptions) -> int:
-    """Write the tables between the two comments of each package's README, or report with 1 that one is out of date."""
-    root, outdated = options.update_readmes, []
-    assert root is not None
-    if options.what or options.show:
-        raise InputError(f"--update-readmes writes every table; leave {(*options.what, *options.show)[0]!r} out.")
-    for name, kinds in README_TABLES.items():
-        path = root / name
-        if not path.is_file():
-            raise InputError(f"--update-readmes needs the root of a checkout, but {str(root)!r} has no {name}.")
-        old = path.read_text(encoding="utf-8")
-        if old.count(BEGIN) != 1 or old.count(END) != 1 or old.index(BEGIN) > old.index(END):
-            raise InputError(f"{str(path)!r} must hold the line {BEGIN} and, after it, {END}, once each.")
-        tables = markdown({kind: TABLES[kind]() for kind in kinds})
-        new = f"{old[: old.index(BEGIN)]}{BEGIN}\n\n{tables}\n\n{old[old.index(END) :]}"
-        if new == old:
-            continue
-        outdated.append(name)
-        if not options.check:
-            write_atomically(path, new)
-    if options.check and outdated:
-        files = ", ".join(outdated)
-        print(f"palaestra: out of date: {files}; run palaestra list --update-readmes {root}.", file=sys.stderr)
-        return 1
-    return 0
 
 
 if __name__ == "__main__":

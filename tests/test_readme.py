@@ -7,11 +7,11 @@ import shlex
 from pathlib import Path
 
 import pytest
-from palaestra.scripts.list import README_TABLES
 
-from .shown_blocks import ROOT, SMALL, SMALL_MODEL, blocks, commands, run, run_python, run_shell
+from .shown_blocks import ROOT, SMALL, SMALL_MODEL, blocks, commands, run_python, run_shell
 
-READMES = ("README.md", "integrations/README.md", *README_TABLES)
+PACKAGES = ("agents/README.md", "envs/README.md", "rewards/README.md", "teachers/README.md")
+READMES = ("README.md", "integrations/README.md", *PACKAGES)
 BLOCKS = [
     (f"{name} {number}", language, block)
     for name in READMES
@@ -44,14 +44,31 @@ def test_the_two_scripts_come_first_and_exist():
     assert all((ROOT / "scripts" / name).is_file() for name in ("demo.sh", "test.sh"))
 
 
-def test_the_tables_of_the_readmes_are_up_to_date(tmp_path: Path):
-    # In a process of its own: other tests register pieces in this one.
-    done = run(tmp_path, "palaestra", "list", "--check", "--update-readmes", str(ROOT))
-    assert done.returncode == 0, done.stderr
+def test_commands_that_the_first_readme_only_shows_are_run_by_a_page():
+    ran = {
+        line
+        for page in (ROOT / "docs").rglob("*.md")
+        for language, block in blocks(page)
+        if language == "bash"
+        for line in _without_comments(block)
+    }
+    shown = [
+        line
+        for language, block in blocks(ROOT / "README.md")
+        if language == "console"
+        for line in _without_comments(block)
+    ]
+    assert shown
+    assert [line for line in shown if line not in ran] == []
 
 
-def test_the_first_readme_fits_on_two_screens():
+def _without_comments(block: str) -> list[str]:
+    return [line.partition("    #")[0] for line in block.splitlines()]
+
+
+def test_the_first_readme_fits_on_two_screens_and_the_others_on_one():
     assert (ROOT / "README.md").stat().st_size < 10_000
+    assert [name for name in PACKAGES if (ROOT / name).stat().st_size >= 8_000] == []
 
 
 def test_links_between_the_files_lead_somewhere():

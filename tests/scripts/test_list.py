@@ -12,7 +12,7 @@ from palaestra.agents.language import registered_models
 from palaestra.envs import ids
 from palaestra.scripts.cli import main
 from palaestra.scripts.docstrings import paper, summary
-from palaestra.scripts.list import BEGIN, END, README_TABLES, TABLES, markdown
+from palaestra.scripts.list import TABLES, markdown
 from palaestra.scripts.list_stages import differs, parameters
 from palaestra.teachers import TEACHERS
 
@@ -146,7 +146,7 @@ class TestRecipes:
         (line,) = [line for line in out.splitlines() if line.split()[:1] == ["epochs"]]
         assert line.split() == ["epochs", "1"]
 
-    def test_the_readme_has_no_column_for_differences(self, capsys):
+    def test_markdown_has_no_column_for_differences(self, capsys):
         assert main(["list", "recipes", "--format", "markdown"]) == 0
         assert "| name | paper | summary |" in capsys.readouterr().out.splitlines()
 
@@ -255,46 +255,6 @@ class TestMarkdown:
     def test_an_axis_with_commas_of_its_own_stays_one_piece(self):
         text = markdown({"envs": [{"id": "a/B-v0", "summary": "s", "axes": "terms=2:6, operations=+,+-"}]})
         assert "| `terms=2:6`, `operations=+,+-` |" in text
-
-
-class TestReadmes:
-    @pytest.fixture
-    def root(self, tmp_path):
-        for name in README_TABLES:
-            (tmp_path / name).parent.mkdir()
-            (tmp_path / name).write_text(f"# Title\n\n{BEGIN}\nan old table\n{END}\n\nafter\n")
-        return tmp_path
-
-    def test_tables_are_replaced_and_the_rest_kept_then_the_check_passes(self, root, capsys):
-        assert main(["list", "--update-readmes", str(root), "--check"]) == 1
-        assert "out of date: envs/README.md, teachers/README.md" in capsys.readouterr().err
-        assert "an old table" in (root / "envs/README.md").read_text()
-        assert main(["list", "--update-readmes", str(root)]) == 0
-        text = (root / "teachers/README.md").read_text()
-        assert text.startswith(f"# Title\n\n{BEGIN}\n\n### Teachers\n")
-        assert text.endswith(f"{END}\n\nafter\n")
-        assert "an old table" not in text
-        assert "`alp-gmm`" in text
-        assert main(["list", "--update-readmes", str(root), "--check"]) == 0
-
-    def test_a_file_without_the_two_lines_is_refused_untouched(self, root, capsys):
-        path = root / "envs/README.md"
-        path.write_text(f"{END}\n{BEGIN}\n")
-        assert main(["list", "--update-readmes", str(root)]) == 2
-        assert BEGIN in capsys.readouterr().err
-        assert path.read_text() == f"{END}\n{BEGIN}\n"
-
-    @pytest.mark.parametrize(
-        ("argv", "sentence"),
-        [
-            (["--update-readmes", "no/such/folder"], "needs the root of a checkout"),
-            (["teachers", "--update-readmes", "."], "writes every table; leave 'teachers' out"),
-            (["--check"], "--check needs --update-readmes"),
-        ],
-    )
-    def test_bad_options_are_exit_code_2(self, argv, sentence, capsys):
-        assert main(["list", *argv]) == 2
-        assert sentence in capsys.readouterr().err
 
 
 def test_models_have_their_licence_origin_precision_and_the_command_that_installs_them(capsys, monkeypatch):

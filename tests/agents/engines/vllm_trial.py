@@ -45,7 +45,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gemma": ("gemma3_text", {"sliding_window": 16, "query_pre_attn_scalar": 32}),
 }
 CONTEXT = 250
-README = Path(checkpoint.__file__).parents[1] / "README.md"
+PAGE = Path(checkpoint.__file__).parents[2] / "docs/how-to/vllm.md"
 LINE = (
     "palaestra/GuessNumber-v0 --recipe tis --regularisers entropy_bonus --steps 2 --prompts 2 --samples 3 "
     f"--max-new-tokens 4 --max-episode-tokens 24 --context {CONTEXT} --teacher random --minibatches 1 --threads 1 "
@@ -232,7 +232,7 @@ def try_engine(folder: Path, seen: dict[str, Any]) -> None:
     vllm_engine.checkpoint_weights = whole
     served["qwen3"] = engine
     Serving.open = open_once  # type: ignore[method-assign]
-    (shown,) = re.findall(r"/palaestra train (.* --engine vllm .*) --out .*", README.read_text())
+    (shown,) = re.findall(r"/palaestra train (.* --engine vllm .*) --out .*", PAGE.read_text())
     small = f"{LINE.removeprefix('palaestra/GuessNumber-v0')} --engine-option cache_gb=0.1"
 
     def train_small(family: str, run: Path, more: str = "") -> int:
