@@ -48,6 +48,8 @@ def at_most(count: float, mark: str = ".", least: int = 1) -> Callable[[Result],
 
 # Of these, each writes a mark for every process, MiB or file that it got.
 _MIB = "import os\nhoard = []\ndef take():\n    hoard.append(bytearray(b'x') * (1 << 20))\n    os.write(1, b'.')\n"
+# No process holds more than a part of the limit: it would be refused more before the others have begun.
+_PART = "import time\nwhile len(hoard) < 45: take()\ntime.sleep(60)\n"
 
 PROCESSES = [
     Attack(
@@ -107,14 +109,14 @@ PROCESSES = [
 MEMORY_OF_SEVERAL = [
     Attack(
         "memory of four processes",
-        _MIB + "os.fork(); os.fork()\nwhile True: take()\n",
+        _MIB + "os.fork(); os.fork()\n" + _PART,
         ended("memory"),
         within=at_most(MEMORY_AT_MOST, least=64),
     ),
     Attack(
         "memory of processes that write all the time",
         _MIB + "import time\nif os.fork() == 0:\n    while True: os.write(1, b','); time.sleep(0.002)\n"
-        "os.fork(); os.fork()\nwhile True: take()\n",
+        "os.fork(); os.fork()\n" + _PART,
         ended("memory"),
         within=at_most(MEMORY_AT_MOST, least=64),
     ),
