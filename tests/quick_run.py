@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         config.stash[_CHOICE] = config.workerinput["quick_run"]
         return
-    cache = config.cache
+    cache = getattr(config, "cache", None)  # absent with -p no:cacheprovider
     last = cache.get("palaestra/share", datetime.date.today().toordinal()) if cache else 0
     share = (int(last) + 1) % SHARES
     if cache:
