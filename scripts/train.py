@@ -223,7 +223,9 @@ def _choose_defaults(arguments: Sequence[str], options: TrainOptions) -> TrainOp
     if not isinstance(config, TrainConfig) or config.model == "tiny":
         return options
     chosen = _learner_module("run.defaults").choose_defaults(config.model, config.lora, config.device)
-    return _parse(arguments, dataclasses.replace(TrainConfig(), **chosen.values))
+    given = {word[2:].partition("=")[0].replace("-", "_") for word in arguments if word.startswith("--")}
+    values = {name: value for name, value in chosen.values.items() if name not in given}
+    return dataclasses.replace(options, config=dataclasses.replace(config, **values))
 
 
 def train(learner: Any) -> int:
