@@ -40,6 +40,10 @@ _DENIED_FUNCTIONS = {
     *("load_extension", "fts3_tokenizer", "sqlite_compileoption_get", "sqlite_compileoption_used"),
     *("json_group_array", "json_group_object", "jsonb_group_array", "jsonb_group_object"),
 }
+# A conversion that repeats a character, and how often: "%.9c", "%.*c". SQLite does so within one operation, whatever
+# the limits on time and on the length of a value.
+_FORMATS = re.compile(r"printf|format", re.IGNORECASE)
+_REPEATED = re.compile(r"%[^%A-Za-z]*\.([^%A-Za-z]*)l*c")
 # A string, quoted name or comment as one token; then words and parentheses, for the search of ORDER BY.
 _TOKEN = re.compile(
     r"""'(?:[^']|'')*+'? | "(?:[^"]|"")*+"? | `[^`]*+`? | \[[^\]]*+\]? | --[^\n]*+ | /\*.*?(?:\*/|\Z)
@@ -209,6 +213,9 @@ def read_result(
         if memory_mb is not None:
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute(f"PRAGMA hard_heap_limit = {memory_mb << 20}")
+        if _FORMATS.search(query):
+            for name in ("printf", "format"):
+                connection.create_function(name, -1, _format, deterministic=True)
         connection.set_authorizer(_authorize)
         connection.set_progress_handler(lambda: time.thread_time() > deadline, OPERATIONS_BETWEEN_LOOKS)
         cursor = connection.execute(query)
@@ -221,6 +228,7 @@ def read_result(
         if time.thread_time() > deadline:
             raise TimeoutError(f"the query took more than {seconds:g} s") from None
         reason = " ".join(str(error).split())[:120].rstrip(".") or "out of memory"
+        reason = reason.replace("user-defined function raised exception", "printf cannot write this")
         raise QueryError(f"The query fails: {reason}.") from None
     finally:
         connection.close()
@@ -267,6 +275,21 @@ def _round_float(value: Any) -> Any:
 def _authorize(action: int, first: str | None, second: str | None, *_: Any) -> int:
     denied = action not in _ALLOWED or (action == sqlite3.SQLITE_FUNCTION and str(second).lower() in _DENIED_FUNCTIONS)
     return sqlite3.SQLITE_DENY if denied else sqlite3.SQLITE_OK
+
+
+def _format(*values: Any) -> Any:
+    """Format values as SQLite's printf does; refuse to repeat a character more often than a value may be long, or as
+    often as an argument says."""
+    form = values[0] if values else None
+    for often in _REPEATED.findall(form.decode("latin-1") if isinstance(form, bytes) else str(form)):
+        if not (often.isascii() and often.isdigit()) or int(often) > MAX_VALUE:
+            raise ValueError("a character is repeated too often")
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
+        return connection.execute(f"SELECT printf({', '.join('?' * len(values))})", values).fetchone()[0]
+    finally:
+        connection.close()
 
 
 def open_database(database: Database) -> sqlite3.Connection:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import sqlite3
 import threading
 from pathlib import Path
@@ -12,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import verify
-from palaestra.rewards.verifiers.sql import Database, executes, is_ordered, run_query
+from palaestra.rewards.verifiers.sql import Database, QueryError, executes, is_ordered, run_query
 from palaestra.rewards.verifiers.sql_similarity import ngram_jaccard, schema_jaccard, sql_tokens
 
 from ...patience import least_processor_seconds  # isort: skip
@@ -119,6 +121,32 @@ def test_a_query_without_end_is_wrong_and_its_neighbour_is_judged():
     assert (verdict.score, verdict.valid) == (0.0, True)
     assert "0.1 s" in verdict.feedback
     assert judge("SELECT 1", "SELECT 1").success
+
+
+def test_no_function_of_sqlite_takes_longer_than_the_limit():
+    connection = sqlite3.connect(":memory:")
+    names = [name for (name,) in connection.execute("SELECT DISTINCT name FROM pragma_function_list")]
+    assert len(names) > 50
+    long = "hex(zeroblob(49000))"
+    values = ["2147483647", "1e308", "'%.*c'", "'%.2147483647c'", "'%2147483647d'", "x'252e2a63'", long]
+    values += [f"replace({long}, '00', '%_a')", "'+1000000 days'", "'$.a'"]
+    for name in names:
+        for count in (1, 2, 3):
+            for arguments in itertools.product(values, repeat=min(count, 2)):
+                query = f'SELECT "{name}"({", ".join((*arguments, long)[:count])})'
+
+                def run(query: str = query) -> None:
+                    with contextlib.suppress(QueryError, TimeoutError):
+                        run_query(query, Database(schema=SCHEMA), seconds=0.1)
+
+                assert least_processor_seconds(run, 0.2) < 0.2, query[:100]
+
+
+def test_printf_is_that_of_sqlite_but_for_characters_repeated_without_end():
+    query = "SELECT printf('%.2f|%5d|%-4s|%q|%,d|%%', 1.5, 2, 'a', 'it''s', 12345), format('%.3c', 'x'), printf(NULL)"
+    assert run_query(query, Database(schema=SCHEMA)) == (("1.50|    2|a   |it''s|12,345|%", "xxx", None),)
+    with pytest.raises(QueryError, match="printf cannot write this"):
+        run_query("SELECT printf('%.*c', 5, 'x')", Database(schema=SCHEMA))
 
 
 def test_a_gold_query_without_end_is_no_verdict():

@@ -57,6 +57,8 @@ OTHERS = [
     *("SELECT * FROM pg_authid", "SELECT * FROM pg_stat_file('/etc/passwd')", "SELECT nextval('x')"),
 ]
 SECONDS = [
+    *("SELECT printf('%.*c', 2000000000, 'x')", "SELECT PRINTF('%.2000000000c', 'x') FROM {t}"),
+    *("SELECT \"printf\"(x'252e2a63', 2000000000, 'x')", "SELECT printf('%.*' || 'lc', 2000000000, 'x')"),
     *("SELECT 1; DELETE FROM {t}", "SELECT 1; SELECT 2", "SELECT 1 -- \n; DROP TABLE {t}", "SELECT 1 /* */; VACUUM"),
     *("VALUES (1); DROP TABLE {t}", "SELECT 1;; DROP TABLE {t}", "SELECT 1; COMMIT; DROP TABLE {t}; BEGIN"),
     *("SELECT '\\'; DROP TABLE {t}; --'", "SELECT 1 /* ' */; DROP TABLE {t} -- '", "SELECT 1\0; DROP TABLE {t}"),

@@ -124,8 +124,17 @@ def test_hostile_statements_change_nothing_and_are_refused_with_an_error(engine:
 
     before = contents()
     for statement in HOSTILE:
-        env.set_state(state)
-        info = env.step(f"```sql\n{statement.replace('{t}', known.plan.base)}\n```")[4]
+        infos = []
+
+        def step(
+            answer: str = f"```sql\n{statement.replace('{t}', known.plan.base)}\n```", infos: list = infos
+        ) -> None:
+            env.set_state(state)
+            infos.append(env.step(answer)[4])
+
+        # Its limit is a tenth of a second, whatever it does within one operation of the engine.
+        assert least_processor_seconds(step, 0.12) < 0.12, statement[:80]
+        info = infos[-1]
         assert info["action_error"], statement[:80]
         assert not info["is_success"]
         assert info["reward_valid"], (statement[:80], info["feedback"])
