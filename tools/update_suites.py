@@ -3,7 +3,9 @@
 usage: python -m palaestra.tools.update_suites [NAME=AGENT ...]
 
 Each ``NAME=AGENT`` is a column of the tables: ``random=random``, ``oracle=oracle``, or the folder of a run,
-``tiny=runs/first``. Those that are there already and are not named stay, if the tasks have not changed.
+``tiny=runs/first``. A file, ``smollm2-135m=core.json``, is what `palaestra eval --suite core --json core.json` has
+written: the column of that suite alone. Columns that are there already and are not named stay, if the tasks have not
+changed.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from ..agents.atomic import write_atomically
 from ..agents.evaluation import evaluate_all, find_suite, suite_names
 from ..agents.evaluation.suites import content_hash
 from ..agents.lookup import find_agent
+from ..errors import InputError
 
 FOLDER = Path(__file__).parents[1] / "agents" / "evaluation" / "suites_data"
 
@@ -31,12 +34,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         if found != data["content_hash"]:
             data |= {"content_hash": found, "baselines": {}}
         for column, agent in agents.items():
-            report = evaluate_all(find_agent(agent), name, progress=True)
-            shares = {one.env: one.to_json()["success"] for one in report.reports}
+            if agent.endswith(".json"):
+                report = json.loads(Path(agent).read_text("utf-8"))
+                if report["suite"] != f"{name} {data['version']}":
+                    continue
+                if report["content_hash"] != data["content_hash"]:
+                    raise InputError(f"{agent} was measured on other tasks than {name} has now; measure it again.")
+            else:
+                report = evaluate_all(find_agent(agent), name, progress=True).to_json()
+            shares = {one["env"]: one["success"] for one in report["reports"]}
             data["baselines"][column] = {
                 env: None if share is None else round(share, 4) for env, share in shares.items()
             }
-            print(f"{name}, {column}: {report.success.text(percent=True)}", flush=True)
+            print(f"{name}, {column}: {report['success']:.1%}", flush=True)
         write_atomically(path, json.dumps(data, indent=1) + "\n")
     return 0
 

@@ -126,8 +126,10 @@ class SuiteReport:
         # The oracle solves everything, and needs no column.
         baselines = {name: scores for name, scores in self.baselines.items() if name != "oracle"}
         table.add_column("environment", no_wrap=True)
-        for heading in ("tasks", "success", "reward", "solved to", *baselines):
+        for heading in ("tasks", "success", "reward", "solved to"):
             table.add_column(heading, justify="right", no_wrap=True)
+        for heading in baselines:
+            table.add_column(heading.replace("-", "-\n"), justify="right", no_wrap=True)
         for report in self.reports:
             solved = f"{report.solved_to.mean:.2f}" if report.solved_to is not None else "–"
             table.add_row(
