@@ -14,6 +14,8 @@ import palaestra
 import pytest
 from palaestra.scripts.cli import main
 
+from .warm_python import run_script
+
 ROOT = Path(palaestra.__file__).parent
 ENDPOINT = "http://localhost:8000/v1"  # in its place the tests have a server of their own
 
@@ -64,10 +66,10 @@ def _shorten(words: list[str]) -> list[str]:
 
 
 def run_python(block: str, folder: Path) -> None:
-    """Run a script with warnings as errors, but that of forks beside threads, which Python 3.12 and 3.13 have."""
+    """Run a script with warnings as errors."""
     (folder / "example.py").write_text(block)
-    done = run(folder, sys.executable, "-W", "error", "-W", "ignore:This process:DeprecationWarning", "example.py")
-    assert done.returncode == 0, done.stderr
+    code, errors = run_script(folder / "example.py")
+    assert code == 0, errors
 
 
 def run_shell(block: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
