@@ -127,9 +127,9 @@ class WebTaskEnv(Game):
                 raise InputError(f"the backend {backend!r} makes no pictures; use backend='chromium'.")
             self.metadata = {**self.metadata, "render_modes": ["ansi"]}
         self._templates = None if templates is None else self._find_templates(templates)
-        if self._templates is not None and "intent" not in kwargs and "intent" not in (kwargs.get("axes") or {}):
-            intents = sorted({template.intent for template in self._templates})
-            kwargs["axes"] = {**(kwargs.get("axes") or {}), "intent": intents}
+        if self._templates is not None:
+            given = kwargs.get("axes") or {}
+            kwargs["axes"] = {k: v for k, v in self.narrow(self._templates).items() if k not in kwargs} | dict(given)
         super().__init__(**kwargs)
         # The site and the browser with the state that they are in, where that is known.
         self._open: tuple[WebState | None, WebSite, Browser] | None = None
@@ -179,6 +179,10 @@ class WebTaskEnv(Game):
 
         chosen, kept = templates_of(self.site, params["intent"]), self._templates
         return chosen if kept is None else [template for template in chosen if template in kept]
+
+    def narrow(self, templates: Sequence[WebTemplate]) -> dict[str, Any]:
+        """Return the axes, each with the values that some of these templates fit."""
+        return {"intent": sorted({template.intent for template in templates})}
 
     def _find_templates(self, names: Sequence[str] | str) -> list[WebTemplate]:
         from .tasks.template import templates_of
