@@ -57,7 +57,7 @@ def suffix_sum(value: Tensor, segment: Tensor, decay: float = 1.0) -> Tensor:
 
 
 def prefix_mean(value: Tensor, segment: Tensor) -> Tensor:
-    """Mean of a segment's values up to and with each of them, [M] -> float64 [M]; ``segment`` non-decreasing."""
+    """Return the running mean within each segment, [M] -> float64 [M]; ``segment`` must be non-decreasing."""
     if not len(value):
         return value.double()
     begin = torch.searchsorted(segment, segment)
