@@ -1,6 +1,6 @@
-"""Producers that keep a moving average of the policy's weights, and what that slow copy thinks of an episode.
+"""Producers that keep a moving average of the policy's weights and score episodes with this slow copy.
 
-A producer with weights of its own has four further methods: `attach` once before the first step, `follow` after the
+A producer that owns weights has four further methods: `attach` once before the first step, `follow` after the
 optimiser steps of each update, `state` and `load` for checkpoints.
 """
 
@@ -130,7 +130,7 @@ class TeacherAnswer(AverageCopy):
 
 
 def cross_labels(labels: Sequence[str | None], pairs: Sequence[Any]) -> list[str | None]:
-    """Give each task the label of the other one of its pair; None where there is no other."""
+    """Give each task the label of its partner in the pair; None for a task without a partner."""
     members: dict[Any, list[int]] = {}
     for number, pair in enumerate(pairs):
         members.setdefault((number,) if pair is None else pair, []).append(number)

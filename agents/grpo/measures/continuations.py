@@ -23,15 +23,15 @@ from .judgements import for_each_valid
 @produces("prefix_values")
 @dataclass(eq=False)
 class PrefixValues:
-    """Share of successes of episodes that continue from each prefix: the empty one, after each part of a single
-    response, or after each turn. The whole episode has its own success.
+    """Success rate of episodes that continue from each prefix: the empty prefix, after each part of a single response,
+    or after each turn. The whole episode counts with its own success.
 
     After a part of a response an answer is forced by a cue, as in MRT (arXiv 2503.07572) and VSRM (arXiv 2508.10293).
 
     Args:
         samples: episodes from each prefix.
         cue: text that forces the answer after a part.
-        temperature: of these episodes; None is that of training, 0 gives the deterministic completion.
+        temperature: sampling temperature; None is the training temperature, 0 gives the deterministic completion.
         min_segment: least length of a part in characters; see `rewards.terms.prefixes.PrefixProbe`.
         max_segments: most parts of a response.
     """

@@ -23,7 +23,7 @@ from torch.distributed.rendezvous import rendezvous
 from ..optimizers import gradient_dtype
 
 _START = datetime.timedelta(minutes=15)
-"""How long processes wait for each other to be there at all: they load libraries, on several machines perhaps."""
+"""Timeout for all processes to join: they load libraries first, perhaps on several machines."""
 _PATIENT = datetime.timedelta(days=100)
 
 _BUCKET = 1 << 26
@@ -35,7 +35,7 @@ class LostRank(RuntimeError):
 
 
 _COLLECTIVE = ("gloo", "nccl", "connection", "process group", "timed out", "timeout")
-"""Words of which errors of collectives have one."""
+"""Words that mark an error of a collective: its message contains at least one."""
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def lost_ranks(among_others: bool = False) -> Iterator[None]:
     """Turn the errors of collectives into `LostRank`.
 
     Args:
-        among_others: there may be errors of other kinds, which stay what they are.
+        among_others: errors of other kinds are possible; they pass through unchanged.
     """
     try:
         yield

@@ -173,6 +173,6 @@ class ShardedForward(Forward):
 
 
 def _silence(micro: MicroBatch) -> MicroBatch:
-    """The same tokens, none of which is scored."""
+    """Return the micro-batch with the same tokens, but without scored ones."""
     none = torch.zeros(0, dtype=torch.int64)
     return replace(micro, episodes=none, scored=none, source=none, targets=none, episode=none)

@@ -1,6 +1,6 @@
-"""One process's part of models that are split over the processes of a run, and what all of them do together.
+"""One process's shards of the models of a run, and the operations that all processes carry out together.
 
-Every method is called in all processes at a time, by the order of the leader (`sharded`), with the same arguments.
+Every method is called in all processes at once, on the leader's order (`sharded`), with the same arguments.
 """
 
 from __future__ import annotations

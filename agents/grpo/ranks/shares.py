@@ -11,7 +11,7 @@ from ..batch.batch import Batch
 
 
 def split_episodes(batch: Batch, episodes: Sequence[int], count: int) -> list[list[int]]:
-    """Cut episodes, in order, into ``count`` runs of nearly equal numbers of tokens, some of which may be empty.
+    """Cut episodes, in order, into ``count`` shares with nearly equal numbers of tokens; a share may be empty.
 
     Neighbours stay together, so that most prompts are still encoded once.
     """
