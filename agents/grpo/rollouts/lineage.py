@@ -19,8 +19,8 @@ from .starts import FinishedEpisode, RolloutTask, Start, branch
 
 @dataclass(frozen=True)
 class Shoot:
-    """An episode to play: a new one, or one that leaves member ``parent`` after ``tokens`` tokens of its action
-    ``turn``. ``hint`` and ``keep_hint`` are those of `Start`.
+    """An episode to play: a new one, or a branch from member ``parent`` after ``tokens`` tokens of its action ``turn``.
+    See `Start` for ``hint`` and ``keep_hint``.
     """
 
     parent: int = -1
@@ -32,7 +32,7 @@ class Shoot:
 
 @dataclass(frozen=True)
 class Member:
-    """An episode of the group; its first ``shared`` action tokens are those of member ``parent`` (-1: of none)."""
+    """An episode of the group that shares its first ``shared`` action tokens with member ``parent`` (-1: no parent)."""
 
     played: FinishedEpisode
     parent: int = -1

@@ -19,14 +19,14 @@ from .starts import Moment, RolloutTask, Start
 @ROLLOUTS.register("paired_rephrase")
 @dataclass(eq=False)
 class PairedRephrase(Strategy):
-    """Each task is played as it is, and once more, as a group of its own, with its prompt in other words
-    (Co-rewarding-I, arXiv 2508.00410, section 3.2, where a language model rephrased the data beforehand).
+    """Play each task twice, with its prompt and, in a second group, with the prompt in other words (Co-rewarding-I,
+    arXiv 2508.00410, section 3.2, where a language model rephrased the data beforehand).
 
-    Both groups have the extra "pair" in common, and the other's prompt as "twin_prompt". The second group belongs to no
-    proposal of the teacher. A task whose rewording leaves no room for an action is played alone.
+    Both groups share the extra "pair", and each has the other's prompt as "twin_prompt". The second group belongs to no
+    proposal of the teacher. A task whose rewording leaves no room for an action is played once.
 
     Args:
-        changes: how many of the five rewordings of palaestra/Rephrased-v0 are made, at least 1.
+        changes: number of palaestra/Rephrased-v0's five rewordings to apply, at least 1.
     """
 
     changes: int = 3
