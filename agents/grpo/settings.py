@@ -21,11 +21,11 @@ class WarmUp:
         target: stop once this share of answers, sampled at temperature 1 on training tasks, is right.
         batch: episodes a step.
         lr: learning rate of AdamW, reached over the first 60 steps.
-        axes: the part of the run's tasks that solutions are shown of, e.g. ``{"digits": 1}``; the target counts there.
-        explore: share of the episodes, from 0 to below 1, that show guesses at the tasks outside ``axes``, by a player
-            who knows only what solutions are shown of, so that the policy is not certain of what it does not know.
-        prompts: weight of the mean loss of the prompt's tokens beside that of the answer's, 0 or more; a model that is
-            to copy names out of long prompts learns it sooner from the many that recur there.
+        axes: the part of the run's tasks with demonstrated solutions, e.g. ``{"digits": 1}``; the target counts there.
+        explore: share of the episodes, from 0 to below 1, that demonstrate guesses at tasks outside ``axes``, by a
+            player who knows only the demonstrated tasks, so that the policy stays uncertain on all others.
+        prompts: weight of the mean loss of the prompt's tokens relative to the answer's, 0 or more; a model that must
+            copy names out of long prompts learns this sooner from the many repetitions there.
     """
 
     steps: int | None = None

@@ -52,15 +52,15 @@ CERTAIN, RARELY = 0.2, 0.05
 
 
 class Syllabus:
-    """The tasks of a warm-up: those of which solutions are shown, and others with guesses.
+    """The tasks of a warm-up: tasks with demonstrated solutions, and other tasks with demonstrated guesses.
 
     Args:
-        environments: of the run.
-        settings: of the warm-up; ``axes`` and ``explore`` are read.
+        environments: environments of the run.
+        settings: settings of the warm-up; ``axes`` and ``explore`` are read.
 
     Raises:
-        InputError: the environment has no solver, an axis or range does not exist, or guesses are asked for where no
-            task is left for them or the environment has none.
+        InputError: the environment has no solver, an axis or range does not exist, or ``explore`` is set although no
+            task lies outside ``axes`` or the environment supplies no guesses.
     """
 
     def __init__(self, environments: Environments, settings: WarmUp):

@@ -42,11 +42,11 @@ class StepSigns:
         skipped: updates were due, and all of them were skipped.
         nonfinite: a loss or a gradient was not finite.
         no_signal: no trained token had an advantage.
-        cut: share of the valid episodes that failed as a token budget cut them off.
+        cut: share of the valid episodes that failed because a token budget cut them off.
         success: share of the valid episodes that succeeded; NaN if none was valid.
         guided: the policy was given parts of solutions.
-        invalid: share of the episodes that were not valid.
-        error: what the first of them says that failed.
+        invalid: share of invalid episodes.
+        error: error message of the first invalid episode.
     """
 
     skipped: bool
