@@ -149,7 +149,7 @@ class KeyValueCache:
         return self._rows
 
     def release(self) -> None:
-        """Give the memory back. It is taken again with the next `reserve`; what it held is lost."""
+        """Free the memory and its contents; the next `reserve` allocates it again."""
         # Keys stand in columns, so that the products of a decoding step, of few rows each, read memory in order.
         outer = (self._shape.layers, self._rows, self._shape.kv_heads)
         self._keys = self._like.new_empty((*outer, self._shape.head_dim, 0))
@@ -200,8 +200,8 @@ class KeyValueCache:
         """Prepare the addition of several tokens to rows, padded to the longest addition.
 
         Args:
-            rows: which rows, R of them; filled: tokens there already; added: tokens to come, at least 1 each.
-            prefix: the shared prompts that the rows go on from.
+            rows: numbers of the R rows; filled: cached tokens of each; added: tokens to add to each, at least 1.
+            prefix: the shared prompts that the rows continue.
 
         Returns:
             (positions int64 [R * width], callback); the tokens of a row are adjacent, with the padding after them.

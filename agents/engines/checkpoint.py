@@ -18,11 +18,11 @@ from ..language.adapters import ADAPTER_CONFIG
 from ..language.head import head_of, text_config
 
 _WRAPPED = ".base_layer."
-"""What peft puts into the name of a layer that has adapters."""
+"""Part of the name that peft gives to a layer with adapters."""
 
 
 def vocabulary_of(language: Any) -> int:
-    """Number of ids that can be sampled: those of the tokenizer, as far as there are rows for them."""
+    """Return the number of ids that can be sampled: the tokenizer's size, at most the rows of the output matrix."""
     return min(len(language.tokenizer), len(head_of(language.model).weight))
 
 
@@ -78,7 +78,7 @@ def write_adapters(language: Any, folder: Path) -> None:
     """Write a policy's adapters, which have a rank by `adapter_rank`, to a new folder as peft would.
 
     Raises:
-        OSError: they cannot be written; the folder may be left with a part of them.
+        OSError: the files cannot be written; the folder may hold a part of them.
     """
     from safetensors import SafetensorError
     from safetensors.torch import save_file

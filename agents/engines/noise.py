@@ -55,8 +55,8 @@ def uniforms(keys: Tensor, positions: Tensor) -> Tensor:
 def _mix_(x: Tensor) -> Tensor:
     """Mix 32-bit words in int64, in place: a bijection in which every bit depends on all others.
 
-    The constants are of Wellons' search for hash functions (hash-prospector); both are below 2**31, so that no product
-    exceeds 63 bits.
+    The constants come from Wellons' search for hash functions (hash-prospector); both are below 2**31, so that no
+    product exceeds 63 bits.
     """
     for shift, factor in ((16, 0x21F0AAAD), (15, 0x735A2D97)):
         x.bitwise_xor_(x >> shift).mul_(factor).bitwise_and_(_WORD)

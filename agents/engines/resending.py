@@ -97,8 +97,9 @@ class ResendingEngine(Engine):
         """Queue a request.
 
         Raises:
-            InputError: it asks for what the engine cannot do.
-            ValueError: its session is busy or would outgrow ``max_length``, or it forces an id that cannot be sampled.
+            InputError: the request needs an ability that the engine lacks.
+            ValueError: the session is busy or would outgrow ``max_length``, or the request forces an id that cannot be
+                sampled.
         """
         self._refuse(request)
         conversation = self._conversations.setdefault(request.session, _Conversation())
@@ -133,7 +134,7 @@ class ResendingEngine(Engine):
         self._start(task)
 
     def step(self) -> list[Completion]:
-        """Wait until at least one request finishes; [] when none is in flight."""
+        """Wait until at least one request finishes. Return [] if no request is in flight."""
         if not self._sessions:
             return []
         return [self._finish(number, answer) for number, answer in self._wait()]

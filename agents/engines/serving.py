@@ -13,12 +13,12 @@ from .engine import ENGINES, Engine
 class Serving:
     """Opens the engine of a policy, by name.
 
-    An engine with weights of its own is loaded once and goes on with the policy that it is opened for; one that reads
-    the policy's weights is made anew each time, in the size that is asked for.
+    An engine with copied weights is loaded once and follows the policy that it is opened for. An engine that reads the
+    policy's weights in place is made anew each time, in the requested size.
 
     Args:
-        name: of the engine; checked before, by `engine.check_engine`.
-        options: of the engine.
+        name: name of the engine; checked before, by `engine.check_engine`.
+        options: options of the engine.
     """
 
     def __init__(self, name: str = "torch", options: Mapping[str, Any] | None = None):
