@@ -104,8 +104,8 @@ class ServerProcess:
         environment = {"VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", **os.environ}
         # In this mode weights and adapters can be replaced; only who can reach the loopback interface can ask for it.
         environment["VLLM_SERVER_DEV_MODE"] = environment["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "1"
-        # Another engine in this process may have set the variable. It is not needed here: without threads to bind to
-        # cores the model needs no separate process, which takes long to load.
+        # Another engine in this process may have set the variable. Without threads to bind to cores ("nobind") the
+        # model needs no separate process, which takes long to load.
         environment.pop("VLLM_ENABLE_V1_MULTIPROCESSING", None)
         if environment["VLLM_CPU_OMP_THREADS_BIND"] == "nobind":
             environment["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"

@@ -49,17 +49,17 @@ def play_episodes(
     """Play episodes and return their records, sorted by sample and place in the plan.
 
     Args:
-        agent: is not bound to the environments here.
+        agent: the agent; it must be bound to the environments already.
         keep_turns: record the turns as well.
-        jobs: (index, sample) of the episodes to play; None plays each of the plan once.
-        on_record: called with each finished episode; what it raises ends the play.
-        retries: how often an episode that failed or was invalid is played again.
-        threads: in how many a `SlotAgent` is called at once; None: as it says itself.
-        give_up: raise when nothing but exceptions has come of the first `GIVE_UP_AFTER` episodes, or of all.
+        jobs: (index, sample) of the episodes to play; None plays each episode of the plan once.
+        on_record: called with each finished episode; an exception from it ends the play.
+        retries: number of times that a failed or invalid episode is replayed.
+        threads: number of threads that call a `SlotAgent` at once; None: the agent's own number.
+        give_up: raise if all of the first `GIVE_UP_AFTER` episodes, or all episodes of the plan, ended in exceptions.
 
     Raises:
-        AgentError: nothing but exceptions of the agent; the message names the first episode.
-        Exception: nothing but exceptions of the environment: the first of them.
+        AgentError: every episode ended in an exception, the first one the agent's; the message names that episode.
+        Exception: every episode ended in an exception, the first one the environment's, which is raised.
     """
     todo = [(index, 0) for index in range(plan.episodes)] if jobs is None else list(jobs)
     play = _Play(agent, envs, plan, keep_turns, deque(todo), on_record, retries, give_up)
@@ -111,7 +111,7 @@ class _Play:
         return [slot for slot in self.slots if slot.record is not None]
 
     def begin(self, slot: _Slot) -> bool:
-        """Begin the next episode in a free slot; False when none is left."""
+        """Begin the next episode in a free slot. Return False if no episode is left."""
         while self.todo:
             index, sample = self.todo.popleft()
             slot.record, options = self.plan.begin(index, sample)
@@ -163,7 +163,7 @@ class _Play:
             self.end(slot)
 
     def fail_agent(self, slot: _Slot, error: Exception) -> None:
-        """End an episode in which the agent raised."""
+        """End an episode in which the agent raised an exception."""
         record = slot.record
         assert record is not None
         what = str(error) if isinstance(error, AgentError) else f"{type(error).__name__}: {error}"
@@ -180,7 +180,7 @@ class _Play:
         return AgentError(f"agent {self.agent.name!r} failed in {place}: {what}", slot.number)
 
     def fail_environment(self, slot: _Slot, error: Exception, call: str) -> None:
-        """End an episode in which the environment raised."""
+        """End an episode in which the environment raised an exception."""
         assert slot.record is not None
         error.add_note(_place(slot.record, call))
         slot.record.error = f"{type(error).__name__}: {error} ({call})"
@@ -222,7 +222,7 @@ class _Play:
             self.after(slot, action, outcome)
 
     def blame(self, slot: _Slot, action: Any, error: Exception) -> None:
-        """End the episode in which ``step`` raised: the agent's failure if the action is none of the action space."""
+        """End the episode in which ``step`` raised; blame the agent if the action is not in the action space."""
         try:
             allowed = slot.env.action_space.contains(action)
         except Exception:

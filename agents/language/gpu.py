@@ -8,8 +8,8 @@ import torch
 
 
 def free_memory(device: torch.device | str) -> int:
-    """Bytes of a GPU that this process can still take: what the device has, and what torch has taken from it without
-    giving it out (which it gives back when a larger piece is asked for)."""
+    """Return the bytes of a GPU that this process can still allocate: free device memory, and memory that torch has
+    reserved but not allocated (which it returns if a larger block is needed)."""
     kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return torch.cuda.mem_get_info(device)[0] + kept
 

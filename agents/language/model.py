@@ -97,7 +97,7 @@ class LanguageModel:
 
     @classmethod
     def tiny(cls, seed: int, tokenizer: Any = None) -> LanguageModel:
-        """The embedded default, randomly initialised from ``seed``; on single characters if ``tokenizer`` is None."""
+        """Create the built-in tiny model with random weights from ``seed``; without ``tokenizer`` it reads characters."""
         from .tiny import tiny_model
 
         return cls.of(*tiny_model(seed, tokenizer=tokenizer))
@@ -160,7 +160,7 @@ class LanguageModel:
             # Adapters are saved with the place of their model, which other working directories must find.
             model.config.name_or_path = str(Path(source).absolute())
         for name in ("is_local", "local_files_only"):
-            # How the tokenizer was loaded is no part of it, but would be saved.
+            # These loading options would be saved with the tokenizer.
             tokenizer.init_kwargs.pop(name, None)
         with torch.no_grad():
             for weight in model.parameters():
@@ -178,10 +178,10 @@ class LanguageModel:
         return replace(self, renderer=self.renderer.for_examples())
 
     def to(self, device: str) -> LanguageModel:
-        """Move the weights, in place; "auto" is a GPU where there is one.
+        """Move the weights, in place; "auto" is a GPU if available.
 
         Raises:
-            InputError: there is no such device.
+            InputError: the device is unknown or absent.
         """
         try:
             self.model.to(resolve_device(device))
@@ -209,17 +209,17 @@ class LanguageModel:
         return replace(self, base=base, adapters=add_adapters(self.model, rank, alpha, targets, dropout, seed))
 
     def with_adapters(self, folder: str | Path) -> LanguageModel:
-        """The model with adapters that were saved to ``folder``, put in place.
+        """Add the adapters saved in ``folder`` to the model, in place.
 
         Raises:
-            InputError: it has adapters already, or those in the folder do not fit.
+            InputError: the model has adapters already, or the adapters in the folder do not fit.
         """
         self._refuse_adapters()
         base = self._take_fingerprint()
         return replace(self, base=base, adapters=load_adapters(self.model, folder))
 
     def _take_fingerprint(self) -> Mapping[str, str] | None:
-        """The fingerprint of a model that has a place of its own; one without is saved along with its adapters."""
+        """Return the fingerprint of a model with a path; None for a model that is saved along with its adapters."""
         return fingerprint(self.model) if self.model.config.name_or_path else None
 
     def _refuse_adapters(self) -> None:
@@ -276,8 +276,8 @@ class LanguageModel:
 
 
 def _read_config(source: str | Path) -> tuple[Any, Mapping[str, bool]]:
-    """Read a model's configuration, and how the rest is loaded (see `find_model_files`); raises InputError where there
-    is none, or where it alone rules the model out."""
+    """Read a model's configuration, and the loading options from `find_model_files`. Raise InputError if it is missing
+    or rules the model out."""
     try:
         from transformers import AutoConfig
     except ImportError:

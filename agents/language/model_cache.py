@@ -23,7 +23,7 @@ from ...errors import InputError, MissingExtra, find_near, unknown_name
 from .registered_models import MODELS, RegisteredModel
 
 CONVERSION = 1
-"""Version of what is written; folders of another one are made anew."""
+"""Version of the converted format; folders of another version are converted again."""
 _RECORD = "conversion.json"
 _SPARE = 50_000_000
 """Bytes beside the weights: the tokenizer's files, and some to spare."""
@@ -44,13 +44,13 @@ def is_model_name(text: str) -> bool:
 
 
 def find_model(source: str | Path) -> str | Path:
-    """Return the folder of a registered model or a GGUF file, converted on first use; anything else as it is.
+    """Return the folder of a registered model or a GGUF file, converted on first use; other sources are unchanged.
 
-    A folder that bears the name of a registered model comes first.
+    A folder with the name of a registered model takes precedence.
 
     Raises:
         InputError: the model is not installed, its file is damaged or cannot be read, or the cache cannot be written.
-        MissingExtra: it has to be converted, and a package for that is absent.
+        MissingExtra: the model must be converted, and a package for the conversion is absent.
     """
     text = str(source)
     if Path(source).is_dir():
