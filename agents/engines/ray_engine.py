@@ -36,8 +36,7 @@ class _Worker:
         actor: process of the worker, and place: its node; None without a process.
         has_model: whether the process has the model; version: version of its weights, None without weights.
         sessions: open sessions; busy: the open sessions with a request in progress.
-        orders: requests and closed sessions at the start of the next round; fresh: whether that round begins with an
-            empty engine.
+        orders: requests and closed sessions for the next round; fresh: whether that round begins with an empty engine.
         rounds: rounds played, or being played, since the engine was empty; results: results of the played rounds.
         done: number of rounds that the process has played.
         losses: number of losses in a row.

@@ -1,7 +1,7 @@
 """The file of an evaluation's episodes: each is appended when it ends, and a stopped evaluation resumes from the file.
 
 During the evaluation, episodes are appended to ``OUT.partial`` in the order in which they end. At the end they are
-sorted by the plan and written to ``OUT``. So ``OUT`` is always a whole evaluation, and a kill loses no finished episode.
+sorted by the plan and written to ``OUT``. So ``OUT`` is always a whole evaluation; a kill loses no finished episode.
 """
 
 from __future__ import annotations

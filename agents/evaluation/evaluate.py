@@ -1,9 +1,9 @@
 """`evaluate`: plays an agent on an environment and reports means with 95 % confidence intervals.
 
-Seed and difficulty of episode i depend on (seed, i) only, so the result depends neither on the number of environments
-that run at once nor on the order in which episodes end. Episodes whose machinery failed (``reward_valid`` False, an
-exception of the environment) are counted and left out, never averaged in as zeros; an exception of the agent is a
-failed episode, and is counted too.
+Each episode i has its own difficulty and its own seed, derived from (seed, i), so the result depends neither on the
+number of environments that run at once nor on the order in which episodes end. Episodes whose machinery failed
+(``reward_valid`` False, an exception of the environment) are counted and left out, never averaged in as zeros; an
+exception of the agent is a failed episode, and is counted too.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class LanguageModel:
 
     @classmethod
     def tiny(cls, seed: int, tokenizer: Any = None) -> LanguageModel:
-        """Create the built-in tiny model with random weights from ``seed``; without ``tokenizer`` it reads characters."""
+        """Create the built-in tiny model, randomly initialised; without ``tokenizer`` it reads single characters."""
         from .tiny import tiny_model
 
         return cls.of(*tiny_model(seed, tokenizer=tokenizer))

@@ -1,7 +1,7 @@
 """`StudentRun`: one run of a student in its folder: iterations, logs, evaluations, checkpoints.
 
-The folder is that of every learner (`grpo.run.folder`); steps are environment steps. An iteration depends on what a
-checkpoint holds alone, so that a run that was killed goes on to the same bytes.
+The folder has the format of every learner (`grpo.run.folder`); steps are environment steps. An iteration depends only
+on the contents of a checkpoint, so a killed run that is resumed produces the same bytes.
 """
 
 from __future__ import annotations
@@ -112,13 +112,13 @@ class StudentRun:
 
     @classmethod
     def resume(cls, path: str | Path, config: StudentConfig | None = None) -> StudentRun:
-        """Continue a run from its newest checkpoint, or from the start where it has none.
+        """Continue a run from its newest checkpoint, or from the start if it has none.
 
         Args:
-            config: the configuration that the caller expects; only ``steps`` may differ, by being larger.
+            config: the configuration that the caller expects; only a larger ``steps`` may differ.
 
         Raises:
-            InputError: the folder holds no run, or one of another configuration.
+            InputError: the folder holds no run, or a run with another configuration.
         """
         kind = LEARNERS[read_learner(Path(path))].config
         folder, saved = RunFolder.reopen(Path(path), kind, lock=True)

@@ -40,8 +40,8 @@ class QTable:
     """Values of actions by observation.
 
     Args:
-        actions: their number.
-        initial: the value of what was never tried.
+        actions: number of actions.
+        initial: initial value of untried actions.
     """
 
     def __init__(self, actions: int, initial: float = 0.0):

@@ -18,10 +18,10 @@ from ....rewards import Step, StepReward
 
 
 class SlotBonus(StepReward):
-    """A bonus with one memory a slot. As a reward itself it is that of slot 0.
+    """A bonus with one memory per slot. Used as a reward, it is the bonus of slot 0.
 
-    A subclass has `start` and `reward_step`, and puts what it remembers of an episode into ``self.memory[slot]``, as
-    plain JSON data.
+    A subclass has `start` and `reward_step`, and stores its memory of an episode in ``self.memory[slot]``, as plain
+    JSON data.
     """
 
     def __init__(self) -> None:

@@ -94,6 +94,6 @@ def describe_level(env: Any) -> str:
 def waypoints(
     discount: float, weight: float = 0.5, radius: float = 1.0, author: str = PLANNER, most: int = 8
 ) -> tuple[StepReward, str]:
-    """Progress along waypoints: the planner's, or those that an agent names, author="openai:MODEL" (KAGI, arXiv
-    2407.10341, as a potential)."""
+    """Progress along waypoints of the planner, or of an agent with author="openai:MODEL" (KAGI, arXiv 2407.10341, as a
+    potential)."""
     return WaypointBonus(weight, discount, radius, author, most), LEAVES
