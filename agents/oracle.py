@@ -28,7 +28,7 @@ class OracleAgent(Agent):
         """Keep the environments.
 
         Raises:
-            InputError: one of them has no ``oracle()``.
+            InputError: an environment has no ``oracle()``.
         """
         for env in envs:
             if not has_solver(env):
@@ -82,8 +82,8 @@ def worked_steps(info: Mapping[str, Any]) -> tuple[str, ...]:
 def worked_action(env: gym.Env[Any, Any], info: Mapping[str, Any]) -> str:
     """Write the solver's next action as a model would: the steps of the worked solution, one a line, then the answer.
 
-    The answer stands behind a blank line, or the steps between the tags of a thought, where the environment would not
-    read it otherwise. Actions of games, and answers without steps, are those of `oracle_action`.
+    If the environment needs it to read the answer, the answer follows a blank line, or the steps are put between the
+    tags of a thought. Actions of games, and answers without steps, come from `oracle_action`.
 
     Args:
         env: the environment, before the action.

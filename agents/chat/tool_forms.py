@@ -1,7 +1,7 @@
-"""Ways of calling the tools of an environment: in text (ReAct), or by the endpoint's own calls of functions (native).
+"""Forms of tool calls: in text (ReAct), or by the endpoint's function calls (native).
 
-A form adds to the system prompt and to the requests, and reads a reply as steps: actions of the environment, or faults
-that the model is told of. Environments say what can be called, and how a call is written as an action of theirs
+A form adds to the system prompt and to the requests, and parses a reply into steps: actions of the environment, or
+malformed calls that are reported to the model. Environments declare their tools, and how a call is written as an action
 (`palaestra.envs.tools.tool_function`).
 """
 
@@ -27,9 +27,9 @@ class ReplyStep:
     """Outcome of one part of a reply.
 
     Attributes:
-        action: for the environment; None for a fault.
-        fault: what is wrong with a call, in a sentence for the model.
-        call_id: which call the result answers; None where the reply is no call.
+        action: action for the environment; None for a malformed call.
+        fault: error in a malformed call, as a sentence for the model.
+        call_id: id of the call that the result answers; None for a reply without a call.
         call: name and arguments, for the record.
     """
 
@@ -134,8 +134,8 @@ class ReActText(ToolForm):
     """Thought, action and observation in text (ReAct, arXiv 2210.03629), for any model and any endpoint.
 
     "Action: NAME" with "Action Input: JSON", or "Action: NAME[TEXT]" for a tool with one argument, is a call; "Final
-    Answer:" gives the answer. Any other reply is an action as it is. What a model writes after "Observation:" itself is
-    dropped.
+    Answer:" gives the answer. Any other reply is used as the action unchanged. Text that a model itself writes after
+    "Observation:" is dropped.
     """
 
     stop = ("\nObservation:",)
@@ -206,7 +206,7 @@ def _type(parameter: Mapping[str, Any]) -> str:
 
 
 def _load(text: str) -> Any:
-    """The JSON value at the start of a text; None where there is none. Line breaks within strings are let pass."""
+    """Parse the JSON value at the start of a text; None if it is not JSON. Line breaks within strings are accepted."""
     try:
         return json.JSONDecoder(strict=False).raw_decode(text.strip())[0]
     except (ValueError, RecursionError):
