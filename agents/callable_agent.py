@@ -95,7 +95,7 @@ class CallableAgent(SlotAgent):
 
 
 def _unwrapped(function: Callable[..., Any]) -> Any:
-    """The function behind partial applications and the ``__call__`` of an object."""
+    """Return the function behind partial applications and the ``__call__`` of an object."""
     while isinstance(function, functools.partial):
         function = function.func
     return function if inspect.isroutine(function) else type(function).__call__

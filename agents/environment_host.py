@@ -65,7 +65,7 @@ def make(env_id: str, arguments: Mapping[str, Any]) -> Any:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error itself if it can be sent, else another one that says the same."""
+    """Return the error itself if it can be pickled, else a plain error with the same message."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

@@ -88,7 +88,7 @@ class EpisodeHistory:
         raise NotImplementedError
 
     def show(self, past: Past) -> str:
-        """The whole context in one text."""
+        """Return the whole context in one text."""
         parts = [past.pages[0][: self.opening]] if past.begun and self.opening else []
         kept = self.keeps(past) if past.begun else ""
         parts += [f"[Earlier turns]\n{kept}"] if kept else []
@@ -314,7 +314,7 @@ class HistoryWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         return self.env.get_wrapper_attr("oracle")()
 
     def get_state(self) -> dict[str, Any]:
-        """A snapshot of the environment and the past."""
+        """Return a snapshot of the environment and the past."""
         return {"env": self.env.get_wrapper_attr("get_state")(), "past": self._past, "info": dict(self._info)}
 
     def set_state(self, state: Mapping[str, Any]) -> None:

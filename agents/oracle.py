@@ -46,13 +46,13 @@ class OracleAgent(Agent):
 
 
 def has_solver(env: gym.Env[Any, Any]) -> bool:
-    """True if an environment has a scripted solver."""
+    """Return True if an environment has a scripted solver."""
     oracle = getattr(type(env.unwrapped), "oracle", None)
     return callable(oracle) and oracle is not TaskEnv.oracle
 
 
 def oracle_action(env: gym.Env[Any, Any]) -> str:
-    """The next action of the environment's scripted solver.
+    """Return the next action of the environment's scripted solver.
 
     Raises:
         InputError: the environment has no solver.
@@ -123,6 +123,6 @@ def write_solution(env: gym.Env[Any, Any], working: str) -> str:
 
 
 def _in_play(env: gym.Env[Any, Any]) -> Any:
-    """The environment itself, or the one of a mixture that the episode belongs to."""
+    """Return the environment itself, or the one of a mixture that the episode belongs to."""
     inner = env.unwrapped
     return inner.part if isinstance(inner, Mixture) else inner

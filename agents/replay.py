@@ -141,7 +141,7 @@ def make_page(
 
 
 def show_value(value: Any) -> str:
-    """A value as text: text itself; plain data as JSON; arrays by their shape if they are large."""
+    """Return a value as text: text itself; plain data as JSON; arrays by their shape if they are large."""
     if isinstance(value, str):
         return shorten(value, _LONGEST)
     if isinstance(value, np.ndarray) and value.size > 400:
@@ -157,7 +157,7 @@ def show_value(value: Any) -> str:
 
 
 def name_action(inner: Any, action: Any) -> Any:
-    """An action, or its name where the environment has an enumeration of its numbered ones."""
+    """Return an action, or its name where the environment has an enumeration of its numbered ones."""
     names = getattr(inner, "actions", None)
     try:
         return action if isinstance(action, str) or names is None else names(action).name

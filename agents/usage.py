@@ -1,5 +1,5 @@
-"""Cost of a language model's replies: tokens, prices, and how many came from a cache. And what an agent keeps of how an
-action came about, which an evaluation writes beside it."""
+"""Cost of a language model's replies: tokens, prices and number of cached replies. Also the trace of an action, which
+an evaluation writes next to the action."""
 
 from __future__ import annotations
 

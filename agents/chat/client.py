@@ -206,7 +206,7 @@ class ChatClient:
         return bytes(body)
 
     def _explain(self, error: Any) -> Exception:
-        """The exception for an answer with an error status."""
+        """Return the exception for an answer with an error status."""
         status, said = error.status_code, shorten(" ".join(str(error.message).split()), 300)
         if status in (401, 403, 404):
             return InputError(

@@ -49,7 +49,7 @@ class ChatReply:
     cached: bool = False
 
     def message(self, resend_reasoning: bool = False) -> dict[str, Any]:
-        """The reply as a message of the conversation."""
+        """Return the reply as a message of the conversation."""
         message: dict[str, Any] = {"role": "assistant", "content": self.text}
         if resend_reasoning and self.reasoning:
             message[self.reasoning_field] = self.reasoning
@@ -61,7 +61,7 @@ class ChatReply:
         return message
 
     def usage(self, prices: tuple[float, float] | None) -> TokenUsage:
-        """Tokens and price of the reply; ``prices`` of a million tokens that are read and written."""
+        """Return the tokens and price of the reply; ``prices`` of a million tokens that are read and written."""
         read, written, thought = self.counts or (0, 0, 0)
         cost = None
         if prices is not None:
@@ -78,7 +78,7 @@ class ChatReply:
         )
 
     def to_text(self) -> str:
-        """The reply as text, for a cache."""
+        """Return the reply as text, for a cache."""
         return json.dumps(asdict(self))
 
     @classmethod

@@ -68,15 +68,15 @@ class ToolForm:
         return reply
 
     def read(self, reply: ChatReply) -> list[ReplyStep]:
-        """The steps of a reply, at least one."""
+        """Return the steps of a reply, at least one."""
         return [ReplyStep(reply.text)]
 
     def tell(self, text: str, call_id: str | None) -> dict[str, Any]:
-        """The message with an observation, or with a fault; ``call_id`` as in `ReplyStep`."""
+        """Return the message with an observation, or with a fault; ``call_id`` as in `ReplyStep`."""
         return {"role": "user", "content": text}
 
     def _step(self, name: str, arguments: Any, call_id: str) -> ReplyStep:
-        """The step of a call."""
+        """Return the step of a call."""
         call = {"name": name, "arguments": arguments}
         try:
             if not isinstance(arguments, Mapping):
@@ -180,7 +180,7 @@ class ReActText(ToolForm):
         return ReplyStep(text)
 
     def _arguments(self, name: str, text: str) -> Any:
-        """The arguments in JSON, or the text itself for a tool with one; None for neither."""
+        """Return the arguments in JSON, or the text itself for a tool with one; None for neither."""
         if (fenced := _FENCE.match(text)) is not None:
             text = fenced[1]
         loaded = _load(text or "{}")

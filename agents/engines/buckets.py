@@ -16,7 +16,7 @@ _FREE_PADDING = 512
 
 
 def bucket_of(rows: int, slots: int) -> int:
-    """The number of rows that a step of static shape runs over."""
+    """Return the number of rows that a step of static shape runs over."""
     if rows > _ROWS[-1]:
         return min(-(-rows // _ROWS[-1]) * _ROWS[-1], slots)
     return min(_ROWS[bisect_left(_ROWS, rows)], slots)

@@ -34,7 +34,7 @@ def token_bytes(shape: AttentionShape, like: Tensor) -> int:
 
 
 def row_length(max_length: int) -> int:
-    """Tokens that a row of fixed size has room for.
+    """Return the capacity of a row of fixed size in tokens.
 
     A row that holds ``max_length`` tokens and does not decode is written one past them; see `decoding`. The rest lets
     rows begin at whole sectors of a GPU's memory, 32 bytes, in half precision.
@@ -189,7 +189,7 @@ class KeyValueCache:
         return self._keys[layer].transpose(-1, -2)[rows, :, :length], self._values[layer][rows, :, :length]
 
     def view(self, layer: int, rows: slice, length: int) -> tuple[Tensor, Tensor]:
-        """The first ``length`` keys [rows * kv_heads, dim, length] and values [rows * kv_heads, length, dim] of
+        """Return the first ``length`` keys [rows * kv_heads, dim, length] and values [rows * kv_heads, length, dim] of
         adjacent rows."""
         keys, values = self._keys[layer, rows], self._values[layer, rows]
         return keys[..., :length].flatten(0, 1), values[:, :, :length].flatten(0, 1)

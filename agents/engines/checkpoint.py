@@ -56,8 +56,9 @@ def checkpoint_weights(language: Any, merge: bool = True) -> dict[str, Tensor]:
 
 
 def adapter_rank(language: Any) -> int | None:
-    """The rank of a policy's adapters; None if it has none, or such as cannot be handed over beside the weights: not of
-    one rank and scale, no plain products, or of layers that have other names or shapes in a checkpoint."""
+    """Return the rank of a policy's adapters. Return None without adapters, or if they cannot be handed over separately
+    from the weights: ranks or scales differ, they are not plain products, or their layers have other names or shapes in
+    a checkpoint."""
     from transformers.core_model_loading import revert_weight_conversion
 
     layers, kinds = _adapted(language.model), set()
@@ -109,7 +110,7 @@ def write_adapters(language: Any, folder: Path) -> None:
 
 
 def _adapted(model: Any) -> dict[str, Any]:
-    """The layers of a model that have adapters, by name."""
+    """Return the layers of a model that have adapters, by name."""
     return {
         name: module
         for name, module in model.named_modules()

@@ -230,7 +230,7 @@ class DecodingRows:
         return (*self._runner.addresses(), self._notes.data_ptr())
 
     def _step(self, rows: int, span: int) -> None:
-        """A step of static shape."""
+        """Take a step of static shape."""
         logits = self._feed(rows, span)
         self._record(slice(rows), logits)
 

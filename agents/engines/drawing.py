@@ -37,7 +37,7 @@ def draw_tokens(logits: Tensor, noise: Tensor, greedy: Tensor | None = None) -> 
 
 
 def invert(probabilities: Tensor, noise: Tensor) -> Tensor:
-    """The ids [R] at which the distribution functions of ``probabilities`` [R, V] first exceed ``noise`` [R].
+    """Return the ids [R] at which the distribution functions of ``probabilities`` [R, V] first exceed ``noise`` [R].
 
     Of a large vocabulary parts are summed up first, so that only one part is summed up id by id, in double precision.
     """

@@ -20,12 +20,12 @@ _GOLDEN = 0x9E3779B1
 
 
 def noise_seed(*parts: int) -> int:
-    """A seed below 2**63 out of non-negative numbers of any size."""
+    """Derive a seed below 2**63 from non-negative numbers of any size."""
     return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0] >> 1)
 
 
 def noise_key(seed: int) -> tuple[int, int]:
-    """The two 32-bit halves of a request's key; seeds that are near each other have unrelated keys."""
+    """Return the two 32-bit halves of a request's key; similar seeds give unrelated keys."""
     key = 0
     while True:  # a word of 64 bits at a time, mixed as in SplitMix64; a tenth of the time of a SeedSequence
         key = (key ^ seed & _LONG) + 0x9E3779B97F4A7C15 & _LONG

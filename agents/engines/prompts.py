@@ -191,7 +191,7 @@ class SharedPrompts:
             sequence.go_on_from(prompt)
 
     def prefix_of(self, sequences: Sequence[TokenSequence]) -> Prefix | None:
-        """The prompts that sequences go on from."""
+        """Return the shared prompts that sequences continue."""
         prompts = [sequence.prompt for sequence in sequences]
         if not any(prompts):
             return None
@@ -260,7 +260,7 @@ class SharedPrompts:
         return tiers
 
     def _tier(self, prompts: Sequence[SharedPrompt], first: int, members: int) -> Tier:
-        """The sizes of a tier, rounded up where shapes are static."""
+        """Return the sizes of a tier, rounded up where shapes are static."""
         lengths = [prompt.length for prompt in prompts]
         places, span = max(prompt.place for prompt in prompts) + 1 - first, max(lengths)
         if not self.memory.fixed:

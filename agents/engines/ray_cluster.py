@@ -57,7 +57,7 @@ def check_address(address: Any) -> None:
 
 
 def import_ray() -> Any:
-    """The package `ray`; raises MissingExtra if it is not installed."""
+    """Return the package `ray`; raises MissingExtra if it is not installed."""
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
     try:

@@ -57,7 +57,7 @@ class _Worker:
     losses: int = 0
 
     def empty(self) -> None:
-        """Begin anew with the next round; nothing is open."""
+        """Restart with an empty engine at the next round; no session may be open."""
         self.orders, self.fresh, self.rounds, self.results, self.done = [], True, [], [], 0
 
 
@@ -281,7 +281,7 @@ class RayEngine(Engine):
         return [worker.place for worker in self._workers if worker.place is not None]
 
     def _choose(self) -> _Worker:
-        """The worker with the fewest open sessions."""
+        """Return the worker with the fewest open sessions."""
         return min(self._workers, key=lambda worker: len(worker.sessions))
 
     def _finish(self, completion: Completion) -> Completion:
@@ -325,8 +325,8 @@ class RayEngine(Engine):
         return worker.actor.play.remote(worker.rounds[worker.done :], model, weights)
 
     def _take(self, worker: _Worker, results: Sequence[Any]) -> bool:
-        """Take up the results of rounds. Return False if a repeated round has another result than the first time, as it
-        can have on another kind of machine; then the worker's open sessions begin anew."""
+        """Collect the results of rounds. Return False if a replayed round gave another result than before, which can
+        happen on another kind of machine; the worker's open sessions then restart."""
         known = worker.results[worker.done :]
         if known != list(results[: len(known)]):
             self._resend(worker, worker)

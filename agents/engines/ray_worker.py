@@ -135,7 +135,7 @@ class RolloutWorker:
 
 
 def pack_model(model: Any) -> np.ndarray:
-    """A transformers model as bytes, for `unpack_model`."""
+    """Pack a transformers model into bytes, for `unpack_model`."""
     from ray import cloudpickle
 
     buffer = io.BytesIO()
@@ -144,7 +144,7 @@ def pack_model(model: Any) -> np.ndarray:
 
 
 def unpack_model(data: np.ndarray, device: str) -> Any:
-    """The model of `pack_model`, on a device."""
+    """Restore the model packed by `pack_model`, on a device."""
     model = torch.load(io.BytesIO(data.tobytes()), map_location=device, weights_only=False)
     with torch.no_grad():
         for weight in model.parameters():
@@ -154,7 +154,7 @@ def unpack_model(data: np.ndarray, device: str) -> Any:
 
 
 def pack_weights(model: Any) -> dict[str, Stored]:
-    """The weights of a model that training changes."""
+    """Pack the trained weights of a model."""
     found = {}
     for name, weight in model.named_parameters():
         if weight.requires_grad:

@@ -147,7 +147,7 @@ class ResendingEngine(Engine):
             self._cancel(conversation.task)
 
     def _task(self, number: int) -> GenerationTask:
-        """The task in progress of this number."""
+        """Return the task in progress of this number."""
         task = self._conversations[self._sessions[number]].task
         assert task is not None
         return task
@@ -164,7 +164,7 @@ class ResendingEngine(Engine):
         return Completion(request.session, ids, answer.logps[:kept], reason, (), answer.top[:kept])
 
     def _ends_with_forced(self, request: Request) -> bool:
-        """True if nothing is sampled after the forced tokens."""
+        """Return True if nothing is sampled after the forced tokens."""
         return bool(request.forced) and (request.max_new_tokens == 0 or request.forced[-1] in self._stop_ids)
 
     def _refuse(self, request: Request) -> None:

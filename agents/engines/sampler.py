@@ -98,5 +98,5 @@ class Sampler(Protocol):
         ...
 
     def seed(self, seed: int) -> None:
-        """Restart the noise of requests without a seed of their own."""
+        """Restart the noise of requests without a seed."""
         ...

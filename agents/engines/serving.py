@@ -27,7 +27,7 @@ class Serving:
         self._opened: weakref.WeakSet[Engine] = weakref.WeakSet()
 
     def open(self, language: Any, slots: int, max_length: int, fp32_head: bool = False, spare: int = 0) -> Engine:
-        """The engine, for a model; see `Engine.serve`. Call its `load_weights` before use."""
+        """Return the engine, for a model; see `Engine.serve`. Call its `load_weights` before use."""
         kind, options = ENGINES[self.name], self._options
         if "spare" in inspect.signature(kind.serve).parameters:
             options = {**options, "spare": spare}

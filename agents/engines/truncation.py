@@ -100,4 +100,4 @@ _REFUSED: Mapping[str, Any] = {
     "penalty_alpha": 0.0,
     "guidance_scale": 1.0,
 }
-"""Settings of a generation config beside those, and the values at which they do nothing."""
+"""Unsupported settings of a generation config -> the values at which they have no effect."""

@@ -52,7 +52,7 @@ def check_cache(cache_gb: float | None) -> None:
 
 
 def cache_bytes(cache_gb: float | None, on_gpu: bool) -> int:
-    """Bytes for keys and values; by default 1 GiB on a CPU and 8 on a GPU."""
+    """Return the bytes for keys and values; by default 1 GiB on a CPU and 8 on a GPU."""
     return int(((8.0 if on_gpu else 1.0) if cache_gb is None else cache_gb) * 2**30)
 
 
@@ -207,7 +207,7 @@ class VllmEngine(ResendingEngine):
 def sampling_parameters(
     task: GenerationTask, stop_ids: Sequence[int], truncation: Truncation | None = None
 ) -> dict[str, Any]:
-    """The arguments of vLLM's ``SamplingParams`` for a task."""
+    """Return the arguments of vLLM's ``SamplingParams`` for a task."""
     left_out = {name: value for name, value in vars(truncation).items() if value} if truncation else {}
     return {
         **left_out,

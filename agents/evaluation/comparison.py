@@ -210,7 +210,7 @@ def _describe(results: Results) -> str:
 
 
 def _read(source: Report | str | Path) -> tuple[str, Results]:
-    """The agent's name and the results by environment and task."""
+    """Return the agent's name and the results by environment and task."""
     if isinstance(source, Report):
         return _collect([_rows_of_report(source.to_json(results=True), "the report")], "the report")
     path = Path(source)

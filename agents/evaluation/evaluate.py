@@ -365,7 +365,7 @@ def _count_tasks(plays: Plays) -> int:
 
 
 def _means(plays: Plays, name: str) -> tuple[list[float], list[Any]]:
-    """Mean of one field at each place of the plan where it is known, and the task that is played there."""
+    """Return the mean of one field at each place of the plan where it is known, and the task that is played there."""
     values, tasks = [], []
     for group in plays:
         known = [float(value) for record in group if (value := getattr(record, name)) is not None]

@@ -1,7 +1,7 @@
-"""Estimates with 95 % confidence intervals, which know that episodes of one task are no independent evidence.
+"""Estimates with 95 % confidence intervals, clustered by task, as episodes of one task are not independent.
 
-In go values and, beside each, the task that it belongs to; out comes an `Estimate`. Two episodes of the same task tell
-less than two of different tasks, so that every interval is computed for the *effective* number of values.
+In: values, and the task of each value. Out: an `Estimate`. Two episodes of the same task carry less information than
+two of different tasks, so every interval is computed for the *effective* number of values.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def effective_count(values: Sequence[float], clusters: Sequence[Hashable] | None
 
 
 def _cluster_squares(values: Sequence[float], clusters: Sequence[Hashable]) -> tuple[float, list[int]]:
-    """The sum over clusters of the squared sum of deviations from the mean, and the clusters' sizes."""
+    """Return the sum over clusters of the squared sum of deviations from the mean, and the clusters' sizes."""
     members: dict[Hashable, list[float]] = defaultdict(list)
     for value, cluster in zip(values, clusters, strict=True):
         members[cluster].append(value)
@@ -160,7 +160,7 @@ def share_interval(values: Sequence[float], z: float = Z95, clusters: Sequence[H
 
 
 def solved_to(difficulties: Sequence[float], successes: Sequence[float], clusters: Sequence[Hashable]) -> Estimate:
-    """The difficulty at which a fitted curve falls to 50 % success, with its interval over tasks.
+    """Return the difficulty at which a fitted curve falls to 50 % success, with its interval over tasks.
 
     The curve is 1 / (1 + exp(b·d - a)), fitted by maximum likelihood with one made-up success at difficulty -1 and one
     made-up failure at 2, so that it exists for whatever was played; the result is cut off at 0 (half of the easiest are
@@ -188,7 +188,7 @@ def solved_to(difficulties: Sequence[float], successes: Sequence[float], cluster
 
 
 def _half_points(levels: np.ndarray, played: np.ndarray, solved: np.ndarray) -> np.ndarray:
-    """The 50 % points of curves, each fitted to one row of counts: [fits, levels] episodes played and solved."""
+    """Return the 50 % points of curves, each fitted to one row of counts: [fits, levels] episodes played and solved."""
     x = np.append(levels, [-1.0, 2.0])
     made_up = np.ones((len(played), 2))
     played = np.concatenate([played, made_up], axis=1)

@@ -1,11 +1,12 @@
 """Plays episodes of a plan with an agent, in several slots at once.
 
-A slot is an environment with the episode in it; it begins the next episode as soon as its last one has ended. A
-`SlotAgent` is asked for each slot by itself, and no slot waits for another; any other agent is asked for all slots
-together. Steps of environments that run programs go to threads. All else happens in the caller's thread: what an agent
-or an environment opened there (a database, a browser) stays there.
+A slot is an environment with its current episode; it begins the next episode as soon as the last one has ended. A
+`SlotAgent` is called for each slot separately, and no slot waits for another; any other agent is called for all slots
+together. Steps of environments that run programs go to threads. All else happens in the caller's thread, so resources
+that an agent or an environment opened there (a database, a browser) are only used there.
 
-An exception of the agent ends its episode as failed, one of the environment as invalid, and the others go on.
+An exception of the agent ends its episode as failed, an exception of the environment ends it as invalid, and the other
+episodes continue.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class _Play:
         return False
 
     def before(self, slot: _Slot, action: Any) -> Callable[[], Any] | None:
-        """The step to take for an action; None if the agent ends the episode instead."""
+        """Return the step to take for an action; None if the agent ends the episode instead."""
         assert slot.record is not None
         slot.record.note(self.agent.trace(slot.number))
         if isinstance(action, EndEpisode):
@@ -233,7 +234,7 @@ class _Play:
             self.fail_agent(slot, error)
 
     def _visible(self, info: Mapping[str, Any], record: EpisodeRecord) -> dict[str, Any]:
-        """The part that an agent gets of ``info``: all but the extras, among which are the reference and its
+        """Return the part of ``info`` that an agent gets: all but the extras, which include the reference and its
         solution."""
         seed = record.seed
         if record.sample:  # the same task, but other random choices of the agent
@@ -270,7 +271,7 @@ def _play_together(play: _Play) -> None:
 
 
 def _ask_together(play: _Play, playing: Sequence[_Slot]) -> Sequence[Any]:
-    """The agent's actions, one for each slot; an exception ends the episodes that it belongs to."""
+    """Return the agent's actions, one for each slot; an exception ends its episodes."""
     observations, infos = [slot.observation for slot in play.slots], [slot.info for slot in play.slots]
     try:
         actions = play.agent.act(observations, infos)

@@ -182,7 +182,7 @@ class Report:
         return {"environment": self.env, "agent": self.agent, "split": self.split, "seed": self.seed}
 
     def row(self) -> dict[str, Any]:
-        """The results of all episodes as one row; see `rows`."""
+        """Return the results of all episodes as one row; see `rows`."""
         whole = {**self._common, "difficulty": "all", "episodes": self.episodes, "tasks": self.tasks}
         estimates = _columns(success=self.success, reward=self.reward, progress=self.progress, length=self.length)
         return whole | estimates | {"truncated": self.truncated, "refused": self.refused, "invalid": self.invalid}

@@ -67,7 +67,7 @@ class Suite:
 
 
 def suite_names() -> list[str]:
-    """The names of all suites, sorted."""
+    """Return the names of all suites, sorted."""
     names = (path.name for path in _FOLDER.iterdir())
     return sorted(f"palaestra/{name.removesuffix('.json')}" for name in names if name.endswith(".json"))
 

@@ -311,7 +311,7 @@ def separate_models(
 
 
 def copy_policy(language: LanguageModel) -> LanguageModel:
-    """A copy of a policy, adapters included, that trains nothing and can be given other weights."""
+    """Return a frozen copy of a policy, adapters included, into which other weights can be loaded."""
     if language.adapters is None:
         return LanguageModel(copy.deepcopy(language.model).eval(), language.tokenizer, language.renderer)
     adapters = copy.deepcopy(language.adapters).eval()
@@ -330,7 +330,7 @@ def place_of_versions(language: LanguageModel, staleness: int) -> torch.device:
 
 
 def trained_weights(language: LanguageModel, place: torch.device | str = "cpu") -> Weights:
-    """A copy, on a device, of the weights that training changes."""
+    """Copy the trained weights to a device."""
     return {
         name: weight.detach().to(place, copy=True).contiguous()
         for name, weight in language.model.named_parameters()

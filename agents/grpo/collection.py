@@ -44,12 +44,12 @@ def derive_seed(*keys: int) -> int:
 
 
 def played_version(step: int, staleness: int) -> int:
-    """Number of updates that the policy has had with which the data of a step (from 1) is played."""
+    """Return the version (number of updates) of the policy that plays the data of a step (from 1)."""
     return max(step - 1 - staleness, 0)
 
 
 def token_limits(config: TrainConfig) -> TokenLimits:
-    """The token budgets of a run."""
+    """Return the token budgets of a run."""
     return TokenLimits(config.max_new_tokens, config.max_episode_tokens, config.context)
 
 
@@ -351,7 +351,7 @@ def _make_task(proposal: teachers.Proposal, seed: int, samples: int) -> RolloutT
 
 
 def cut_batch(groups: Sequence[Group], count: int) -> list[Group]:
-    """The first ``count`` groups, and one more where that is the other half of a pair."""
+    """Return the first ``count`` groups, and one more if it completes a pair."""
     if 0 < count < len(groups) and groups[count].pair >= 0 and groups[count].pair == groups[count - 1].pair:
         count += 1
     return list(groups[:count])

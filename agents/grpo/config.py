@@ -255,7 +255,7 @@ class TrainConfig:
         return (self.env,) if isinstance(self.env, str) else tuple(self.env)
 
     def in_one_process(self) -> TrainConfig:
-        """The same run, sampled and played in this process alone."""
+        """Return the same run, sampled and played in this process alone."""
         elsewhere: dict[str, Any] = {"engine": "torch", "engine_options": {}, "ray": None, "workers": 1}
         elsewhere |= {"env_processes": 0, "staleness": 0}
         # Without processes of their own, the time of environments has a limit in threads only.
@@ -294,7 +294,7 @@ class TrainConfig:
 
 
 def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of the inner records beside the others, under names as the command line has them."""
+    """Flatten inner records into the outer one, with names as on the command line."""
     inner = {
         f"{part}.{name}": value
         for part in ("warmup", "patience", "collapse", "requests")

@@ -65,7 +65,7 @@ def widen_gradients(parameters: Iterable[Tensor]) -> None:
 
 
 def gradient_dtype(parameter: Tensor) -> torch.dtype:
-    """The type that the gradient of a weight has, or would have."""
+    """Return the type that the gradient of a weight has, or would have."""
     return getattr(parameter, "grad_dtype", None) or parameter.dtype
 
 

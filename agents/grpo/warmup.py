@@ -108,7 +108,7 @@ class Syllabus:
 
 
 def solution_texts(environments: Environments, seed: int) -> Iterator[str]:
-    """The observations and worked solutions of a few hundred tasks, from which a vocabulary is learned."""
+    """Return the observations and worked solutions of a few hundred tasks, from which a vocabulary is learned."""
     rng, env = np.random.default_rng([seed, VOCABULARY_STREAM]), environments.take()
     for _ in range(VOCABULARY_EPISODES):
         params = environments.param_space.sample(rng)
@@ -234,14 +234,14 @@ def run_warm_up(
     watch: Callable[[TrainingProgress], None],
     stopped: Callable[[], bool],
 ) -> bool:
-    """Warm the policy up in place, from where the folder's newest state of the warm-up is. Return False if stopped.
+    """Warm the policy up in place, from the newest saved state in the folder. Return False if stopped.
 
-    Each step draws its random numbers from the seed and its own number, so that weights, optimiser and that number are
-    all that is saved, and a warm-up that was interrupted goes on to the same bits.
+    Each step draws its random numbers from the seed and the step number, so a saved state holds only weights, optimiser
+    and step number, and an interrupted warm-up continues to the same bits.
 
     Args:
-        language: the policy as it was begun with, or of that state.
-        stopped: asked after each step.
+        language: the initial policy, or the policy of the saved state.
+        stopped: called after each step; True ends the warm-up.
     """
     most = config.warmup.most_steps(config.model)
     widen_gradients(language.model.parameters())

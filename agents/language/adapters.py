@@ -135,7 +135,7 @@ def load_adapters(model: Any, folder: str | Path) -> Any:
 
 
 def fingerprint(model: Any) -> dict[str, str]:
-    """The type of a model's weights and the SHA-256 of their names and values."""
+    """Return the type of a model's weights and the SHA-256 of their names and values."""
     digest, dtype = hashlib.sha256(), ""
     for name, weight in model.state_dict().items():
         digest.update(f"{name} {tuple(weight.shape)}".encode())

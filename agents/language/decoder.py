@@ -82,12 +82,12 @@ def attention_shape(model: Any) -> AttentionShape:
 
 
 def layers_of(model: Any) -> nn.ModuleList:
-    """The layers of a transformers causal language model."""
+    """Return the layers of a transformers causal language model."""
     return next(part for part in model.get_decoder().children() if isinstance(part, nn.ModuleList))
 
 
 def last_layer(model: Any) -> nn.Module:
-    """The last of the layers of a transformers causal language model."""
+    """Return the last of the layers of a transformers causal language model."""
     return layers_of(model)[-1]
 
 

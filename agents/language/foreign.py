@@ -168,7 +168,7 @@ def _with_recomputation(forward: Any, attending: _RoutedAttention) -> Any:
 
 
 def _layers(model: Any) -> Any:
-    """The list of decoder layers."""
+    """Return the list of decoder layers."""
     count = text_config(model.config).num_hidden_layers
     for module in model.base_model.modules():
         if isinstance(module, torch.nn.ModuleList) and len(module) == count:

@@ -95,7 +95,7 @@ def convert_gguf(path: Path, folder: Path, report: Report = lambda done, total: 
 
 
 def _read(path: Path) -> tuple[Any, Any]:
-    """The model and tokenizer of a file."""
+    """Return the model and tokenizer of a file."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -15,12 +15,12 @@ def free_memory(device: torch.device | str) -> int:
 
 
 def has_flash_attention(device: torch.device, head_dim: int) -> bool:
-    """True if torch's FlashAttention takes half precision on a device, with heads of this width."""
+    """Return True if torch's FlashAttention takes half precision on a device, with heads of this width."""
     return device.type == "cuda" and fits_flash_attention(head_dim) and is_ampere(device)
 
 
 def fits_flash_attention(head_dim: int) -> bool:
-    """True if FlashAttention is made for heads of this width."""
+    """Return True if FlashAttention is made for heads of this width."""
     return head_dim % 8 == 0 and head_dim <= 256
 
 

@@ -158,7 +158,7 @@ class LanguageAgent(SlotAgent):
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> LanguageAgent:
-        """An agent from a run folder (its newest checkpoint) or what `LanguageModel.load` takes."""
+        """Return an agent from a run folder (its newest checkpoint) or what `LanguageModel.load` takes."""
         return cls(path, **options)
 
     def seed(self, seed: int) -> None:
@@ -243,7 +243,7 @@ def _as_text(observation: Any) -> str:
 
 
 def read_run_settings(source: str | Path) -> dict[str, Any]:
-    """The configuration of the run in a folder, as it was stored; {} for anything else."""
+    """Return the configuration of the run in a folder, as it was stored; {} for anything else."""
     from ..grpo.run.folder import is_run
 
     if not is_run(Path(source)):

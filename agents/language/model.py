@@ -174,7 +174,7 @@ class LanguageModel:
         return cls.of(model.eval(), tokenizer, system, chat_options)
 
     def for_examples(self) -> LanguageModel:
-        """The same model, for prompts that begin with worked examples: see `renderer.PlainRenderer`."""
+        """Return the same model, for prompts that begin with worked examples: see `renderer.PlainRenderer`."""
         return replace(self, renderer=self.renderer.for_examples())
 
     def to(self, device: str) -> LanguageModel:
@@ -251,12 +251,12 @@ class LanguageModel:
             self.tokenizer.save_pretrained(folder)
 
     def copy(self) -> LanguageModel:
-        """The same tokenizer and renderer over a frozen copy of the weights, adapters included."""
+        """Return the same tokenizer and renderer over a frozen copy of the weights, adapters included."""
         model = copy.deepcopy(self.model).eval().requires_grad_(False)
         return LanguageModel(model, self.tokenizer, self.renderer)
 
     def reference(self) -> LanguageModel:
-        """The present policy as a reference for later.
+        """Return the present policy as a reference for later.
 
         With adapters it is the model without them, which never changes, so no weight is copied. Otherwise it is a
         frozen copy.
@@ -266,7 +266,7 @@ class LanguageModel:
         return LanguageModel(BaseOnly(self.model, self.adapters), self.tokenizer, self.renderer)
 
     def engine(self, slots: int = 128, max_length: int = 4096, fp32_head: bool = False) -> TorchEngine:
-        """A sampler that reads these weights in place, with their adapters."""
+        """Return a sampler that reads these weights in place, with their adapters."""
         return TorchEngine.serve(self, slots, max_length, fp32_head)
 
     @property

@@ -52,5 +52,5 @@ def set_product_precision(device: str, dtype: str, tf32: bool) -> None:
 
 
 def product_precision() -> str:
-    """The setting of this process, for `torch.set_float32_matmul_precision`."""
+    """Return the setting of this process, for `torch.set_float32_matmul_precision`."""
     return torch.get_float32_matmul_precision()

@@ -29,7 +29,7 @@ class Renderer(Protocol):
     options: Mapping[str, Any]
 
     def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
-        """Ids to append before an action.
+        """Return the ids to append before an action.
 
         Args:
             text: the environment's observation.
@@ -39,11 +39,11 @@ class Renderer(Protocol):
         ...
 
     def action(self, ids: Sequence[int]) -> str:
-        """The text of sampled ids, without special tokens."""
+        """Return the text of sampled ids, without special tokens."""
         ...
 
     def action_ids(self, text: str) -> tuple[int, ...]:
-        """Ids of an action that was not sampled (an oracle's), stop token included."""
+        """Return the ids of an action that was not sampled (an oracle's), stop token included."""
         ...
 
     def tokens_until(self, ids: Sequence[int], characters: int) -> int:
@@ -51,7 +51,7 @@ class Renderer(Protocol):
         ...
 
     def for_examples(self) -> Renderer:
-        """The renderer for conversations that begin with worked examples (`FewShotPrompt`)."""
+        """Return the renderer for conversations that begin with worked examples (`FewShotPrompt`)."""
         ...
 
 
@@ -89,7 +89,7 @@ class _TokenizerRenderer:
         self._start = self._find_start()
 
     def _find_start(self) -> tuple[int, ...]:
-        """Ids that the tokenizer itself puts before a text, such as a BOS token; () if it puts none."""
+        """Return the ids that the tokenizer itself puts before a text, such as a BOS token; () if it puts none."""
         text = "a1\n"
         bare, whole = self._raw(text), tuple(self.tokenizer(text, split_special_tokens=True).input_ids)
         places = range(len(whole) - len(bare) + 1)
@@ -112,7 +112,7 @@ class _TokenizerRenderer:
         return self._raw(text, special)
 
     def _after(self, before: Sequence[int], text: str, special: bool = False) -> tuple[int, ...]:
-        """Ids of a piece of text that stands after ``before``."""
+        """Return the ids of a piece of text that stands after ``before``."""
         start = not before or (before[-1] in self._special and self._space_after_special)
         return self._encode(text, special, start)
 
@@ -142,7 +142,7 @@ class _TokenizerRenderer:
         raise NotImplementedError
 
     def _with_system(self, text: str, first: bool) -> str:
-        """The observation, after the system prompt where an episode begins."""
+        """Return the observation, after the system prompt where an episode begins."""
         return f"{self._system}\n{text}" if first and self._system else text
 
 
@@ -208,7 +208,7 @@ class ChatRenderer(_TokenizerRenderer):
         self._later_cut = between, after
 
     def _end_of_turn(self, last: Sequence[int], between: Sequence[int]) -> int | None:
-        """The special token that ends an assistant message; None where the template writes none.
+        """Return the special token that ends an assistant message; None where the template writes none.
 
         ``last`` are the ids after a final assistant message, ``between`` those between an assistant and a user message.
         """

@@ -93,7 +93,7 @@ class BehaviourCode:
         return ((self._forward(states)[-1] - states) ** 2).mean(1)
 
     def _forward(self, states: np.ndarray) -> list[np.ndarray]:
-        """The outputs of the four layers."""
+        """Return the outputs of the four layers."""
         outputs, value = [], states.astype(np.float64)
         for number, (weight, bias) in enumerate(zip(self.weights, self.biases)):
             value = value @ weight + bias
@@ -102,7 +102,7 @@ class BehaviourCode:
         return outputs
 
     def gradients(self, states: np.ndarray) -> list[np.ndarray]:
-        """The gradients of the mean error over states: of the weights, then of the biases."""
+        """Return the gradients of the mean error over states: of the weights, then of the biases."""
         outputs = self._forward(states)
         inputs = [states.astype(np.float64), *outputs[:-1]]
         down = 2.0 * (outputs[-1] - states) / states.size

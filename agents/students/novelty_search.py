@@ -140,7 +140,7 @@ class NoveltySearch:
         self._wait(new.take(new.rewards > config.rewarded_above))
 
     def _rank(self, policies: Policies) -> np.ndarray:
-        """The rows of policies, from the most novel, or surprising."""
+        """Return the rows of policies, from the most novel, or surprising."""
         rng, config = self._rngs[_EXPLORE], self.config
         known = policies.ends().join(self.archive)
         found = novelty(

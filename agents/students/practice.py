@@ -1,8 +1,8 @@
-"""`Practice`: the environments that a student trains in, side by side, and the teacher that chooses their tasks.
+"""`Practice`: the parallel training environments of a student, and the teacher that chooses their tasks.
 
-Actions go in; observations, rewards and ends come out, and finished episodes beside them. An episode's seed follows
-from the run's seed, its slot and its number there, so that a saved state holds only the actions of the episodes under
-way: `load_state_dict` plays them again, in any environment whose episodes are functions of their seed.
+In: actions. Out: observations, rewards, ends and finished episodes. An episode's seed follows from the run's seed, its
+slot and its number in that slot, so a saved state holds only the actions of the episodes in progress:
+`load_state_dict` replays them, in any environment whose episodes are functions of their seed.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ class Practice:
         self._replay(slot)
 
     def _is_late(self, slot: _Slot) -> bool:
-        """True if the action under way is the last that `starts` allow the episode."""
+        """Return True if the current action is the last one before the turn limit set by `starts`."""
         return self.starts is not None and self.starts.is_late(slot.seed, len(slot.way), len(slot.actions) + 1)
 
     def _replay(self, slot: _Slot) -> None:
@@ -264,7 +264,7 @@ class Practice:
             slot.observation, _, _, _, slot.info = slot.env.step(given)
 
     def _next_proposal(self, teacher: Teacher) -> _Waiting:
-        """The oldest proposal that lacks episodes, or else a new one."""
+        """Return the oldest proposal that lacks episodes, or else a new one."""
         for waiting in self._waiting.values():
             if waiting.begun < (waiting.proposal.n or 1):
                 return waiting

@@ -201,7 +201,7 @@ class StudentRun:
         return True
 
     def _rate(self, step: int, steps: int) -> float:
-        """The annealed learning rate of the iteration that ends at ``step``."""
+        """Return the annealed learning rate of the iteration that ends at ``step``."""
         config: Any = self.config
         return config.lr * (1.0 - (step - config.iteration) / steps)
 
@@ -314,7 +314,7 @@ def summarise_episodes(finished: Sequence[PracticeEpisode]) -> dict[str, float]:
 
 
 def _episode_row(step: int, one: PracticeEpisode, space: Any) -> dict[str, Any]:
-    """A row of ``proposals.jsonl``, as of other learners: an episode's task and its outcome."""
+    """Return a row of ``proposals.jsonl``, as of other learners: an episode's task and its outcome."""
     unit = dict(zip(space.names, space.to_unit(one.params).tolist()))
     return {
         "step": step,
@@ -331,7 +331,7 @@ def _episode_row(step: int, one: PracticeEpisode, space: Any) -> dict[str, Any]:
 
 
 def _passed(every: int, before: int, after: int) -> bool:
-    """True if a multiple of ``every`` lies after ``before`` and not after ``after``."""
+    """Return True if a multiple of ``every`` lies after ``before`` and not after ``after``."""
     return every > 0 and after // every > before // every
 
 

@@ -146,7 +146,7 @@ class Batch:
         return self.action & wanted[self.origin]
 
     def measurement(self, name: str) -> Tensor:
-        """A measured tensor by name. A component that reads one must declare it with `needs`."""
+        """Return a measured tensor by name. A component that reads one must declare it with `needs`."""
         tensor = self.extra.get(name) if name in self.extra else getattr(self, name, None)
         if tensor is None:
             raise RuntimeError(f"{name!r} was not measured; the component that reads it must declare needs({name!r}).")

@@ -86,7 +86,7 @@ def fit_budget(model: Any, forward: Forward, device: str, held: Callable[[int, i
 
 
 def _kept_bytes(model: Any, forward: Forward) -> float:
-    """Bytes that a forward pass keeps for the backward pass, a token; each tensor once, weights not."""
+    """Return the bytes that a forward pass keeps for the backward pass, a token; each tensor once, weights not."""
     half = _DRY_TOKENS // 2
     turn = Turn((0,) * half, (0,) * half, (0.0,) * half, "stop", 0.0)
     episode = Trajectory(

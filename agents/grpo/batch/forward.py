@@ -351,5 +351,5 @@ class Forward:
 
 
 def _join(results: Sequence[tuple[Tensor, ...]]) -> list[Tensor]:
-    """The results of all micro-batches one after another, on the CPU: each is read once, after the last pass."""
+    """Return the results of all micro-batches one after another, on the CPU: each is read once, after the last pass."""
     return [torch.cat(parts).cpu() for parts in zip(*results, strict=True)]

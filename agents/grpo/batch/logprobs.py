@@ -134,7 +134,7 @@ def _wide(x: Tensor) -> torch.dtype:
 
 
 def _chunk(weight: Tensor) -> int:
-    """Tokens whose logits are made at once."""
+    """Return the number of tokens whose logits are computed at once."""
     return max(1, CHUNK_BYTES.get(weight.device.type, CHUNK_BYTES["cpu"]) // (weight.shape[0] * 4))
 
 

@@ -255,7 +255,7 @@ def ragged_reference(
 
 
 def suits(q: Tensor, window: int | None = None) -> bool:
-    """True if torch's kernel takes these queries: half precision, on a GPU that FlashAttention supports."""
+    """Return True if torch's kernel takes these queries: half precision, on a GPU that FlashAttention supports."""
     if not q.is_cuda:
         return False
     kernel = find_kernel()

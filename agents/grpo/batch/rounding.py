@@ -29,7 +29,7 @@ def exact_sum(values: Iterable[float]) -> float:
 
 
 def differ(values: Sequence[float]) -> bool:
-    """True if two of the values differ by more than rounding."""
+    """Return True if two of the values differ by more than rounding."""
     return bool(values) and max(values) - min(values) > ROUNDING * max(map(abs, values))
 
 

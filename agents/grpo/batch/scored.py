@@ -130,5 +130,5 @@ def needs(*names: str) -> Callable[[F], F]:
 
 
 def needs_of(component: object) -> frozenset[str]:
-    """The names that a component declared with `needs`."""
+    """Return the names that a component declared with `needs`."""
     return getattr(component, "needs", frozenset())

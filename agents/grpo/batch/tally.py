@@ -64,7 +64,7 @@ class Tally:
         return means
 
     def __getstate__(self) -> dict[str, Any]:
-        """The part that travels to another process: sums alone."""
+        """Return the part that travels to another process: sums alone."""
         self._sum_up()
         return self.__dict__
 

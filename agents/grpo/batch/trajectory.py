@@ -98,7 +98,7 @@ class Turn:
 
 
 def last_context(turns: Sequence[Turn]) -> Sequence[Turn]:
-    """The turns from where the context began anew last."""
+    """Return the turns since the last restart of the context."""
     return turns[max((number for number, turn in enumerate(turns) if turn.fresh), default=0) :]
 
 
@@ -304,7 +304,7 @@ _TRAJECTORY = tuple(name for name in Trajectory.__dataclass_fields__ if name not
 
 
 def to_plain(value: Any) -> Any:
-    """The value in plain types, as JSON has them."""
+    """Convert a value to plain JSON types."""
     if isinstance(value, Mapping):
         return {key: to_plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):

@@ -39,7 +39,7 @@ def prompt_angles(groups: Sequence[Group], instruments: Instruments, weight: flo
 
 
 def _common_length(left: Sequence[int], right: Sequence[int]) -> int:
-    """Number of leading tokens that two sequences share."""
+    """Return the number of leading tokens that two sequences share."""
     count = 0
     while count < min(len(left), len(right)) and left[count] == right[count]:
         count += 1

@@ -52,7 +52,7 @@ class AverageCopy:
             weight.copy_(exact)
 
     def state(self) -> dict[str, Any]:
-        """The average, for `torch.save`."""
+        """Return the average, for `torch.save`."""
         return {"weights": [exact.cpu() for exact in self._exact]}
 
     @torch.no_grad()
@@ -115,7 +115,7 @@ class TeacherAnswer(AverageCopy):
         return found
 
     def _player(self, instruments: Instruments) -> Player:
-        """A player of the average, with random numbers of this step."""
+        """Return a player of the average, with random numbers of this step."""
         ours = instruments.player
         if self._engine is None:
             language = replace(instruments.language, model=self.model)

@@ -54,7 +54,7 @@ def gradient_products(
 
 
 def _reward_alone(trajectory: Trajectory, name: str) -> Trajectory:
-    """The episode as if one objective were its only reward."""
+    """Return the episode with one objective as its only reward."""
     rewards: Mapping[str, float] = trajectory.extras["objective_rewards"]
     turns = tuple(replace(turn, shaping=0.0, spans=()) for turn in trajectory.turns)
     return replace(trajectory, turns=turns, shaping={name: rewards[name]}, replaced=True, stepwise=False)

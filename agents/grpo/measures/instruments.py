@@ -99,16 +99,16 @@ class Instruments:
         return [found.get(number) for number in range(len(pairs))]
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Ids of a text within a conversation, without special tokens."""
+        """Return the ids of a text within a conversation, without special tokens."""
         return tuple(self.language.tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids)
 
     def encode_blank(self) -> tuple[int, ...]:
-        """Ids that precede an answer to a prompt without text; at least one."""
+        """Return the ids that precede an answer to a prompt without text; at least one."""
         renderer = self.language.renderer
         return renderer.observation("", first=True) or renderer.stop_ids[:1]
 
     def strip_stop(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Ids of an action without its stop token."""
+        """Return the ids of an action without its stop token."""
         return tuple(ids[:-1] if ids and ids[-1] in self.language.renderer.stop_ids else ids)
 
 

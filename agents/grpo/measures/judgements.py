@@ -53,7 +53,7 @@ def policy_scores(texts: Sequence[str], question: str | Sequence[str], instrumen
 
 
 def _fit_context(text: str, question: str, answer: int, instruments: Instruments) -> tuple[int, ...] | None:
-    """Ids of the text and the question; the beginning of a text that does not fit is cut off."""
+    """Return the ids of the text and the question; the beginning of a text that does not fit is cut off."""
     player = instruments.player
     while True:
         ids = player.renderer.observation(f"{text}\n{question} Answer yes or no.", first=True)

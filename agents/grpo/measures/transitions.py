@@ -41,7 +41,7 @@ class TransitionModel:
         """Learn nothing from the policy's update."""
 
     def state(self) -> dict[str, Any]:
-        """The weights, for `torch.save`."""
+        """Return the weights, for `torch.save`."""
         return {"weights": torch.from_numpy(self._weights)}
 
     def load(self, state: Mapping[str, Any]) -> None:

@@ -112,7 +112,7 @@ _MADE_BY = {
 
 
 def _learns_from_single_episodes(objective: Objective) -> bool:
-    """True if groups of one episode can have a gradient apart from penalties."""
+    """Return True if groups of one episode can have a gradient apart from penalties."""
     recipe, needs = objective.recipe, objective.loss.needs
     if recipe.streams or recipe.auxiliaries or (recipe.rollout.name, recipe.replay.name) != ("independent", "none"):
         return True

@@ -43,7 +43,7 @@ class LossTerms:
         return "batch" in self.needs
 
     def trains_every_row(self, at_reference: bool = False) -> bool:
-        """True if a token without advantage can have a gradient.
+        """Return True if a token without advantage can have a gradient.
 
         Args:
             at_reference: the policy is its reference, where penalties on their distance have no slope.

@@ -168,7 +168,7 @@ def _ratio_parts(recipe: Recipe, stages: Collection[Stage]) -> Iterator[Componen
 
 
 def _formulas(stage: Stage, part: Component) -> Iterator[Component]:
-    """The component and the components of its stage among its parameters."""
+    """Return the component and the components of its stage among its parameters."""
     yield part
     for value in part.params.values():
         if isinstance(value, Component) and value.name in stage:
@@ -180,7 +180,7 @@ _WITHOUT_BOUNDS = ("ratio", "distill")
 
 
 def _compares_policies(stage: Stage, part: Component) -> bool:
-    """True if a component reads the policy being trained and the one that ratios are taken against."""
+    """Return True if a component reads the policy being trained and the one that ratios are taken against."""
     if part.name in _WITHOUT_BOUNDS:
         return False
     arrays = _arrays(stage, part)

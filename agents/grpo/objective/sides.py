@@ -21,7 +21,7 @@ _OF_REFERENCE = frozenset({"logp_ref", "kl_ref"})
 
 
 def collecting_parts(objective: Objective) -> dict[str, Bound]:
-    """The components that act while data is collected, by their names in `Objective.parts`."""
+    """Return the components that act while data is collected, by their names in `Objective.parts`."""
     sources = {id(stream.source) for stream in objective.streams}
     return {
         name: part
@@ -76,7 +76,7 @@ def make_training_side(collecting: Objective, extras: frozenset[str], teacher_mo
 
 
 def join_states(collecting: dict[str, Any], training: Objective) -> dict[str, Any]:
-    """The state of both sides as one of a single objective.
+    """Return the state of both sides as one of a single objective.
 
     Args:
         collecting: the `Objective.state_dict` of the collecting side.

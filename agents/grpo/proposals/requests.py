@@ -49,7 +49,7 @@ class Assignment:
     done: dict[str, Any] = field(default_factory=dict)
 
     def request(self, name: str) -> Any:
-        """The value of a request."""
+        """Return the value of a request."""
         return self.proposal.meta[name]
 
     def set_conditions(self, **changes: Any) -> None:

@@ -1,8 +1,8 @@
 """Exchange between the processes of a run: orders, weights and gradients, by collectives of torch.distributed.
 
 Process 0 leads: it alone plays, decides, steps the optimiser and writes. The others hold copies of the models and carry
-out its orders, so that each takes part in the same collectives whatever its share of the work is. Orders travel through
-a group of their own that waits for days, as the leader may play for long; all else has the run's time limit.
+out its orders, so that each takes part in the same collectives whatever its share of the work is. Orders use a separate
+process group with a timeout of days, as the leader may play for long; all else has the run's time limit.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class RankChannel:
         return DeviceMesh.from_group(self._tensors, self.device.type)
 
     def most(self, count: int) -> int:
-        """The largest of a number that each process has."""
+        """Return the maximum of a number over all processes."""
         found = torch.tensor(count)
         with lost_ranks():
             dist.all_reduce(found, dist.ReduceOp.MAX, group=self._objects)
@@ -179,7 +179,7 @@ def _buckets(weights: Sequence[Tensor]) -> Iterator[list[Tensor]]:
 
 
 def unique_weights(models: Sequence[Any]) -> list[Tensor]:
-    """The parameters of models, each once, in an order that is the same in every process."""
+    """Return the parameters of models, each once, in an order that is the same in every process."""
     found: dict[int, Tensor] = {}
     for model in models:
         if model is not None:

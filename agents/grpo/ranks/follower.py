@@ -83,6 +83,6 @@ class Follower:
         return replace(forward, memory=self._memory)
 
     def _resolve(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """The settings with the reference itself in place of its number."""
+        """Return the settings with the reference itself in place of its number."""
         number = settings["reference"]
         return {**settings, "reference": None if number is None else self._models[number]}

@@ -62,11 +62,11 @@ class Ranks:
         return self._split(forward)
 
     def optimizer_steps(self, config: TrainConfig) -> OptimizerSteps:
-        """The steps of the optimiser, which the leader takes alone."""
+        """Return the steps of the optimiser, which the leader takes alone."""
         return OptimizerSteps(config, self.models[0], self.models[1])
 
     def number(self, model: Any) -> int | None:
-        """The number under which the others have a model, if they have it."""
+        """Return the number of a model in the other processes, if they have a copy."""
         return next((i for i, known in enumerate(self.models) if known is model and model is not None), None)
 
     def accumulate(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
@@ -125,7 +125,7 @@ class Ranks:
         return SplitForward(**own, ranks=self, gathers=gathers)
 
     def _refer(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """The settings with the number of the reference in place of the model."""
+        """Return the settings with the number of the reference in place of the model."""
         return {**settings, "reference": self.number(settings.get("reference"))}
 
     def _send(self, name: str, data: Any) -> None:
@@ -171,5 +171,5 @@ class SplitForward(Forward):
 
 
 def plain(forward: Forward) -> Forward:
-    """The passes as one process makes them."""
+    """Return the passes as one process makes them."""
     return Forward(**{item.name: getattr(forward, item.name) for item in fields(Forward)})

@@ -61,7 +61,7 @@ def _first_reason(error: Any) -> str:
 
 
 def names_in(folder: Path) -> frozenset[str]:
-    """Names of the tensors that were written."""
+    """Return the names of the tensors that were written."""
     from torch.distributed.checkpoint.filesystem import FileSystemReader
 
     return frozenset(FileSystemReader(folder).read_metadata().state_dict_metadata)
@@ -77,7 +77,7 @@ def moment_tensors(optimizer: torch.optim.Optimizer, weights: Iterable[tuple[str
 
 
 def empty_moments(weight: Tensor) -> dict[str, Tensor]:
-    """The state that AdamW has of a weight, with room for its values."""
+    """Return the state that AdamW has of a weight, with room for its values."""
     step = torch.zeros((), device=weight.device if weight.is_cuda else "cpu")
     return {STEP: step, **{key: torch.zeros_like(weight) for key in MOMENTS}}
 
@@ -108,7 +108,7 @@ def load_whole(folder: Path, model: Any, optimizer: torch.optim.Optimizer, refer
 
 
 def trained_weights(model: Any) -> list[tuple[str, Tensor]]:
-    """Names and weights that are trained, in the order of the optimiser."""
+    """Return the names and weights that are trained, in the order of the optimiser."""
     return [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
 
 

@@ -72,7 +72,7 @@ class ShardedRanks(Ranks):
         return self._split(forward)
 
     def optimizer_steps(self, config: TrainConfig) -> ShardedSteps:
-        """The steps of all processes' optimisers."""
+        """Return the steps of all processes' optimisers."""
         return ShardedSteps(self, self.models[0])
 
     def together(self, name: str, *arguments: Any) -> Any:
@@ -106,7 +106,7 @@ class ShardedRanks(Ranks):
 
 
 def _teacher_plays(recipe: Recipe) -> bool:
-    """True if episodes of a recipe may be played by the model to distil from."""
+    """Return True if episodes of a recipe may be played by the model to distil from."""
     streams = [stream.source.name for stream in recipe.streams]
     return recipe.rollout.name != "independent" or "teacher_model" in streams
 

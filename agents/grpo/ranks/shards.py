@@ -132,7 +132,7 @@ class Shards:
     # Memory ----------------------------------------------------------------------------------------------------------
 
     def count_bytes(self) -> dict[str, int]:
-        """Bytes of this process's parts: of weights, gradients and the optimiser's state."""
+        """Return the bytes of this process's parts: of weights, gradients and the optimiser's state."""
         weights = [w for model in self.models if model is not None for w in root_of(model).parameters()]
         weights = list({id(weight): weight for weight in weights}.values())
         gradients = [weight.grad for weight in weights if weight.grad is not None]

@@ -48,7 +48,7 @@ class Stage(Registry[Callable[..., Any]]):
         self.name, self.arguments, self.many, self.part = name, arguments, many, part
 
     def parameters(self, component: str) -> dict[str, inspect.Parameter]:
-        """The parameters of a component that a recipe may set."""
+        """Return the parameters of a component that a recipe may set."""
         target = self[component]
         parameters = list(inspect.signature(target).parameters.values())
         filled = 0 if inspect.isclass(target) else self.arguments

@@ -1,8 +1,8 @@
-"""Environments in processes of their own, on this machine or in a Ray cluster, so that one may die without the run.
+"""Environments in separate processes, on this machine or in a Ray cluster, so that a crash does not end the run.
 
-An environment whose process is lost is made anew in another one, where the episode so far is played again: the
-environment is deterministic, so the episode goes on as if nothing had happened. If it turns out otherwise, or the same
-call loses its process again and again, that call fails, and its episode counts for nothing.
+If a process is lost, its environments are recreated in another one, where their episodes so far are replayed. As
+environments are deterministic, the episodes then continue unchanged. If a replay differs, or the same call loses its
+process repeatedly, that call fails, and its episode is invalid.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class EnvironmentProcesses:
         self._numbers = itertools.count()
 
     def environment(self, env_id: str, arguments: Mapping[str, Any]) -> ProcessEnvironment:
-        """An environment that lives in one of the processes."""
+        """Return an environment that lives in one of the processes."""
         return ProcessEnvironment(self, next(self._numbers), env_id, arguments)
 
     def assign(self, env: ProcessEnvironment) -> Any:
@@ -341,5 +341,5 @@ def _apply(env: Any, call: str, arguments: tuple[Any, ...]) -> Any:
 
 
 def _comparable(value: Any) -> Any:
-    """The part that must be the same when a call is repeated: all but the info."""
+    """Return the part that must be the same when a call is repeated: all but the info."""
     return value[:-1] if isinstance(value, tuple) else None

@@ -53,7 +53,7 @@ class EnvironmentWorkers:
         self._threads = 0
 
     def line(self) -> CallLine:
-        """Make a line, whose calls are known by keys of their own."""
+        """Make a queue of calls with a separate set of keys."""
         return CallLine(self)
 
     def enqueue(self, call: _Call) -> None:
@@ -89,7 +89,7 @@ class CallLine:
         self._ended: dict[int, Future[Any]] = {}
 
     def __len__(self) -> int:
-        """Number of calls whose end has not been taken."""
+        """Return the number of calls whose results have not been taken."""
         return len(self._calls) + len(self._ended)
 
     def submit(self, key: int, function: Callable[[], object]) -> None:
@@ -100,7 +100,7 @@ class CallLine:
         self._workers.enqueue(call)
 
     def ready(self) -> bool:
-        """True if a call has ended that was not taken."""
+        """Return True if a finished call waits to be taken."""
         return bool(self._ended)
 
     def take(self, wait: bool) -> list[Ended]:

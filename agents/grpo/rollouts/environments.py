@@ -126,7 +126,7 @@ def snapshot(env: gymnasium.Env[Any, Any]) -> Any:
 
 
 def restore(env: gymnasium.Env[Any, Any], state: Any, seed: int, params: Mapping[str, Any]) -> None:
-    """Set an environment to a snapshot, taken of it or of another environment of the same id."""
+    """Set an environment to a snapshot of itself or of another environment with the same id."""
     # Gymnasium's wrapper refuses to step before a reset. A reset can be slow, so it is done only if there was none.
     if env.has_wrapper_attr("has_reset") and not env.get_wrapper_attr("has_reset"):
         begin(env, seed, params)

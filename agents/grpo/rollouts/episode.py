@@ -130,7 +130,7 @@ class LiveEpisode:
             self._insert(action)
 
     def trajectory(self) -> Trajectory:
-        """The turns played so far, as a trajectory."""
+        """Return the turns played so far, as a trajectory."""
         sampled = any(o in (Origin.POLICY, Origin.COPY) for turn in self._turns for o in turn.token_origins)
         played = self._recording
         return Trajectory(

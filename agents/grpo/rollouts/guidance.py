@@ -240,7 +240,7 @@ class Solution:
         return "\n".join(self.actions[: min(round(share * count), count - (share < 1))])
 
     def tokens(self, share: float, renderer: Renderer) -> int:
-        """Number of first tokens of a single action that hold no more than the text of the same share."""
+        """Return the number of first tokens of a single action that hold no more than the text of the same share."""
         *working, whole = self.ends
         if share <= 0 or share >= 1:
             return whole if share > 0 else 0
@@ -294,7 +294,7 @@ def solve(tasks: Sequence[RolloutTask], player: Player) -> list[Solution]:
 
 
 def context_limits(player: Player) -> TokenLimits:
-    """The budgets of an author whom only the context bounds."""
+    """Return budgets that are limited by the context only."""
     return TokenLimits(player.limits.context, player.limits.context, player.limits.context)
 
 

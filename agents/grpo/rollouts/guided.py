@@ -48,10 +48,10 @@ class Guided(Strategy):
             some of the "criteria" that it meets, or "feedback" on a failed attempt followed by the first steps.
         template: text of the hint; ``{hint}`` stands for the source's text.
         count: guided episodes of a task; 0: as many as its samples, -1: one for each failed sample.
-        keep: guided episodes that are kept: "all" or only "successes".
-        merge: guided episodes "replace" the plain ones, take the place of "failures" (in the order of both), are
-            "add"ed to the group, or form a group of their own ("beside"), compared only with each other.
-        most: most guided episodes that are kept; 0: no bound.
+        keep: guided episodes to keep: "all" or only "successes".
+        merge: guided episodes "replace" the plain ones, replace "failures" (in the order of both), are "add"ed to the
+            group, or form a separate group ("beside"), compared only with each other.
+        most: most guided episodes to keep; 0: no bound.
         chunk: least and most tokens of a chunk.
         sources: authors of the solutions: names of `solution_sources.SOLUTIONS`, joined by +. The episodes of a task
             take turns with the right solutions of its pool.
@@ -179,7 +179,7 @@ class Guided(Strategy):
 
 
 def _same_help(starts: Sequence[Start], others: Sequence[Start]) -> bool:
-    """True if both rounds give the same help, whatever share they asked for."""
+    """Return True if both rounds give the same help, whatever share they asked for."""
     return [replace(start, guided=0.0) for start in starts] == [replace(start, guided=0.0) for start in others]
 
 

@@ -29,7 +29,7 @@ class Strategy:
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
-        """The memory that lasts between updates, JSON-able."""
+        """Return the memory that lasts between updates, JSON-able."""
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

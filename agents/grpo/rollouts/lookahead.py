@@ -225,7 +225,7 @@ class Lookahead(Strategy):
         ]
 
     def are_alike(self, one: Sequence[int], other: Sequence[int]) -> bool:
-        """True if two stretches of equal length count as the same."""
+        """Return True if two token sequences of equal length count as similar."""
         test, usual = METRICS[self.metric]
         return test(one, other, usual if self.threshold is None else self.threshold)
 

@@ -52,7 +52,7 @@ class PairedRephrase(Strategy):
         return player.judge([*groups, *pairs])  # together, as rewards compare the two
 
     def _reword(self, task: RolloutTask, player: Player) -> Moment | None:
-        """The beginning of a task in other words; None if they leave no room for an action."""
+        """Return the start of a task with its prompt reworded; None if no room for an action remains."""
         env = player.environments.take()
         observation, info = begin(env, task.seed, task.params)
         moment = Moment(snapshot(env), reword(observation, player.rng, self.changes), info)
@@ -62,7 +62,7 @@ class PairedRephrase(Strategy):
 
 
 def _prompt(group: Group | None) -> list[int] | None:
-    """Ids of the first prompt of a group; None if no episode of it is valid."""
+    """Return the ids of the first prompt of a group; None if no episode of it is valid."""
     return list(group.valid[0].turns[0].obs_ids) if group and group.valid else None
 
 

@@ -214,8 +214,8 @@ class ReflectRetry(Strategy):
     that turn with the reflection as a hint (R3L, arXiv 2601.03715, section 3.1).
 
     The hint is left out of the trained context. The turns before it are shared nodes, to be masked in both episodes. If
-    the reflection names no turn of the episode, the retry starts at the first one. Samples of the second half without a
-    failure to reflect on begin anew.
+    the reflection names no turn of the episode, the retry starts at the first one. If there are fewer failures than
+    samples in the second half, the remaining samples are fresh episodes.
 
     Args:
         question: the request for a reflection; ``{episode}`` stands for the failed episode.
@@ -273,7 +273,7 @@ class ReflectRetry(Strategy):
 
 
 def transcript(trajectory: Trajectory) -> str:
-    """The episode as text, its turns numbered from 1."""
+    """Return the episode as text, its turns numbered from 1."""
     lines = []
     for number, turn in enumerate(trajectory.turns, 1):
         lines += [turn.observation, f"Turn {number}: {turn.action}"]

@@ -46,7 +46,7 @@ class RulePairs(Strategy):
 
 
 def _make_pair(shown: Trajectory, place: int, renderer: Renderer) -> tuple[Trajectory, Trajectory]:
-    """The episode of the oracle up to its turn ``place``, and the same with the worse action there.
+    """Return the episode of the oracle up to its turn ``place``, and the same with the worse action there.
 
     Raises:
         InputError: the environment does not tell a worse action for each turn.

@@ -89,7 +89,7 @@ def _list_returns(group: Group) -> tuple[float, ...]:
 
 
 def clumsiness(trajectory: Trajectory, tag: str = "answer") -> float:
-    """Share of failed tool calls plus a penalty on the form of the answer (rStar2-Agent, section 2.3).
+    """Return the share of failed tool calls plus a penalty on the form of the answer (rStar2-Agent, section 2.3).
 
     The environment reports failed calls in ``extras["tool_errors"]``. Without that report, every turn but the last is a
     call, and an action error is a failure. Without a call the share is 0.5. The penalty is 1 if the answer's tags are

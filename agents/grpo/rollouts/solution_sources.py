@@ -71,7 +71,7 @@ def make_sources(text: str) -> list[SolutionSource]:
 def gather_solutions(
     sources: Sequence[SolutionSource], tasks: Sequence[RolloutTask], player: Player, complete: bool = True
 ) -> list[list[Solution]]:
-    """The pool of each task: the right solutions of all sources, in their order, each text once.
+    """Return the pool of each task: the right solutions of all sources, in their order, each text once.
 
     Args:
         complete: leave out the environment's own solution where the context cuts it off; hints can be cut from it

@@ -107,7 +107,7 @@ class Moment:
         observation: the observation that the action answers.
         info: ``info`` of the environment's reset.
         turns: the turns played before.
-        fresh: whether the context begins anew with the observation.
+        fresh: whether the context restarts with the observation.
     """
 
     state: Any

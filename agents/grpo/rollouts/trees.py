@@ -1,7 +1,7 @@
 """Strategies whose episodes share beginnings: trees with branches at fixed or random places, at uncertain tokens, or
 after observations that raised the policy's entropy.
 
-Every strategy plays exactly ``RolloutTask.samples`` episodes a task: samples that are left after branching begin anew.
+Every strategy plays exactly ``RolloutTask.samples`` episodes a task: samples left after branching are fresh episodes.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ class ToolBranch(Strategy):
         return [Shoot(number, turn) for turn, number in sorted(shoots)]
 
     def branches(self, u: float, change: float) -> bool:
-        """True if an episode branches, for a uniform draw ``u`` in [0, 1) and a change of normalised entropy."""
+        """Return True if an episode branches, for a uniform draw ``u`` in [0, 1) and a change of normalised entropy."""
         return u - self.weight * change <= self.base
 
     def _entropy(self, trajectory: Trajectory, turn: int, player: Player) -> float:

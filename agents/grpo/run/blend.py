@@ -104,7 +104,7 @@ def join_evaluations(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _pool(rows: Sequence[Mapping[str, Any]], share: str, interval: str) -> dict[str, Any]:
-    """The share of successes over the episodes of all rows."""
+    """Return the share of successes over the episodes of all rows."""
     episodes = sum(row["episodes"] for row in rows)
     won = sum(row[share] * row["episodes"] for row in rows if row["episodes"])
     pooled = wilson_interval(round(won), episodes)

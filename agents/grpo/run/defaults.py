@@ -117,7 +117,7 @@ def _why_single() -> str:
 
 
 def precision_notices(config: TrainConfig) -> list[str]:
-    """A sentence on weights whose precision slows a run down."""
+    """Return a sentence on weights whose precision slows a run down."""
     if config.dtype != "bfloat16" or resolve_device(config.device) != "cpu" or (cost := bfloat16_cost()) < 1:
         return []
     return [

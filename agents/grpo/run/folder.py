@@ -45,13 +45,13 @@ C = TypeVar("C", bound=RunConfig)
 
 
 def newest_checkpoint(run: Path) -> Path | None:
-    """The checkpoint of the highest step, or None."""
+    """Return the checkpoint of the highest step, or None."""
     found = _checkpoints(run)
     return found[-1] if found else None
 
 
 def find_checkpoint(run: Path, which: str = "newest") -> Path:
-    """The folder of a checkpoint.
+    """Return the folder of a checkpoint.
 
     Args:
         which: "newest", "best" (the policy of the best evaluation so far; it cannot be resumed from), or a step.
@@ -211,7 +211,7 @@ class RunFolder:
         self.append("timings", [{"step": step, name: time.perf_counter() - begun}])
 
     def read(self, log: str, first: int, last: int) -> list[dict[str, Any]]:
-        """Rows of the steps from ``first`` to ``last`` of a log."""
+        """Return the rows of the steps from ``first`` to ``last`` of a log."""
         path = self.path / f"{log}.jsonl"
         rows = map(json.loads, _complete_rows(path)) if path.exists() else ()
         return [row for row in rows if first <= row["step"] <= last]
@@ -249,7 +249,7 @@ class RunFolder:
             shutil.rmtree(old)
 
     def newest_warm_up(self) -> Path | None:
-        """The newest state of a warm-up that has not ended, or None."""
+        """Return the newest state of a warm-up that has not ended, or None."""
         found = _checkpoints(self.path, _WARM_UP)
         return found[-1] if found else None
 

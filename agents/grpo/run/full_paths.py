@@ -56,7 +56,7 @@ def _absolute(value: Any) -> Any:
 
 
 def _absolute_text(text: str) -> str:
-    """The text of components, unchanged where it names no relative path."""
+    """Return the text of components, unchanged where it names no relative path."""
     parts = Component.parse_all(text)
     found = tuple(map(_absolute, parts))
     return text if found == parts else " + ".join(map(str, found))

@@ -130,7 +130,7 @@ class Health:
         return [f"{share} of the last step could be judged{rest}{cause}; {_MEND}."]
 
     def verdict(self, last: bool) -> tuple[str, str] | None:
-        """The sign that ends the run and a sentence about it; None if the run goes on.
+        """Return the sign that ends the run and a sentence about it; None if the run goes on.
 
         Args:
             last: whether this was the run's last step, which must not have been one without finite gradients.

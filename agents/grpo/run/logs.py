@@ -36,7 +36,7 @@ class PlayedProposal:
 
 
 def evaluation_row(step: int, report: Report, greedy: Report | None = None) -> dict[str, Any]:
-    """A row of ``evaluations.jsonl``.
+    """Return a row of ``evaluations.jsonl``.
 
     Args:
         report: of sampled episodes.
@@ -144,7 +144,7 @@ def _numbers(value: Any) -> list[float]:
 
 
 def _sampled_episodes(group: Group) -> Iterator[Trajectory]:
-    """The valid episodes that the policy sampled."""
+    """Return the valid episodes that the policy sampled."""
     return (t for t in group.valid if t.version >= 0)
 
 
@@ -170,7 +170,7 @@ def _pass_at_k(groups: Sequence[Group]) -> dict[str, float]:
 
 
 def _ages(played: Sequence[Trajectory], trained: Sequence[Group]) -> dict[str, float]:
-    """Share and mean age of replayed episodes among the trained ones; {} if none were trained."""
+    """Return the share and mean age of replayed episodes among the trained ones; {} if none were trained."""
     if not trained:
         return {}
     seen = [t for group in trained for t in _sampled_episodes(group)]
@@ -225,7 +225,7 @@ def overlapped_rates(
 def phase_rates(
     rollout_tokens: float, train_tokens: float, rollout_s: float, train_s: float, **other_s: float
 ) -> dict[str, float]:
-    """A step's wall-clock seconds and tokens per second, by phase, for ``timings.jsonl``.
+    """Return a step's wall-clock seconds and tokens per second, by phase, for ``timings.jsonl``.
 
     Args:
         rollout_tokens: action tokens that were sampled.

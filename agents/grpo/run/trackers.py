@@ -62,7 +62,7 @@ def _tag(name: str) -> str:
 
 
 def evaluation_values(row: Mapping[str, Any]) -> dict[str, float]:
-    """A row of ``evaluations.jsonl`` (see `logs.evaluation_row`) as figures for `Tracker.log`."""
+    """Return a row of ``evaluations.jsonl`` (see `logs.evaluation_row`) as figures for `Tracker.log`."""
     found = {"success": row.get("success"), "greedy_success": row.get("greedy_success")}
     found["success_low"], found["success_high"] = row.get("ci") or (None, None)
     for name, part in row.get("environments", {}).items():

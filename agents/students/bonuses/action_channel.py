@@ -1,7 +1,7 @@
-"""Empowerment: how much the next actions tell about the state that follows, as the capacity of a channel in nats.
+"""Empowerment: information of the next actions about the following state, as the capacity of a channel in nats.
 
-What goes in is an environment in a state; its successors are found by taking every action from a snapshot of it and
-restoring it after each. Gridworlds are stepped as values, which is the same and faster.
+In: an environment in a state. Its successors are found by taking every action from a snapshot, which is restored after
+each action. Gridworlds are stepped as values, which gives the same result faster.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class StageBonus(StateBonus):
             )
 
     def _play(self, env: gym.Env[Any, Any]) -> list[np.ndarray]:
-        """The features [T, F] of successful episodes of the environment's solver."""
+        """Return the features [T, F] of successful episodes of the environment's solver."""
         if not has_solver(env):
             raise InputError(f"the bonus {self.name!r} needs demonstrations, and {env} has no solver that gives them.")
         solve = env.get_wrapper_attr("oracle")

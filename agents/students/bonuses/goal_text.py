@@ -97,7 +97,7 @@ class GoalTextBonus(StateBonus):
 
 
 def describe(env: Any, world: World) -> str:
-    """The view of a gridworld's agent in sentences."""
+    """Return the view of a gridworld's agent in sentences."""
     return describe_words(world, env.viewer, _plain_words())
 
 

@@ -31,7 +31,7 @@ class SlotBonus(StepReward):
         """Receive the environments of slots 0, 1, ... before the first episode; `Practice` calls it."""
 
     def start(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         raise NotImplementedError(f"{type(self).__name__} must implement start(slot, observation, extras).")
 
     def reward_step(self, slot: int, step: Step, observation: Any, terminated: bool) -> float | None:
@@ -39,7 +39,7 @@ class SlotBonus(StepReward):
         raise NotImplementedError(f"{type(self).__name__} must implement reward_step(slot, step, ...) -> float.")
 
     def of_slot(self, slot: int) -> SlotReward:
-        """The bonus as a reward of one environment."""
+        """Return the bonus as a reward of one environment."""
         return SlotReward(self, slot)
 
     def begin(self, observation: Any, extras: Mapping[str, Any]) -> None:

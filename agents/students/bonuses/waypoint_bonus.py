@@ -83,7 +83,7 @@ class WaypointBonus(StateBonus):
 
 
 def describe_level(env: Any) -> str:
-    """The mission and the map of a gridworld's present state, as an agent reads them."""
+    """Return the mission and the map of a gridworld's present state, as an agent reads them."""
     world, words = env.here(), make_vocabulary("plain", 0, True)
     return f"{env.rules.mission(world)}. On the map {legend_of(world.cells, words)}; the agent is > v < or ^.\n" + (
         describe_map(world, env.viewer, words)
