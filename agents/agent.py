@@ -52,12 +52,12 @@ class EndEpisode:
 
 
 class Agent:
-    """Acts in a batch of slots. Subclasses define `act`, and the other methods where they need them.
+    """Acts in a batch of slots. Subclasses define `act`, and the other methods as needed.
 
     Attributes:
         name: the agent's name in reports.
         max_slots: the most slots it can play at once, or None without a limit (a person plays one).
-        prompt_form: the form in which environments are to ask it, a value of their option ``prompt``; None leaves the
+        prompt_form: form of the prompts for this agent, a value of the environments' option ``prompt``; None keeps the
             default.
     """
 
@@ -70,11 +70,11 @@ class Agent:
 
         Args:
             observations: one per slot, position i is slot i.
-            infos: the ``info`` that came with each observation. ``info["idle"]`` is True where the slot has nothing
-                left to play (its action is ignored); ``info["fresh"]`` where the observation stands for the whole
-                conversation before it (see `history`), which an agent that keeps one forgets;
-                ``info["episode_seed"]``, where there is one, is a non-negative int that belongs to the episode, so that
-                a stochastic agent can act alike whatever slot the episode is played in.
+            infos: the ``info`` that came with each observation. ``info["idle"]`` is True if the slot has nothing left
+                to play (its action is ignored). ``info["fresh"]`` is True if the observation replaces the whole
+                conversation before it (see `history`); an agent that keeps a conversation restarts it.
+                ``info["episode_seed"]``, if present, is a non-negative int that belongs to the episode, so that a
+                stochastic agent can act alike in whatever slot the episode is played.
 
         Returns:
             as many actions as there are observations; an `EndEpisode` ends the slot's episode.
@@ -82,11 +82,10 @@ class Agent:
         raise NotImplementedError(f"{type(self).__name__} must define act(observations, infos)")
 
     def reset(self, indices: Sequence[int]) -> None:
-        """Slots ``indices`` begin new episodes at the next `act`; forget what was remembered for them."""
+        """Forget the memory of slots ``indices``, which begin new episodes at the next `act`."""
 
     def trace(self, slot: int) -> ActionTrace | None:
-        """Return how the newest action of a slot came about; called once after each action; None where there is nothing
-        to tell."""
+        """Return the trace of a slot's newest action, or None without a trace; called once after each action."""
         return None
 
     def bind(self, envs: Sequence[gym.Env]) -> None:
@@ -126,7 +125,7 @@ class SlotAgent(Agent):
         return None
 
     def wait_for(self, reply: Any) -> Any:
-        """The future of a coroutine on this agent's event loop; anything else as it is."""
+        """Start a coroutine on this agent's event loop and return its future; return any other reply unchanged."""
         if not inspect.isawaitable(reply):
             return reply
         if self._loop is None:
@@ -157,7 +156,7 @@ class SlotAgent(Agent):
 
 
 class EventLoop:
-    """An event loop in a thread of its own, as the caller's may have a running one (a notebook has)."""
+    """An event loop in a separate thread, because the caller's thread may already run one (as in a notebook)."""
 
     def __init__(self, name: str, closing: Callable[[], Awaitable[None]] | None = None):
         self._loop = asyncio.new_event_loop()
@@ -171,7 +170,7 @@ class EventLoop:
         return asyncio.run_coroutine_threadsafe(wait(), self._loop)
 
     def close(self) -> None:
-        """End the loop, and with it what it still waits for."""
+        """End the loop and its pending tasks."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         if threading.current_thread() is not self._thread:
             self._thread.join(timeout=5.0)
@@ -192,7 +191,7 @@ async def _end(tasks: Collection[asyncio.Task[Any]], closing: Callable[[], Await
 
 
 def as_agent_error(error: Exception, slot: int) -> AgentError:
-    """The exception of an agent as an `AgentError` that names the slot; one itself stays as it is."""
+    """Wrap the exception of an agent in an `AgentError` that names the slot; an `AgentError` only gets the slot."""
     if isinstance(error, AgentError):
         error.slot = slot if error.slot is None else error.slot
         return error

@@ -16,12 +16,12 @@ _SCALE = (1.0, 5.0)
 
 @JUDGES.register("agent")
 class AgentJudge(Judge):
-    """Asks an agent for scores from 1 to 5, in one prompt, and reads its reply as that of an endpoint.
+    """Asks an agent for scores from 1 to 5, in one prompt, and reads its reply like an endpoint's.
 
     Args:
-        agent: an agent, a function of the prompt, or the text by which a command line names one: "openai:MODEL", the
-            folder of a run or of a model, module:attribute.
-        max_characters: of each response that is shown.
+        agent: an agent, a function of the prompt, or a name as on the command line: "openai:MODEL", the folder of a run
+            or of a model, module:attribute.
+        max_characters: most characters of each response to show.
     """
 
     name = "agent"

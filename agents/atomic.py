@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..errors import InputError
 
-# A file where a folder should be, a folder where a file should be, or a place in which nothing can be made.
+# Errors for a file instead of a folder, a folder instead of a file, or a path that cannot be created.
 _WRONG_PLACE = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENOENT)
 
 

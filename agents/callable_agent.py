@@ -11,19 +11,18 @@ from .agent import AgentError, EndEpisode, SlotAgent
 
 
 class CallableAgent(SlotAgent):
-    """Plays a function, called once for each observation; those of an ``async def`` wait side by side.
+    """Plays a function, called once for each observation; calls of an ``async def`` run concurrently.
 
     Args:
-        function: ``observation -> action``. A first parameter that is called ``messages`` receives the conversation
-            in place of the observation: ``[{"role": "user", "content": observation}, {"role": "assistant", "content":
-            action}, ...]``, a list of the function's own. A parameter called ``info`` receives the ``info`` as well. A
-            generator function (plain or async) is called once an episode, yields actions, and receives what comes next
-            from ``yield``.
-        threads: how many calls of a plain function run at once, each in a thread of its own; the function has to be
-            safe for that. 1 calls it in the caller's thread.
+        function: ``observation -> action``. A first parameter named ``messages`` receives a copy of the conversation
+            instead of the observation: ``[{"role": "user", "content": observation}, {"role": "assistant", "content":
+            action}, ...]``. A parameter named ``info`` receives the ``info`` as well. A generator function (plain or
+            async) is called once per episode, yields actions, and receives the next observation from ``yield``.
+        threads: number of concurrent calls of a plain function, each in a separate thread; the function must be
+            thread-safe. 1 calls it in the caller's thread.
 
     Raises:
-        AgentError: from `respond` (or the future that it leads to): the function returned None or a generator object,
+        AgentError: from `respond` (or the future that it returns): the function returned None or a generator object,
             or its generator ended before the episode did.
     """
 
@@ -96,7 +95,7 @@ class CallableAgent(SlotAgent):
 
 
 def _unwrapped(function: Callable[..., Any]) -> Any:
-    """The function behind partial applications and the ``__call__`` of an object."""
+    """Return the function behind partial applications and the ``__call__`` of an object."""
     while isinstance(function, functools.partial):
         function = function.func
     return function if inspect.isroutine(function) else type(function).__call__

@@ -1,4 +1,4 @@
-"""The far side of environments in processes: environments by number, and what is asked of each.
+"""The remote side of environments in processes: environments by number, and the calls to them.
 
 Runs as a program that serves one connection, or as an actor of Ray. Imports no more than the environments need.
 """
@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 CALLS = ("reset", "step", "oracle", "get_state", "set_state")
-"""What is asked of an environment, beside making it and dropping it."""
+"""Calls to an environment, besides creating and dropping it."""
 
 
 class EnvironmentHost:
@@ -26,14 +26,14 @@ class EnvironmentHost:
         self._environments: dict[int, Any] = {}
 
     def request(self, number: int, call: str, arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:
-        """Ask something of an environment.
+        """Make a call to an environment.
 
         Args:
-            number: of the environment.
+            number: number of the environment.
             call: "make" with an id and its arguments, "drop", or one of `CALLS`.
 
         Returns:
-            What it returned, and what it raised.
+            The result of the call, and its exception or None.
         """
         try:
             if call == "make":
@@ -53,7 +53,7 @@ class EnvironmentHost:
             return None, RuntimeError(f"the environment raised {error!r}")
 
     def process(self) -> int:
-        """The number of the process, as soon as it is there."""
+        """Return the id of the process, as soon as it has started."""
         return os.getpid()
 
 
@@ -65,7 +65,7 @@ def make(env_id: str, arguments: Mapping[str, Any]) -> Any:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error itself if it can be sent, else another one that says the same."""
+    """Return the error itself if it can be pickled, else a plain error with the same message."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

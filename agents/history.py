@@ -1,10 +1,10 @@
-"""Histories: what an agent still sees of a long episode, whose context begins anew before it is full.
+"""Histories: an agent's view of a long episode, whose context restarts before it is full.
 
-`HistoryWrapper` goes around any environment of several turns in text. While a conversation holds few pages
-(observations), it passes through unchanged. Then one observation takes the place of the whole conversation: the
-beginning of the task, what the history keeps of earlier turns, and the last pages. ``info["fresh"]`` says so, and who
-holds a conversation (`LanguageAgent`, `ChatAgent`, the learner's rollouts) begins a new one. Histories are in the
-registry ``HISTORIES`` and are typed as ``--history "notes(keep=2)"``.
+`HistoryWrapper` wraps any text environment with several turns. While a conversation holds few pages (observations), it
+passes through unchanged. Then one observation replaces the whole conversation: the beginning of the task, the history's
+digest of earlier turns, and the last pages. ``info["fresh"]`` is then True, and holders of a conversation
+(`LanguageAgent`, `ChatAgent`, the learner's rollouts) begin a new one. Histories are in the registry ``HISTORIES`` and
+are typed as ``--history "notes(keep=2)"``.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Past:
     Attributes:
         pages: the observations, the present one included.
         replies: the actions, one fewer.
-        begun: number of the first page that the agent's context holds.
-        notes: what the agent has noted.
-        summary: of all pages before ``begun``.
+        begun: index of the first page in the agent's context.
+        notes: the agent's notes.
+        summary: summary of all pages before ``begun``.
         asking: whether the agent is asked for a summary now.
     """
 
@@ -58,8 +58,8 @@ class EpisodeHistory:
 
     Args:
         keep: pages that stay, the present one included; at least 1.
-        until: pages that a context holds before it begins anew, at least ``keep``; None: ``keep``.
-        opening: characters of the first page that always stay, as the task is told there.
+        until: most pages in a context before it restarts, at least ``keep``; None: ``keep``.
+        opening: characters of the first page that always stay, as it describes the task.
 
     Attributes:
         instruction: text after the first page.
@@ -80,15 +80,15 @@ class EpisodeHistory:
         raise NotImplementedError
 
     def receive(self, past: Past, reply: str) -> tuple[Past, str]:
-        """Take what is meant for the history out of a reply; return the rest, which is the environment's."""
+        """Remove the part for the history from a reply; return the rest, the action for the environment."""
         return past, reply
 
     def keeps(self, past: Past) -> str:
-        """Choose what is shown of the turns before ``past.begun``."""
+        """Choose the text that stands for the turns before ``past.begun``."""
         raise NotImplementedError
 
     def show(self, past: Past) -> str:
-        """The whole context in one text."""
+        """Return the whole context in one text."""
         parts = [past.pages[0][: self.opening]] if past.begun and self.opening else []
         kept = self.keeps(past) if past.begun else ""
         parts += [f"[Earlier turns]\n{kept}"] if kept else []
@@ -167,15 +167,15 @@ class Notes(LastPages):
 
 @HISTORIES.register("summary")
 class Summary(EpisodeHistory):
-    """The last pages, and a summary of all earlier ones, written anew each time that the context begins anew.
+    """The last pages, and a summary of all earlier ones, rewritten whenever the context restarts.
 
-    The playing agent writes it, in a turn of its own that the environment does not see and in which a learner is
-    trained like in any other; or another agent does.
+    The playing agent writes the summary, in a separate turn that the environment does not see and that a learner trains
+    on like any other; or another agent writes it.
 
     Args:
         keep, until, opening: see `EpisodeHistory`.
         characters: most characters of a summary.
-        by: the agent that writes, as ``palaestra eval --agent`` takes it; None: the one that plays.
+        by: the agent that writes, named as for ``palaestra eval --agent``; None: the playing agent.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class Summary(EpisodeHistory):
         return self.cut(self._writer(f"{self.show(past)}\n\n{self.request}"))
 
     def cut(self, summary: str) -> str:
-        """A reply without its thought, as it is shown."""
+        """Return a reply without its thought, cut to the length limit."""
         said = without_thoughts(summary)
         return (summary if said is None else said).strip()[: self.characters]
 
@@ -308,13 +308,13 @@ class HistoryWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         return replace(past, begun=len(past.pages) - self.history.keep)
 
     def oracle(self) -> Any:
-        """The next action of the environment's solver; where a summary is asked for, what was done so far."""
+        """Return the next action of the environment's solver or, when a summary is asked for, the actions so far."""
         if self._past.asking:
             return "; ".join(" ".join(reply.split()) for reply in self._past.replies)
         return self.env.get_wrapper_attr("oracle")()
 
     def get_state(self) -> dict[str, Any]:
-        """A snapshot of the environment and the past."""
+        """Return a snapshot of the environment and the past."""
         return {"env": self.env.get_wrapper_attr("get_state")(), "past": self._past, "info": dict(self._info)}
 
     def set_state(self, state: Mapping[str, Any]) -> None:

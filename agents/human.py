@@ -139,7 +139,7 @@ class HumanAgent(Agent):
 
 
 def show_text(console: Any, text: str, style: str = "") -> None:
-    """Print a text as it is, never as markup; lines that are wider than a terminal are wrapped at words."""
+    """Print a text literally, never as markup; lines wider than the terminal are wrapped at words."""
     from rich.text import Text
 
     console.print(Text(text, style=style), soft_wrap=not console.is_terminal)
@@ -151,7 +151,7 @@ _ARROWS = {
     "right": ("C", "forward-char"),
     "left": ("D", "backward-char"),
 }
-"""Arrow key -> the last letter of what a terminal sends for it, and what it does by default."""
+"""Arrow key -> the last letter of its terminal escape sequence, and its default action in readline."""
 
 
 def _bind_arrows(keys: Mapping[str, str]) -> None:
@@ -163,7 +163,7 @@ def _bind_arrows(keys: Mapping[str, str]) -> None:
     import readline
 
     for key, (letter, default) in _ARROWS.items():
-        # What is sent at once stands alone in its line.
+        # A key that is sent at once replaces the typed line.
         text = f"\\C-a\\C-k{keys[key][:-1]}\\C-m" if keys.get(key, "").endswith("\n") else keys.get(key, "")
         for start in ("[", "O"):
             readline.parse_and_bind(f'"\\e{start}{letter}": ' + (f'"{text}"' if text else default))

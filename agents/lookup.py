@@ -19,15 +19,16 @@ _PORT = re.compile(r"[\w.-]+:\d+(/|$)")
 
 
 def find_agent(text: str) -> Agent:
-    """Find the agent that a command line names: registered, with arguments if any, ``chat(model='m')``; the address
-    of a chat endpoint that serves one model, ``http://localhost:8000/v1``, or ``openai:MODEL``, a model of the endpoint
-    that the environment variable ``OPENAI_BASE_URL`` names; in a folder (a run's or a model's), a GGUF file, of
-    ``palaestra list models`` or with a hub id, perhaps after ``hf:``; or ``module:name`` or ``file.py:name``, an
-    attribute of the module or what it registers.
+    """Find the agent that a command line names.
+
+    The text is one of: a registered name, perhaps with arguments, ``chat(model='m')``; the address of a chat endpoint
+    that serves one model, ``http://localhost:8000/v1``; ``openai:MODEL``, a model of the endpoint in the environment
+    variable ``OPENAI_BASE_URL``; a folder of a run or a model, a GGUF file, a name of ``palaestra list models`` or a
+    hub id, perhaps after ``hf:``; or ``module:name`` or ``file.py:name``, an attribute or a registration of the module.
 
     Raises:
-        InputError: it is none of these.
-        MissingExtra: it is a model, and torch or transformers is absent.
+        InputError: the text has none of these forms.
+        MissingExtra: it names a model, and torch or transformers is absent.
     """
     if text in AGENTS:
         return make(text)
@@ -77,10 +78,10 @@ def _load_player(source: str) -> Agent:
 
 
 def as_agent(agent: Any) -> Agent:
-    """Convert to an `Agent`: one itself, an instance of an `Agent` class, what `find_agent` finds, or a callable.
+    """Convert an `Agent`, an `Agent` class, a text for `find_agent`, or a callable to an `Agent`.
 
     Raises:
-        InputError: it is none of these.
+        InputError: ``agent`` is of another kind.
     """
     if isinstance(agent, Agent):
         return agent

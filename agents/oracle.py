@@ -28,7 +28,7 @@ class OracleAgent(Agent):
         """Keep the environments.
 
         Raises:
-            InputError: one of them has no ``oracle()``.
+            InputError: an environment has no ``oracle()``.
         """
         for env in envs:
             if not has_solver(env):
@@ -46,13 +46,13 @@ class OracleAgent(Agent):
 
 
 def has_solver(env: gym.Env[Any, Any]) -> bool:
-    """True if an environment has a scripted solver."""
+    """Return True if an environment has a scripted solver."""
     oracle = getattr(type(env.unwrapped), "oracle", None)
     return callable(oracle) and oracle is not TaskEnv.oracle
 
 
 def oracle_action(env: gym.Env[Any, Any]) -> str:
-    """The next action of the environment's scripted solver.
+    """Return the next action of the environment's scripted solver.
 
     Raises:
         InputError: the environment has no solver.
@@ -82,8 +82,8 @@ def worked_steps(info: Mapping[str, Any]) -> tuple[str, ...]:
 def worked_action(env: gym.Env[Any, Any], info: Mapping[str, Any]) -> str:
     """Write the solver's next action as a model would: the steps of the worked solution, one a line, then the answer.
 
-    The answer stands behind a blank line, or the steps between the tags of a thought, where the environment would not
-    read it otherwise. Actions of games, and answers without steps, are those of `oracle_action`.
+    If the environment needs it to read the answer, the answer follows a blank line, or the steps are put between the
+    tags of a thought. Actions of games, and answers without steps, come from `oracle_action`.
 
     Args:
         env: the environment, before the action.
@@ -123,6 +123,6 @@ def write_solution(env: gym.Env[Any, Any], working: str) -> str:
 
 
 def _in_play(env: gym.Env[Any, Any]) -> Any:
-    """The environment itself, or the one of a mixture that the episode belongs to."""
+    """Return the environment itself, or the one of a mixture that the episode belongs to."""
     inner = env.unwrapped
     return inner.part if isinstance(inner, Mixture) else inner

@@ -1,7 +1,7 @@
-"""Pages that are written: each is one file with its style and data in it, which opens without a network.
+"""HTML pages: each is one file that includes its style and data, and opens without a network.
 
-`read_style` is the style sheet that all of them share; `render` fills a jinja2 template, in which every value is text
-unless it is marked as safe. Light and dark follow the reader's system.
+`read_style` returns the style sheet that all pages share; `render` fills a jinja2 template, in which every value is
+escaped unless it is marked as safe. Light and dark follow the reader's system.
 """
 
 from __future__ import annotations

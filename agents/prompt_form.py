@@ -20,8 +20,8 @@ FORM_OF_OLD_RUNS = TERSE
 
 
 def add_prompt_form(spec: EnvSpec, options: Mapping[str, Any], form: str | None) -> dict[str, Any]:
-    """Return the arguments of an environment with the form of an agent's prompts: none is added if there is one among
-    them, if the environment does not take any, or if it is the default."""
+    """Add an agent's form of prompts to the arguments of an environment. Nothing is added if the arguments have a form,
+    if the environment does not accept one, or if the form is the default."""
     if form in (None, SENTENCES) or "prompt" in {**spec.kwargs, **options}:
         return dict(options)
     entry = load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point

@@ -15,14 +15,14 @@ from .agent import Agent, register
 
 @register("random")
 class RandomAgent(Agent):
-    """Samples each slot's action space, from a stream of its own per episode.
+    """Samples each slot's action space, with a separate random stream per episode.
 
-    The stream follows ``info["episode_seed"]`` where the player gives one, so that an episode is played alike in
-    whatever slot it lands; otherwise it follows the slot and the number of episodes the slot has begun.
+    The stream is seeded by ``info["episode_seed"]`` if present, so that an episode is played alike in any slot;
+    otherwise by the slot and its number of episodes so far.
 
     Args:
         seed: non-negative int, the root of all streams.
-        space: the action space of every slot; None takes each environment's own, which `bind` hands over.
+        space: the action space of every slot; None takes each environment's space, from `bind`.
     """
 
     name = "random"

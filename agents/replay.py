@@ -1,8 +1,8 @@
-"""Replays: an episode of any environment as one HTML page that needs no network and nothing beside it.
+"""Replays: an episode of any environment as one HTML page that needs no network and no other file.
 
-`ReplayRecorder` goes around an environment and writes a page when an episode ends: what was seen, done and earned, step
-by step, with pictures where the environment makes them. What the environment and the agent wrote is shown as text and
-never interpreted; a policy in the page forbids every address and every script but its own.
+`ReplayRecorder` wraps an environment and writes a page when an episode ends: observation, action and reward of each
+step, with pictures if the environment renders any. Text of the environment and the agent is shown literally and never
+interpreted; a content-security policy in the page forbids every address and every script but its own.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _TOLD = ("reward_terms", "action_error", "feedback", "progress", "is_success", "
 
 
 class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
-    """Writes every episode to ``folder`` as ``episode-0003-success.html``; one that a reset or the end of the
+    """Writes every episode to ``folder`` as ``episode-0003-success.html``; an episode that a reset or closing the
     environment cuts off is "unfinished".
 
     Args:
-        env: any environment; pictures are those of the render mode "rgb_array".
-        folder: is made if it does not exist.
+        env: any environment; pictures come from the render mode "rgb_array".
+        folder: output folder, created if missing.
         title: the first line of the pages, such as the agent's name.
-        numbers: of the episodes, one drawn at each reset; None counts from 0.
+        numbers: iterator of episode numbers, advanced at each reset; None counts from 0.
 
     Raises:
-        MissingExtra: jinja2 is not installed, or the environment makes pictures and pillow is not.
+        MissingExtra: jinja2 is not installed, or the environment renders pictures and pillow is not installed.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
         return {"seen": show_value(observation), "picture": picture, "fresh": bool(info.get("fresh"))}
 
     def _write(self, outcome: str, truncated: bool = False) -> None:
-        """Write the page of an episode in which anything was done, and forget it."""
+        """Write the page of an episode with at least one action, and clear its steps."""
         steps, self._steps = self._steps, []
         if len(steps) < 2:
             return
@@ -117,12 +117,12 @@ def make_page(
     """Make the page of an episode.
 
     Args:
-        name: of the environment.
-        facts: what is known of the task and the player, in order; values that are None or "" are left out.
-        steps: in order, as `ReplayRecorder` has them; the last one has no action.
-        outcome: "success", "failure", "invalid" (the machinery failed), "ended" (the environment does not say) or
-            "unfinished".
-        truncated: whether a limit ended it.
+        name: name of the environment.
+        facts: properties of the task and the player, in order; values that are None or "" are left out.
+        steps: steps in order, in the form of `ReplayRecorder`; the last one has no action.
+        outcome: "success", "failure", "invalid" (the machinery failed), "ended" (without reported success or failure)
+            or "unfinished".
+        truncated: whether a limit ended the episode.
     """
     source = files(__package__ or __name__)
     script = source.joinpath("replay.js").read_text(encoding="utf-8")
@@ -141,7 +141,7 @@ def make_page(
 
 
 def show_value(value: Any) -> str:
-    """A value as text: text itself; plain data as JSON; arrays by their shape if they are large."""
+    """Return a value as text: text itself; plain data as JSON; arrays by their shape if they are large."""
     if isinstance(value, str):
         return shorten(value, _LONGEST)
     if isinstance(value, np.ndarray) and value.size > 400:
@@ -157,7 +157,7 @@ def show_value(value: Any) -> str:
 
 
 def name_action(inner: Any, action: Any) -> Any:
-    """An action, or its name where the environment has an enumeration of its numbered ones."""
+    """Return an action, or its name where the environment has an enumeration of its numbered ones."""
     names = getattr(inner, "actions", None)
     try:
         return action if isinstance(action, str) or names is None else names(action).name

@@ -31,7 +31,7 @@ class FewShotPrompt(str):
 
     Attributes:
         examples: the examples.
-        question: what is asked.
+        question: the question after the examples.
     """
 
     examples: tuple[Example, ...]

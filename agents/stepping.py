@@ -1,6 +1,6 @@
 """Threads for the steps of environments that run programs.
 
-Such a step waits for a sandbox, so many of them run at a time, each in a thread of its own.
+Such a step waits for a sandbox, so many steps run concurrently, each in a separate thread.
 """
 
 from __future__ import annotations

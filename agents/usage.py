@@ -1,5 +1,5 @@
-"""Cost of a language model's replies: tokens, prices, and how many came from a cache. And what an agent keeps of how an
-action came about, which an evaluation writes beside it."""
+"""Cost of a language model's replies: tokens, prices and number of cached replies. Also the trace of an action, which
+an evaluation writes next to the action."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class TokenUsage:
     """Sums over replies.
 
     Attributes:
-        replies: how many there were, whether or not they came from a cache.
-        cached: those from a cache, which cost nothing.
-        uncounted: those for which the server gave no counts.
-        cut: those that ended at the limit of tokens.
-        prompt_tokens, completion_tokens: of the replies with counts; a completion includes the thoughts.
-        reasoning_tokens: of thoughts, where the server tells.
-        cost: in the currency of the prices; None without prices.
+        replies: number of replies, including cached ones.
+        cached: number of replies from a cache, which cost nothing.
+        uncounted: number of replies without token counts from the server.
+        cut: number of replies that ended at the limit of tokens.
+        prompt_tokens, completion_tokens: tokens of the replies with counts; a completion includes the thoughts.
+        reasoning_tokens: tokens of thoughts, as far as the server reports them.
+        cost: cost in the currency of the prices; None without prices.
     """
 
     replies: int = 0
@@ -59,7 +59,7 @@ class TokenUsage:
 
 
 def sum_usage(parts: Iterable[TokenUsage | None]) -> TokenUsage | None:
-    """The sum of what is known; None where nothing is."""
+    """Return the sum of the known usages; None if all are None."""
     known = [part for part in parts if part is not None]
     return sum(known, TokenUsage()) if known else None
 

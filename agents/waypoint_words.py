@@ -12,7 +12,7 @@ QUESTION = (
     "Name, in order, at most {most} places through which the agent has to go to solve this task, the last one being "
     "where it ends. A place is (column, row), counted from (0, 0) in the upper left corner. Write nothing else.\n{task}"
 )
-"""What an author of waypoints is asked (after KAGI, arXiv 2407.10341, in our own words)."""
+"""Question to an author of waypoints (after KAGI, arXiv 2407.10341, in our own words)."""
 
 _PLACE = re.compile(r"\(\s*(\d{1,4})\s*,\s*(\d{1,4})\s*\)")
 

@@ -26,7 +26,7 @@ from .tool_forms import TOOL_FORMS, ReplyStep, ToolForm
 _log = logging.getLogger(__name__)
 
 MOST_FAULTS = 3
-"""Faults in one turn of which a model is told; after them its reply is the action as it is."""
+"""Most malformed calls in one turn that are reported to the model; then its latest reply is the action, unchanged."""
 
 
 @dataclass

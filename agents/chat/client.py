@@ -53,20 +53,21 @@ class Connection:
     """Address and limits of an endpoint.
 
     Args:
-        model: the endpoint's name of it.
-        base_url: such as "http://localhost:8000/v1"; None takes ``OPENAI_BASE_URL``, or else the SDK's default. The key
-            is that of ``OPENAI_API_KEY``, or a placeholder, as local servers ask for none.
+        model: the endpoint's name of the model.
+        base_url: address such as "http://localhost:8000/v1"; None takes ``OPENAI_BASE_URL``, or else the SDK's default.
+            The key comes from ``OPENAI_API_KEY``, or is a placeholder, as local servers need none.
         api: "chat", or "completions" for models without a chat template: the conversation is sent as one text, in
             which lines "User:" and "Assistant:" begin the turns.
-        timeout: seconds that one attempt may take in all.
-        retries: attempts after the first, where one ends in a time-out, a broken connection, an answer that cannot be
-            read, 408, 409, 425, 429 or 5xx.
-        backoff: seconds before the first of them; each further one waits twice as long, at most 60, less up to a half
+        timeout: time limit of one attempt, in seconds.
+        retries: most retries after a time-out, a broken connection, an unreadable answer, or status 408, 409, 425, 429
+            or 5xx.
+        backoff: seconds before the first retry; each further retry waits twice as long, at most 60, less up to a half
             at random. A ``Retry-After`` of the endpoint is obeyed up to 60 seconds, by all requests.
-        requests_per_minute: at most so many; None: without limit.
-        concurrency: requests in flight at once; None: as many as there are conversations.
-        cache: a folder for the replies, or None. The key is all that decides a reply: endpoint, model, conversation,
-            settings, episode, sample and turn, so that no two samples share a reply. Processes may share a folder.
+        requests_per_minute: rate limit; None: without limit.
+        concurrency: most requests in flight; None: the number of conversations.
+        cache: a folder for the replies, or None. The key holds everything that decides a reply: endpoint, model,
+            conversation, settings, episode, sample and turn, so no two samples share a reply. Processes may share a
+            folder.
         extra: further fields of a request, such as ``{"reasoning_effort": "low"}``.
     """
 
@@ -205,7 +206,7 @@ class ChatClient:
         return bytes(body)
 
     def _explain(self, error: Any) -> Exception:
-        """The exception for an answer with an error status."""
+        """Return the exception for an answer with an error status."""
         status, said = error.status_code, shorten(" ".join(str(error.message).split()), 300)
         if status in (401, 403, 404):
             return InputError(

@@ -7,7 +7,7 @@ import time
 
 
 class RequestPace:
-    """Lets requests go in the order in which they came, evenly spaced. Belongs to one event loop.
+    """Rate limiter: releases requests in order of arrival, evenly spaced. Belongs to one event loop.
 
     Args:
         per_minute: requests a minute; None: without limit.
@@ -26,5 +26,5 @@ class RequestPace:
             self._next = time.monotonic() + self._gap
 
     def postpone(self, seconds: float) -> None:
-        """Let no request go for so long, also those that wait already."""
+        """Hold back all requests, waiting ones included, for ``seconds``."""
         self._next = max(self._next, time.monotonic() + seconds)

@@ -15,7 +15,7 @@ REASONING_FIELDS = ("reasoning_content", "reasoning")
 
 
 class MalformedReply(ValueError):
-    """A body that is no reply of such an endpoint; the message says what is wrong with it."""
+    """Error for a body that is not a valid reply of an endpoint; the message names the defect."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class ChatReply:
     """A reply.
 
     Attributes:
-        text: what is meant for the reader; "" where there is nothing but thoughts or calls.
-        reasoning, reasoning_field: the thoughts beside the text, and the name of their field; "" for none.
-        calls: the tools called, in order.
-        finish: why it ended: "stop", "length", "tool_calls", ...
-        counts: tokens of the prompt, of the completion and of the thoughts in it; None where the server gives none.
-        cached: whether it came from a cache.
+        text: text of the answer; "" for a reply with only thoughts or calls.
+        reasoning, reasoning_field: the thoughts besides the text, and the name of their field; "" for none.
+        calls: tool calls, in order.
+        finish: reason of the end: "stop", "length", "tool_calls", ...
+        counts: tokens of the prompt, of the completion and of the thoughts in it; None if the server gives none.
+        cached: whether the reply came from a cache.
     """
 
     text: str
@@ -49,7 +49,7 @@ class ChatReply:
     cached: bool = False
 
     def message(self, resend_reasoning: bool = False) -> dict[str, Any]:
-        """The reply as a message of the conversation."""
+        """Return the reply as a message of the conversation."""
         message: dict[str, Any] = {"role": "assistant", "content": self.text}
         if resend_reasoning and self.reasoning:
             message[self.reasoning_field] = self.reasoning
@@ -61,7 +61,7 @@ class ChatReply:
         return message
 
     def usage(self, prices: tuple[float, float] | None) -> TokenUsage:
-        """Tokens and price of the reply; ``prices`` of a million tokens that are read and written."""
+        """Return the tokens and price of the reply; ``prices`` of a million tokens that are read and written."""
         read, written, thought = self.counts or (0, 0, 0)
         cost = None
         if prices is not None:
@@ -78,7 +78,7 @@ class ChatReply:
         )
 
     def to_text(self) -> str:
-        """The reply as text, for a cache."""
+        """Return the reply as text, for a cache."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -120,7 +120,7 @@ def read_reply(body: bytes) -> ChatReply:
 def _text(content: Any) -> str:
     if content is None:
         return ""
-    if isinstance(content, list):  # parts, of which thoughts and pictures are left out
+    if isinstance(content, list):  # a list of parts; thoughts and pictures are left out
         return "".join(part["text"] for part in content if part.get("type") == "text")
     if not isinstance(content, str):
         raise TypeError

@@ -1,7 +1,7 @@
-"""Ways of calling the tools of an environment: in text (ReAct), or by the endpoint's own calls of functions (native).
+"""Forms of tool calls: in text (ReAct), or by the endpoint's function calls (native).
 
-A form adds to the system prompt and to the requests, and reads a reply as steps: actions of the environment, or faults
-that the model is told of. Environments say what can be called, and how a call is written as an action of theirs
+A form adds to the system prompt and to the requests, and parses a reply into steps: actions of the environment, or
+malformed calls that are reported to the model. Environments declare their tools, and how a call is written as an action
 (`palaestra.envs.tools.tool_function`).
 """
 
@@ -27,9 +27,9 @@ class ReplyStep:
     """Outcome of one part of a reply.
 
     Attributes:
-        action: for the environment; None for a fault.
-        fault: what is wrong with a call, in a sentence for the model.
-        call_id: which call the result answers; None where the reply is no call.
+        action: action for the environment; None for a malformed call.
+        fault: error in a malformed call, as a sentence for the model.
+        call_id: id of the call that the result answers; None for a reply without a call.
         call: name and arguments, for the record.
     """
 
@@ -68,15 +68,15 @@ class ToolForm:
         return reply
 
     def read(self, reply: ChatReply) -> list[ReplyStep]:
-        """The steps of a reply, at least one."""
+        """Return the steps of a reply, at least one."""
         return [ReplyStep(reply.text)]
 
     def tell(self, text: str, call_id: str | None) -> dict[str, Any]:
-        """The message with an observation, or with a fault; ``call_id`` as in `ReplyStep`."""
+        """Return the message with an observation, or with a fault; ``call_id`` as in `ReplyStep`."""
         return {"role": "user", "content": text}
 
     def _step(self, name: str, arguments: Any, call_id: str) -> ReplyStep:
-        """The step of a call."""
+        """Return the step of a call."""
         call = {"name": name, "arguments": arguments}
         try:
             if not isinstance(arguments, Mapping):
@@ -134,8 +134,8 @@ class ReActText(ToolForm):
     """Thought, action and observation in text (ReAct, arXiv 2210.03629), for any model and any endpoint.
 
     "Action: NAME" with "Action Input: JSON", or "Action: NAME[TEXT]" for a tool with one argument, is a call; "Final
-    Answer:" gives the answer. Any other reply is an action as it is. What a model writes after "Observation:" itself is
-    dropped.
+    Answer:" gives the answer. Any other reply is used as the action unchanged. Text that a model itself writes after
+    "Observation:" is dropped.
     """
 
     stop = ("\nObservation:",)
@@ -180,7 +180,7 @@ class ReActText(ToolForm):
         return ReplyStep(text)
 
     def _arguments(self, name: str, text: str) -> Any:
-        """The arguments in JSON, or the text itself for a tool with one; None for neither."""
+        """Return the arguments in JSON, or the text itself for a tool with one; None for neither."""
         if (fenced := _FENCE.match(text)) is not None:
             text = fenced[1]
         loaded = _load(text or "{}")
@@ -206,7 +206,7 @@ def _type(parameter: Mapping[str, Any]) -> str:
 
 
 def _load(text: str) -> Any:
-    """The JSON value at the start of a text; None where there is none. Line breaks within strings are let pass."""
+    """Parse the JSON value at the start of a text; None if it is not JSON. Line breaks within strings are accepted."""
     try:
         return json.JSONDecoder(strict=False).raw_decode(text.strip())[0]
     except (ValueError, RecursionError):

@@ -1,5 +1,5 @@
-"""Sizes of what is computed at once: buckets that steps of static shape are rounded up to, so that few shapes are
-captured, and batches that lists of tokens are padded in. In and out: numbers."""
+"""Batch sizes: buckets to which steps of static shape are rounded up, so that few shapes are captured, and padded
+batches of token lists. In and out: numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FREE_PADDING = 512
 
 
 def bucket_of(rows: int, slots: int) -> int:
-    """The number of rows that a step of static shape runs over."""
+    """Return the number of rows that a step of static shape runs over."""
     if rows > _ROWS[-1]:
         return min(-(-rows // _ROWS[-1]) * _ROWS[-1], slots)
     return min(_ROWS[bisect_left(_ROWS, rows)], slots)
@@ -35,14 +35,14 @@ def span_of(length: int, longest: int) -> int:
 def padded_batches(lengths: Sequence[int], most: int = PADDED_TOKENS) -> list[list[int]]:
     """Cut lists of tokens into batches, the longest first, each padded to its longest list.
 
-    A list joins a batch that is at most twice as wide as it is long, or where padding is little.
+    A list joins a batch that is at most twice as wide as the list, or that has little padding.
 
     Args:
-        lengths: of the lists, at least 1 each.
-        most: tokens of a batch, padding included.
+        lengths: lengths of the lists, at least 1 each.
+        most: largest number of tokens in a batch, padding included.
 
     Returns:
-        The numbers of each batch's lists.
+        The indices of the lists in each batch.
     """
     batches: list[list[int]] = []
     width = padding = 0

@@ -34,7 +34,7 @@ def token_bytes(shape: AttentionShape, like: Tensor) -> int:
 
 
 def row_length(max_length: int) -> int:
-    """Tokens that a row of fixed size has room for.
+    """Return the capacity of a row of fixed size in tokens.
 
     A row that holds ``max_length`` tokens and does not decode is written one past them; see `decoding`. The rest lets
     rows begin at whole sectors of a GPU's memory, 32 bytes, in half precision.
@@ -149,7 +149,7 @@ class KeyValueCache:
         return self._rows
 
     def release(self) -> None:
-        """Give the memory back. It is taken again with the next `reserve`; what it held is lost."""
+        """Free the memory and its contents; the next `reserve` allocates it again."""
         # Keys stand in columns, so that the products of a decoding step, of few rows each, read memory in order.
         outer = (self._shape.layers, self._rows, self._shape.kv_heads)
         self._keys = self._like.new_empty((*outer, self._shape.head_dim, 0))
@@ -189,7 +189,7 @@ class KeyValueCache:
         return self._keys[layer].transpose(-1, -2)[rows, :, :length], self._values[layer][rows, :, :length]
 
     def view(self, layer: int, rows: slice, length: int) -> tuple[Tensor, Tensor]:
-        """The first ``length`` keys [rows * kv_heads, dim, length] and values [rows * kv_heads, length, dim] of
+        """Return the first ``length`` keys [rows * kv_heads, dim, length] and values [rows * kv_heads, length, dim] of
         adjacent rows."""
         keys, values = self._keys[layer, rows], self._values[layer, rows]
         return keys[..., :length].flatten(0, 1), values[:, :, :length].flatten(0, 1)
@@ -200,8 +200,8 @@ class KeyValueCache:
         """Prepare the addition of several tokens to rows, padded to the longest addition.
 
         Args:
-            rows: which rows, R of them; filled: tokens there already; added: tokens to come, at least 1 each.
-            prefix: the shared prompts that the rows go on from.
+            rows: numbers of the R rows; filled: cached tokens of each; added: tokens to add to each, at least 1.
+            prefix: the shared prompts that the rows continue.
 
         Returns:
             (positions int64 [R * width], callback); the tokens of a row are adjacent, with the padding after them.

@@ -18,11 +18,11 @@ from ..language.adapters import ADAPTER_CONFIG
 from ..language.head import head_of, text_config
 
 _WRAPPED = ".base_layer."
-"""What peft puts into the name of a layer that has adapters."""
+"""Part of the name that peft gives to a layer with adapters."""
 
 
 def vocabulary_of(language: Any) -> int:
-    """Number of ids that can be sampled: those of the tokenizer, as far as there are rows for them."""
+    """Return the number of ids that can be sampled: the tokenizer's size, at most the rows of the output matrix."""
     return min(len(language.tokenizer), len(head_of(language.model).weight))
 
 
@@ -56,8 +56,9 @@ def checkpoint_weights(language: Any, merge: bool = True) -> dict[str, Tensor]:
 
 
 def adapter_rank(language: Any) -> int | None:
-    """The rank of a policy's adapters; None if it has none, or such as cannot be handed over beside the weights: not of
-    one rank and scale, no plain products, or of layers that have other names or shapes in a checkpoint."""
+    """Return the rank of a policy's adapters. Return None without adapters, or if they cannot be handed over separately
+    from the weights: ranks or scales differ, they are not plain products, or their layers have other names or shapes in
+    a checkpoint."""
     from transformers.core_model_loading import revert_weight_conversion
 
     layers, kinds = _adapted(language.model), set()
@@ -78,7 +79,7 @@ def write_adapters(language: Any, folder: Path) -> None:
     """Write a policy's adapters, which have a rank by `adapter_rank`, to a new folder as peft would.
 
     Raises:
-        OSError: they cannot be written; the folder may be left with a part of them.
+        OSError: the files cannot be written; the folder may hold a part of them.
     """
     from safetensors import SafetensorError
     from safetensors.torch import save_file
@@ -109,7 +110,7 @@ def write_adapters(language: Any, folder: Path) -> None:
 
 
 def _adapted(model: Any) -> dict[str, Any]:
-    """The layers of a model that have adapters, by name."""
+    """Return the layers of a model that have adapters, by name."""
     return {
         name: module
         for name, module in model.named_modules()

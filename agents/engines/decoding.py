@@ -1,15 +1,15 @@
-"""Decoding in blocks of tokens, with everything that a token needs on the device.
+"""Decoding in blocks of tokens, with the whole state of a step on the device.
 
-For every row that decodes the device holds its last token, how many tokens it has, where its budget ends, its
-temperature, the key of its noise, and whether it is alive. A step feeds the last token of each row, draws the next one
-and notes it. After a block the notes go into the answers, on the device as well; the host reads what the rows are, and
-the answers that are complete. A row whose answer is complete is dead: it goes on with the others to the end of the
-block, but neither its token nor its length changes any more.
+For every decoding row the device holds its last token, its length, the end of its budget, its temperature, the key of
+its noise, and an alive flag. A step feeds the last token of each row, draws the next one and records it. After a block
+the records are copied into the answers, on the device as well; the host reads the state of the rows and the complete
+answers. A row whose answer is complete is dead: it is computed with the others to the end of the block, but its token
+and its length stay fixed.
 
-There are two ways. On a CPU, where looking at a tensor costs nothing, a block ends with the first row that dies, and a
-step looks as far back as the longest row does. Otherwise shapes are static: steps run over a bucket of rows and a
-bucket of positions, and `StepGraphs` can replay them. The rows of a bucket that do not decode are written one past
-what they hold, which is the place of their next token.
+There are two modes. On a CPU, where reading a tensor costs nothing, a block ends when the first row dies, and a step
+attends as far back as the longest row. Otherwise shapes are static: steps run over a bucket of rows and a bucket of
+positions, and `StepGraphs` can replay them. Rows of a bucket that do not decode are written one position past their
+contents, which is the position of their next token.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ BLOCK = 8
 """Most tokens between two looks of the host."""
 
 TOKEN, LENGTH, ALIVE, FIRST, LANE, END, KEY, ENTROPIES, TOP, BASE = 0, 1, 2, 3, 4, 5, 6, 8, 9, 10
-"""Lines of the table of rows: the last token; how many tokens are before it; 1 or 0; number of the answer's next token;
-where the answer is; what ``LENGTH`` is once the budget is used; two lines of the key; what is recorded; how many tokens
-are those of a shared prompt."""
+"""Lines of the table of rows: the last token; the number of tokens before it; the alive flag, 1 or 0; index of the
+answer's next token; the answer's lane; ``LENGTH`` at the end of the budget; two lines of the key; recording of
+entropies and of top ids; number of tokens in a shared prompt."""
 _CHANGING = slice(0, 4)
 """The lines that a step changes."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """Work of a step beyond drawing at temperature 1: part of what a graph is captured for."""
+    """Work of a step beyond drawing at temperature 1; part of the key of a captured graph."""
 
     scaled: bool
     greedy: bool
@@ -130,10 +130,10 @@ class DecodingRows:
         self._moved = True
 
     def begin(self, sequences: Sequence[TokenSequence], logits: Tensor) -> list[TokenSequence]:
-        """Draw the first tokens of sequences that were encoded. Return those that are complete with it.
+        """Draw the first tokens of encoded sequences. Return the sequences that are complete with this token.
 
         Args:
-            sequences: in adjacent rows, the last of those that decode.
+            sequences: sequences in adjacent rows, the last of the decoding rows.
             logits: [sequences, vocabulary].
         """
         low, high = sequences[0].row, sequences[-1].row + 1
@@ -142,7 +142,7 @@ class DecodingRows:
         for sequence in sequences:
             request, known = sequence.request, len(sequence.tokens)
             assert request is not None
-            # The last token is fed already: the step that draws the first one is at its end.
+            # The last token has been fed already, so this row is at the end of the step that draws the first token.
             line = (sequence.tokens[-1], known - 1, 1, len(sequence.ids), 0, sequence.end - 1, *sequence.key)
             started.append((*line, request.entropies, min(request.top, self._runner.vocabulary), sequence.base))
             self._scales[sequence.row] = request.temperature
@@ -163,12 +163,12 @@ class DecodingRows:
         """Decode a block.
 
         Args:
-            sequences: those that decode, in the first rows.
-            others: those in the rows after them.
-            interrupt: where the host looks, asked after each token that completes no answer, but for the block's last.
+            sequences: decoding sequences, in the first rows.
+            others: sequences in the rows after them.
+            interrupt: function of the host, called after each token that completes no answer, except the block's last.
 
         Returns:
-            The sequences that are complete, and whether the block was interrupted.
+            The complete sequences, and whether the block was interrupted.
         """
         rows = len(sequences)
         if self._moved and self._graphs is not None:
@@ -230,12 +230,12 @@ class DecodingRows:
         return (*self._runner.addresses(), self._notes.data_ptr())
 
     def _step(self, rows: int, span: int) -> None:
-        """A step of static shape."""
+        """Take a step of static shape."""
         logits = self._feed(rows, span)
         self._record(slice(rows), logits)
 
     def _step_and_look(self, rows: int, step: int, span: int, level: int | None) -> list[Tensor]:
-        """The same where every row is alive, and nothing has to stay where it is; return what is to be noted."""
+        """Take a step in which every row is alive, without static shapes. Return the tensors to record."""
         token, length = self._table[:2, :rows]
         logits = self._feed(rows, span, level)
         drawn = self._draw(slice(rows), logits, self._noise[step - 1, :rows])
@@ -250,7 +250,7 @@ class DecodingRows:
         return self._runner.step(token, length, span, level, base, self._reach)
 
     def _draw_noise(self, rows: slice, most: int) -> None:
-        """Draw the noise of whole answers of at most this many tokens, and put that of the first where it is taken."""
+        """Draw the noise of whole answers of at most ``most`` tokens; copy the first token's noise to its buffer."""
         at = torch.arange(most, device=self._table.device)[:, None] + self._table[FIRST, rows]
         noise = uniforms(self._table[KEY : KEY + 2, rows], at)
         self._uniform[self._table[LANE, rows], at] = noise
@@ -264,7 +264,7 @@ class DecodingRows:
         self._tick.zero_()
 
     def _draw(self, rows: slice, logits: Tensor, noise: Tensor) -> list[Tensor]:
-        """Draw tokens, and what else is to be noted of them: `Recorded.lines` tensors [rows]."""
+        """Draw tokens and compute the values to record with them: `Recorded.lines` tensors [rows]."""
         recorded, greedy = self._recorded, None
         if recorded.scaled:
             scale = self._scale[rows].to(logits.dtype)
@@ -299,10 +299,10 @@ class DecodingRows:
     # Between blocks -------------------------------------------------------------------------------------------------
 
     def _load(self, low: int, high: int) -> None:
-        """Take what the host knows of the rows to the device, and see what their requests want recorded."""
+        """Copy the host's table of rows to the device, and collect the recordings that their requests ask for."""
         if not self._moved:
             return
-        # The other rows may want something else, or not be where the static shapes need them.
+        # Rows outside [low, high) are not covered: load again before they decode, or if static shapes include them.
         self._moved = low > 0 or (self._graphs is not None and self._rows.shape[1] > high)
         scales, rows = self._scales[low:high], self._rows[:, low:high]
         self._recorded = Recorded(
@@ -332,7 +332,7 @@ class DecodingRows:
             self._uniform = uniform
 
     def _note(self, sequences: Sequence[TokenSequence], rows: slice, steps: int) -> list[TokenSequence]:
-        """Add the notes of ``steps`` steps to the answers; hand complete ones to their sequences, and return those."""
+        """Copy the records of ``steps`` steps into the answers. Return the sequences whose answers are complete."""
         lines = self._recorded.lines
         first, lanes = self._table[FIRST, rows], self._table[LANE, rows]
         self._answers[:lines, lanes, self._steps[:steps] + first] = self._notes[:lines, :steps, rows]

@@ -23,7 +23,7 @@ def draw_tokens(logits: Tensor, noise: Tensor, greedy: Tensor | None = None) -> 
     Args:
         logits: [R, V], divided by the temperature; -inf at ids that are not to be drawn.
         noise: uniform numbers in [0, 1 - 2**-52], float64 [R].
-        greedy: bool [R], where the most likely token is taken; None is nowhere.
+        greedy: bool [R], True takes the most likely token; None samples in every row.
 
     Returns:
         (tokens int64 [R], their log-probabilities [R]).
@@ -37,7 +37,7 @@ def draw_tokens(logits: Tensor, noise: Tensor, greedy: Tensor | None = None) -> 
 
 
 def invert(probabilities: Tensor, noise: Tensor) -> Tensor:
-    """The ids [R] at which the distribution functions of ``probabilities`` [R, V] first exceed ``noise`` [R].
+    """Return the ids [R] at which the distribution functions of ``probabilities`` [R, V] first exceed ``noise`` [R].
 
     Of a large vocabulary parts are summed up first, so that only one part is summed up id by id, in double precision.
     """

@@ -1,8 +1,8 @@
-"""Engines by name: samplers that a run, or an agent, is served by.
+"""Engines by name: samplers for runs and agents.
 
-An engine is a `Sampler` that can also take new weights and give its memory back. Its class declares its abilities, so
-that what a recipe needs and an engine cannot do is said before a model is loaded. In: a language model and sizes. Out:
-an engine that samples from it.
+An engine is a `Sampler` that can also load new weights and free its memory. Its class declares its abilities, so that
+an ability that a recipe needs and the engine lacks is reported before a model is loaded. In: a language model and
+sizes. Out: an engine that samples from it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ABILITIES: dict[str, str] = {
     "truncation": "leaves unlikely tokens out",
     "top": "returns the likeliest tokens with their log-probabilities",
 }
-"""What an engine may be able to do beyond sampling with log-probabilities -> in words, after "the engine"."""
+"""Optional abilities of an engine beyond sampling with log-probabilities -> description, after "the engine"."""
 
 ENGINES: Registry[type[Engine]] = Registry("engine", group="palaestra.engines", modules=[str(__package__)])
 """Classes of engines by name."""
@@ -36,18 +36,18 @@ E = TypeVar("E", bound="Engine")
 class Engine:
     """Base of the engines; see `sampler.Sampler` for the methods without a body here.
 
-    A subclass is made by `serve`, whose further keyword arguments are the options of ``--engine-option``.
+    `serve` creates an engine; its further keyword arguments are the options of ``--engine-option``.
 
     Attributes:
         abilities: names out of `ABILITIES`.
-        copies: True if the engine holds weights of its own, so that it must be told of each update. Such an engine is
-            made once and goes on with `follow`; one that reads the model's own weights is made anew for each use.
-        alone: True if the engine cannot be in one of several processes that share an update, as it makes groups of its
-            own of those that `torch.distributed` knows.
-        interruptible: True if `step` takes a function that is asked every few tokens, and returns what is finished as
-            soon as it returns True.
-        truncation: of the distributions that it draws from, set before the first request; only where "truncation" is an
-            ability.
+        copies: True if the engine holds a copy of the weights, which must be updated with `follow`. Such an engine is
+            made once; an engine that reads the model's weights in place is made anew for each use.
+        alone: True if the engine cannot run in a process that shares an update with others, because it creates its own
+            process groups in `torch.distributed`.
+        interruptible: True if `step` takes a function that is called every few tokens, and returns the finished
+            requests as soon as the function returns True.
+        truncation: truncation of the sampling distributions, set before the first request; only for engines with the
+            ability "truncation".
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset()
@@ -58,10 +58,10 @@ class Engine:
 
     @classmethod
     def check(cls, **options: Any) -> None:
-        """Check the options' values and that what the engine needs is installed. Called before a model is loaded.
+        """Check the options' values and the engine's installation. Called before a model is loaded.
 
         Raises:
-            InputError: it cannot be made here; one sentence with the remedy.
+            InputError: the engine cannot be created here; one sentence with the remedy.
         """
 
     @classmethod
@@ -72,21 +72,21 @@ class Engine:
             language: an `agents.language.model.LanguageModel`.
             slots: conversations held at once.
             max_length: longest conversation in tokens.
-            fp32_head: compute logits in single precision; only where "fp32_head" is an ability.
+            fp32_head: compute logits in single precision; only for engines with the ability "fp32_head".
 
-        One that has a parameter ``spare`` is told the bytes of a GPU to leave free for what the run will take later.
+        An engine with a parameter ``spare`` receives the bytes of GPU memory to leave free for the run.
         """
         raise NotImplementedError
 
     @classmethod
     def measure_held(cls, weights: int, free: int, ahead: bool, **options: Any) -> int:
-        """Bytes of a GPU that the engine holds while the policy is trained on it.
+        """Return the bytes of GPU memory that the engine holds while the policy is trained on the same GPU.
 
         Args:
             weights: bytes of the policy's weights.
-            free: bytes that are free before the engine is made, beside what the optimiser keeps.
-            ahead: it samples while the policy is trained, see ``--staleness``.
-            options: those of `serve`.
+            free: free bytes before the engine is made, after the optimiser's state.
+            ahead: True if the engine samples while the policy is trained, see ``--staleness``.
+            options: options of `serve`.
         """
         return 0
 
@@ -106,10 +106,10 @@ class Engine:
         """Sample from another model of the same shape from the next `load_weights` on."""
 
     def load_weights(self, version: int) -> None:
-        """Take the model's present weights, unless those that the engine has are of this version already.
+        """Load the model's present weights, unless the engine already has this version.
 
         Args:
-            version: number of updates that the weights have had.
+            version: number of updates of the weights.
         """
 
     def sleep(self) -> None:
@@ -123,14 +123,14 @@ class Engine:
 
 
 def check_engine(name: str, options: Mapping[str, Any], needs: Mapping[str, Collection[str]]) -> type[Engine]:
-    """Find an engine and check that it can do what is asked of it. Loads no model.
+    """Find an engine and check its options and abilities. Loads no model.
 
     Args:
-        options: of the engine.
-        needs: what needs abilities, as in "the rollout strategy 'tool_branch'" -> their names.
+        options: options of the engine.
+        needs: component, as in "the rollout strategy 'tool_branch'" -> names of the abilities that it needs.
 
     Raises:
-        InputError: there is no such engine or option, or it lacks an ability.
+        InputError: the engine or an option is unknown, or the engine lacks an ability.
         MissingExtra: torch is absent.
     """
     try:

@@ -1,7 +1,7 @@
-"""The gap between an engine with weights of its own and the model that is trained, measured on a few tokens.
+"""The gap between an engine with copied weights and the trained model, measured on a few tokens.
 
-Weights that a loader left out, or a matrix that it tied to another, do not raise anything in the engine: they only
-make it another policy. So the engine scores a short sequence after every load, and the model does.
+Weights that a loader skipped, or a matrix that it tied to another, raise no error in the engine; they silently change
+the policy. So engine and model both score a short sequence after every load.
 """
 
 from __future__ import annotations

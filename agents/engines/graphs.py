@@ -1,8 +1,8 @@
 """Graphs of decoding steps: a step is captured once for each of its shapes and replayed from then on.
 
-A step of a small model is bound by launching its kernels; a replay launches all at once. What a step reads must stay
-where it is, so the graphs are dropped when the weights or the cache have moved. `CudaCapture` makes CUDA graphs and has
-not been run on a GPU yet; everything else here runs anywhere, and the tests capture on a CPU.
+A step of a small model is bound by launching its kernels; a replay launches all at once. A graph stores the addresses
+of its inputs, so the graphs are dropped when the weights or the cache have moved. `CudaCapture` makes CUDA graphs and
+has not been run on a GPU yet; everything else here runs anywhere, and the tests capture on a CPU.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 
 Step = Callable[[], None]
 Capture = Callable[[Step], Step]
-"""Runs a step, maybe more than once, and returns a function that repeats what it has done to the device's memory."""
+"""Function that runs a step, maybe more than once, and returns a function that repeats its effect on device memory."""
 
 
 class StepGraphs:
@@ -45,13 +45,13 @@ class StepGraphs:
         step: Step,
         idle: Callable[[], AbstractContextManager[None]],
     ) -> Step:
-        """A function that does what ``step`` does.
+        """Return a function with the effect of ``step``, captured once per shape.
 
         Args:
-            shape: all that steps differ in; steps of one shape are the same.
-            addresses: where everything lies that steps read besides their own tensors.
-            step: works on tensors that stay where they are, and never waits for the device.
-            idle: a context in which a step may run without any effect that lasts.
+            shape: key of the step; steps of equal shape are identical.
+            addresses: addresses of all inputs of steps besides their own tensors.
+            step: works on tensors at fixed addresses, and never waits for the device.
+            idle: a context in which a step may run without lasting effects.
         """
         if addresses != self._captured_at:
             self.clear()

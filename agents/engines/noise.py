@@ -20,12 +20,12 @@ _GOLDEN = 0x9E3779B1
 
 
 def noise_seed(*parts: int) -> int:
-    """A seed below 2**63 out of non-negative numbers of any size."""
+    """Derive a seed below 2**63 from non-negative numbers of any size."""
     return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0] >> 1)
 
 
 def noise_key(seed: int) -> tuple[int, int]:
-    """The two 32-bit halves of a request's key; seeds that are near each other have unrelated keys."""
+    """Return the two 32-bit halves of a request's key; similar seeds give unrelated keys."""
     key = 0
     while True:  # a word of 64 bits at a time, mixed as in SplitMix64; a tenth of the time of a SeedSequence
         key = (key ^ seed & _LONG) + 0x9E3779B97F4A7C15 & _LONG
@@ -55,8 +55,8 @@ def uniforms(keys: Tensor, positions: Tensor) -> Tensor:
 def _mix_(x: Tensor) -> Tensor:
     """Mix 32-bit words in int64, in place: a bijection in which every bit depends on all others.
 
-    The constants are of Wellons' search for hash functions (hash-prospector); both are below 2**31, so that no product
-    exceeds 63 bits.
+    The constants come from Wellons' search for hash functions (hash-prospector); both are below 2**31, so that no
+    product exceeds 63 bits.
     """
     for shift, factor in ((16, 0x21F0AAAD), (15, 0x735A2D97)):
         x.bitwise_xor_(x >> shift).mul_(factor).bitwise_and_(_WORD)

@@ -1,14 +1,13 @@
-"""Shared prompts: a prompt that several conversations begin with is held once, and read once for all of them.
+"""Shared prompts: the common prompt of several conversations is stored once, and read once per step for all of them.
 
-The group of a GRPO step has one prompt. Its keys and values have a place here, and the rows of the cache hold what
-comes after it. In a decoding step the queries of all members of a group meet the one copy of the prompt in one matrix
-product, each query meets its own row as ever, and the two are merged by the logarithms of their sums of exponentials
-(Hydragen, arXiv 2402.05099; bifurcated attention, arXiv 2403.08845). Sliding windows and softcaps are honoured.
+A group of a GRPO step has one prompt. Its keys and values are stored here; the rows of the cache hold the tokens after
+it. In a decoding step the queries of all members of a group attend to the one copy of the prompt in one matrix product
+and to their own rows separately. The two results are merged by the logarithms of their sums of exponentials (Hydragen,
+arXiv 2402.05099; bifurcated attention, arXiv 2403.08845). Sliding windows and softcaps are honoured.
 
-A place is taken again once no row goes on from its prompt. Until then a sequence that comes later with the same prompt
-joins without encoding it. What must not be joined is a prompt that older weights have encoded: `SharedPrompts.forget`
-is called when new weights are announced and when nothing has been in flight, and in between the parameters' own
-counts of changes are compared.
+A place is reused once no row continues its prompt. Until then, later sequences with the same prompt join without
+encoding it. They must not join a prompt that older weights have encoded: `SharedPrompts.forget` is called when new
+weights are announced and when nothing has been in flight; in between, the parameters' version counters are compared.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ device; otherwise they are copied, which is quicker. Measured on a CPU; on a GPU
 of 2 microseconds at 3 TB/s."""
 
 _HIDDEN = -1e30
-"""Score of what a query does not see: finite, so that a query which sees nothing has a result, of weight 0."""
+"""Score of masked keys: finite, so that a query without visible keys still has a result, of weight 0."""
 
 _Key = tuple[int, tuple[int, ...]]
 _AttendPrompts = Callable[[int, Tensor, int | None, float | None], tuple[Tensor, Tensor]]
@@ -137,18 +136,18 @@ class SharedPrompts:
     def assign(
         self, sequences: Iterable[TokenSequence], waiting: Iterable[TokenSequence], weights: Callable[[], Hashable]
     ) -> list[tuple[SharedPrompt, list[TokenSequence]]]:
-        """Let sequences join the prompts that are held, and find places for those that are to be held.
+        """Let sequences join stored prompts, and find places for new prompts to store.
 
         Args:
-            sequences: to be encoded; those of which nothing is cached may share.
-            waiting: will be encoded later; a prompt is also held for one of these.
-            weights: tells states of the model's weights apart.
+            sequences: sequences to encode; only sequences without cached tokens may share a prompt.
+            waiting: sequences to encode later; a prompt is also stored for one of these.
+            weights: returns a key of the present state of the model's weights.
 
         Returns:
-            Prompts to be encoded at their places, each with the sequences that then go on from it; see `hold`.
+            Prompts to encode at their places, each with the sequences that then continue it; see `hold`.
         """
         new = [sequence for sequence in sequences if sequence.cached == 0] if self._places else []
-        # Once some prompt is shared, another one costs next to nothing.
+        # Once a prompt is shared, sharing another one costs next to nothing.
         worth = self.members > 0
         most = self._slots * max((len(sequence.tokens) for sequence in new), default=0)
         if not new or not (worth or most >= self._worth):
@@ -156,7 +155,7 @@ class SharedPrompts:
         groups: dict[_Key, list[TokenSequence]] = {}
         for sequence in new:
             groups.setdefault(_key_of(sequence), []).append(sequence)
-        # How many rows need not read a prompt of their own, by prompt.
+        # By prompt: the number of rows that would not have to read a separate copy.
         spared = Counter(_key_of(sequence) for sequence in islice(waiting, self._slots))
         spared = {key: len(each) - 1 + spared[key] for key, each in groups.items() if key not in self._held}
         worth = worth or sum(rows * len(tokens) for (_, tokens), rows in spared.items()) >= self._worth
@@ -192,7 +191,7 @@ class SharedPrompts:
             sequence.go_on_from(prompt)
 
     def prefix_of(self, sequences: Sequence[TokenSequence]) -> Prefix | None:
-        """The prompts that sequences go on from."""
+        """Return the shared prompts that sequences continue."""
         prompts = [sequence.prompt for sequence in sequences]
         if not any(prompts):
             return None
@@ -205,10 +204,10 @@ class SharedPrompts:
         """Take to the device which rows share which prompt.
 
         Args:
-            sequences: those that decode, in the first rows.
+            sequences: decoding sequences, in the first rows.
 
         Returns:
-            The sizes of their steps, or None where none has a shared prompt.
+            The sizes of their steps, or None if no sequence has a shared prompt.
         """
         rows: dict[SharedPrompt, list[int]] = {}
         for row, sequence in enumerate(sequences):
@@ -261,7 +260,7 @@ class SharedPrompts:
         return tiers
 
     def _tier(self, prompts: Sequence[SharedPrompt], first: int, members: int) -> Tier:
-        """The sizes of a tier, rounded up where shapes are static."""
+        """Return the sizes of a tier, rounded up where shapes are static."""
         lengths = [prompt.length for prompt in prompts]
         places, span = max(prompt.place for prompt in prompts) + 1 - first, max(lengths)
         if not self.memory.fixed:

@@ -25,18 +25,18 @@ LOCAL = "local"
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_worker_niceness": "0",  # otherwise workers give way to all else on the machine
+    "RAY_worker_niceness": "0",  # otherwise workers run at a lower priority than all other processes
 }
-"""Environment variables that Ray reads when it is imported; those that are set already stay."""
+"""Environment variables that Ray reads when it is imported; variables that are already set are kept."""
 _FOLDER, _LOCK = "palaestra-", "ray.lock"
-"""How the folder of a cluster of ours begins, which must be short as paths of sockets are bounded; a file in it."""
+"""Prefix of our clusters' folders (short, as the length of socket paths is limited), and the lock file in a folder."""
 _LEAST_STORE = 200_000_000
 """Bytes of shared memory for objects that a cluster of ours has at least."""
 _lock = threading.Lock()
 _users = 0
 """Connections that are open in this process, which has one cluster at most."""
 _end: weakref.finalize[..., Any] | None = None
-"""Ends what was begun here; None while the process is not connected, or was by somebody else."""
+"""Finalizer that ends our cluster or connection; None while not connected, or if another caller connected."""
 _PROCESS = threading.main_thread()  # lives as long as the process, so that `_end` is called at its exit at the latest
 
 
@@ -57,7 +57,7 @@ def check_address(address: Any) -> None:
 
 
 def import_ray() -> Any:
-    """The package `ray`; raises MissingExtra if it is not installed."""
+    """Return the package `ray`; raises MissingExtra if it is not installed."""
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
     try:
@@ -149,7 +149,7 @@ def _disconnect(ray: Any, folder: str | None, lock: int) -> None:
 
 
 def _make_folder() -> tuple[str, int]:
-    """Make a temporary folder, whose lock is held while this process lives; delete those of runs that were killed."""
+    """Make a temporary folder, locked while this process lives. Delete the folders of killed runs."""
     import fcntl
 
     for earlier in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*/{_LOCK}"):

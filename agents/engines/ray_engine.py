@@ -1,10 +1,10 @@
 """Rollout workers on several machines: processes of a Ray cluster, each with a copy of the policy, behind one engine.
 
-A session stays with one worker, whose cache holds the conversation. Workers play rounds of a few tokens, all at a time,
-and what they answer is taken up in the order of the sessions, so that a run does not depend on the clock. A worker that
-is lost, or does not answer, is replaced: another process plays the rounds of its open sessions again, with the same
-noise, and answers that were taken up already count once. Where no node has room for it, the other workers take over its
-sessions.
+A session stays with one worker, whose cache holds the conversation. All workers play rounds of a few tokens in
+parallel, and their completions are collected in the order of the sessions, so a run does not depend on the clock. A
+worker that is lost, or does not answer, is replaced: a new process replays the rounds of its open sessions with the
+same noise, and completions collected before are not counted again. If no node has room for a new process, the other
+workers take over the sessions.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _LOSSES = 3
 
 @dataclass(eq=False)
 class _Worker:
-    """A worker as the engine sees it.
+    """The engine's record of a worker.
 
     Attributes:
-        number: of the worker.
-        actor: its process, and place: where that is; None if it has none.
-        has_model: whether the process has the model; version: of the weights that it has, None for none.
-        sessions: those that are open; busy: those of them with a request in progress.
-        orders: what the next round begins with; fresh: whether it begins with an empty engine.
-        rounds: played, or being played, since it was empty; results: of those that were played.
+        number: index of the worker.
+        actor: process of the worker, and place: its node; None without a process.
+        has_model: whether the process has the model; version: version of its weights, None without weights.
+        sessions: open sessions; busy: the open sessions with a request in progress.
+        orders: requests and closed sessions for the next round; fresh: whether that round begins with an empty engine.
+        rounds: rounds played, or being played, since the engine was empty; results: results of the played rounds.
         done: number of rounds that the process has played.
-        losses: in a row.
+        losses: number of losses in a row.
     """
 
     number: int
@@ -57,7 +57,7 @@ class _Worker:
     losses: int = 0
 
     def empty(self) -> None:
-        """Begin anew with the next round; nothing is open."""
+        """Restart with an empty engine at the next round; no session may be open."""
         self.orders, self.fresh, self.rounds, self.results, self.done = [], True, [], [], 0
 
 
@@ -242,8 +242,8 @@ class RayEngine(Engine):
         conversation.send(request)
 
     def step(self, interrupt: Callable[[], bool] = lambda: False) -> list[Completion]:
-        """Decode until at least one request finishes, or ``interrupt`` returns True after a round; [] when none is in
-        flight."""
+        """Decode until at least one request finishes, or ``interrupt`` returns True after a round. Return [] if no
+        request is in flight."""
         from .ray_worker import Round
 
         while working := [worker for worker in self._workers if worker.busy]:
@@ -266,7 +266,7 @@ class RayEngine(Engine):
         worker = conversation.worker
         worker.sessions.discard(session)
         worker.busy.discard(session)
-        # What was not sent yet is never sent.
+        # Drop the session's requests that have not been sent yet.
         worker.orders = [each for each in worker.orders if not isinstance(each, Request) or each.session != session]
         worker.orders.append(session)
 
@@ -281,7 +281,7 @@ class RayEngine(Engine):
         return [worker.place for worker in self._workers if worker.place is not None]
 
     def _choose(self) -> _Worker:
-        """The worker with the fewest open sessions."""
+        """Return the worker with the fewest open sessions."""
         return min(self._workers, key=lambda worker: len(worker.sessions))
 
     def _finish(self, completion: Completion) -> Completion:
@@ -294,7 +294,7 @@ class RayEngine(Engine):
         return completion
 
     def _play(self, workers: Sequence[_Worker]) -> None:
-        """Let workers play the rounds that they have not played yet; replace those that are lost meanwhile."""
+        """Let workers play their pending rounds; replace workers that are lost meanwhile."""
         errors = self._ray.exceptions
         waiting = list(workers)
         while waiting:
@@ -325,8 +325,8 @@ class RayEngine(Engine):
         return worker.actor.play.remote(worker.rounds[worker.done :], model, weights)
 
     def _take(self, worker: _Worker, results: Sequence[Any]) -> bool:
-        """Take up the results of rounds. Return False if a repeated round has another result than the first time, as it
-        can have on another kind of machine; then the worker's open sessions begin anew."""
+        """Collect the results of rounds. Return False if a replayed round gave another result than before, which can
+        happen on another kind of machine; the worker's open sessions then restart."""
         known = worker.results[worker.done :]
         if known != list(results[: len(known)]):
             self._resend(worker, worker)
@@ -379,7 +379,7 @@ class RayEngine(Engine):
         from ... import __version__
         from .ray_worker import RolloutWorker
 
-        # Never restarted by Ray, which does not know what a worker had played.
+        # Never restarted by Ray, which does not know which rounds a worker had played.
         make = functools.partial(self._ray.remote(RolloutWorker).options, max_restarts=0, max_task_retries=0)
         kind = make(**self._needs, scheduling_strategy="SPREAD")
         asked = {}

@@ -1,7 +1,7 @@
-"""A worker of the engine `ray`: a process of a cluster that has a copy of the policy and an engine of its own.
+"""A worker of the engine `ray`: a process of a cluster with a copy of the policy and a separate engine.
 
-What it answers is a function of its weights and of the rounds that it has played since it was empty, so that another
-worker can take its place: it plays the same rounds again. In: rounds. Out: the completions of each.
+Its completions are a function of its weights and of the rounds since its engine was empty. Another worker can therefore
+take its place by replaying the same rounds. In: rounds. Out: the completions of each.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class RolloutWorker:
 
         Args:
             rounds: the first one is fresh if model or weights are new.
-            model: a policy as `pack_model` made it, in place of the one that is here.
-            weights: those of `pack_weights`, in place of the model's own.
+            model: a policy packed by `pack_model`, which replaces the present one.
+            weights: weights packed by `pack_weights`, which replace the model's.
         """
         if model is not None:
             self._model = unpack_model(model, self._sizes.device)
@@ -135,7 +135,7 @@ class RolloutWorker:
 
 
 def pack_model(model: Any) -> np.ndarray:
-    """A transformers model as bytes, for `unpack_model`."""
+    """Pack a transformers model into bytes, for `unpack_model`."""
     from ray import cloudpickle
 
     buffer = io.BytesIO()
@@ -144,7 +144,7 @@ def pack_model(model: Any) -> np.ndarray:
 
 
 def unpack_model(data: np.ndarray, device: str) -> Any:
-    """The model of `pack_model`, on a device."""
+    """Restore the model packed by `pack_model`, on a device."""
     model = torch.load(io.BytesIO(data.tobytes()), map_location=device, weights_only=False)
     with torch.no_grad():
         for weight in model.parameters():
@@ -154,7 +154,7 @@ def unpack_model(data: np.ndarray, device: str) -> Any:
 
 
 def pack_weights(model: Any) -> dict[str, Stored]:
-    """The weights of a model that training changes."""
+    """Pack the trained weights of a model."""
     found = {}
     for name, weight in model.named_parameters():
         if weight.requires_grad:
@@ -165,10 +165,10 @@ def pack_weights(model: Any) -> dict[str, Stored]:
 
 @torch.no_grad()
 def set_weights(model: Any, weights: Mapping[str, Stored]) -> None:
-    """Replace weights of a model in place by those of `pack_weights`.
+    """Replace weights of a model, in place, by the result of `pack_weights`.
 
     Raises:
-        ValueError: the model has no such weights.
+        ValueError: the model lacks a weight of this name and shape.
     """
     own = dict(model.named_parameters())
     for name, (dtype, shape, values) in weights.items():

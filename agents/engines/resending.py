@@ -97,8 +97,9 @@ class ResendingEngine(Engine):
         """Queue a request.
 
         Raises:
-            InputError: it asks for what the engine cannot do.
-            ValueError: its session is busy or would outgrow ``max_length``, or it forces an id that cannot be sampled.
+            InputError: the request needs an ability that the engine lacks.
+            ValueError: the session is busy or would outgrow ``max_length``, or the request forces an id that cannot be
+                sampled.
         """
         self._refuse(request)
         conversation = self._conversations.setdefault(request.session, _Conversation())
@@ -133,7 +134,7 @@ class ResendingEngine(Engine):
         self._start(task)
 
     def step(self) -> list[Completion]:
-        """Wait until at least one request finishes; [] when none is in flight."""
+        """Wait until at least one request finishes. Return [] if no request is in flight."""
         if not self._sessions:
             return []
         return [self._finish(number, answer) for number, answer in self._wait()]
@@ -146,7 +147,7 @@ class ResendingEngine(Engine):
             self._cancel(conversation.task)
 
     def _task(self, number: int) -> GenerationTask:
-        """The task in progress of this number."""
+        """Return the task in progress of this number."""
         task = self._conversations[self._sessions[number]].task
         assert task is not None
         return task
@@ -163,7 +164,7 @@ class ResendingEngine(Engine):
         return Completion(request.session, ids, answer.logps[:kept], reason, (), answer.top[:kept])
 
     def _ends_with_forced(self, request: Request) -> bool:
-        """True if nothing is sampled after the forced tokens."""
+        """Return True if nothing is sampled after the forced tokens."""
         return bool(request.forced) and (request.max_new_tokens == 0 or request.forced[-1] in self._stop_ids)
 
     def _refuse(self, request: Request) -> None:

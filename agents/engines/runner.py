@@ -27,8 +27,8 @@ class ModelRunner:
     Args:
         model: transformers causal language model, read in place.
         cache: keys and values of all sequences, by row.
-        prompts: those of prompts that several sequences share.
-        vocabulary: logits are those of the first ``vocabulary`` ids.
+        prompts: keys and values of prompts that several sequences share.
+        vocabulary: number of ids, from 0, to compute logits for.
         fp32_head: compute the logits of a half-precision model in single precision.
     """
 
@@ -42,10 +42,10 @@ class ModelRunner:
         self.device = head_of(model).weight.device
 
     def encode(self, sequences: Sequence[TokenSequence], waiting: Collection[TokenSequence] = ()) -> Tensor:
-        """Feed the pending tokens of ``sequences``, and score those that are forced.
+        """Feed the pending tokens of ``sequences``, and score the forced tokens.
 
-        Equal prompts of new sequences are encoded once. Where that pays, they are also held once (see `prompts`);
-        otherwise each row has a copy.
+        Equal prompts of new sequences are encoded once. If it pays, they are also stored once (see `prompts`);
+        otherwise each row gets a copy.
 
         Args:
             waiting: sequences that will be encoded later.
@@ -120,7 +120,7 @@ class ModelRunner:
         return tuple((each.data_ptr(), each._version) for each in tensors)
 
     def _share_prompts(self, sequences: Sequence[TokenSequence], waiting: Collection[TokenSequence]) -> None:
-        """Let sequences go on from shared prompts, and encode those that are not held yet."""
+        """Let sequences continue shared prompts, and encode the prompts that are not stored yet."""
         new = self.prompts.assign(sequences, waiting, self.weights)
         for batch in padded_batches([len(members[0].pending) for _, members in new]):
             some = [new[number] for number in batch]
@@ -137,8 +137,8 @@ class ModelRunner:
         """Append pending tokens of several rows to the cache.
 
         Returns:
-            For each sequence the hidden states [forced + 1, H] that predict its forced tokens and the one after; of
-            one that only has a shared prompt, those that are kept with it.
+            For each sequence the hidden states [forced + 1, H] that predict its forced tokens and the next token; for a
+            sequence that consists of a shared prompt only, the states stored with the prompt.
         """
         fed = [sequence for sequence in sequences if sequence.pending]
         tails = {s: s.prompt.tail for s in sequences if s.prompt is not None and s.prompt.tail is not None}

@@ -23,14 +23,14 @@ class Request:
     Attributes:
         ids: observation tokens; at least one.
         max_new_tokens: most tokens to sample. 0 is allowed together with ``forced``, which are then only scored.
-        temperature: 0 takes the most likely token; its log-probability and entropy are then those at temperature 1.
+        temperature: 0 takes the most likely token; log-probability and entropy are then computed at temperature 1.
         entropies: whether the completion has the entropy at each of its tokens.
         forced: ids that open the answer as if they had been sampled (a hint inside an answer, the prefix that a branch
             starts from). They come back in the completion with their log-probabilities under the policy and do not
-            count towards ``max_new_tokens``. Where the last of them is a stop token, nothing is sampled.
-        top: number of likeliest ids that the completion has for each of its tokens.
-        seed: of noise for this request alone, non-negative, so that the answer does not depend on what else is sampled;
-            with None the noise depends on the engine's seed, the session and how many requests it had before.
+            count towards ``max_new_tokens``. If the last of them is a stop token, nothing is sampled.
+        top: number of likeliest ids to return for each token of the completion.
+        seed: seed of this request's noise, non-negative, which makes the answer independent of other requests; with
+            None the noise depends on the engine's seed, the session and its number of earlier requests.
     """
 
     session: int
@@ -90,13 +90,13 @@ class Sampler(Protocol):
         ...
 
     def step(self) -> list[Completion]:
-        """Decode until at least one request finishes; [] when none is in flight."""
+        """Decode until at least one request finishes. Return [] if no request is in flight."""
         ...
 
     def close(self, session: int) -> None:
-        """Forget a session and free what it holds."""
+        """Forget a session and free its memory."""
         ...
 
     def seed(self, seed: int) -> None:
-        """Restart the noise of requests without a seed of their own."""
+        """Restart the noise of requests without a seed."""
         ...

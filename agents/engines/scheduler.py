@@ -40,7 +40,7 @@ class Scheduler:
         self._table = table
         self._rows: list[TokenSequence] = []
         self._active = 0
-        # Those without a row are many; they are not gone through at each token.
+        # Sequences without a row can be many; these queues avoid a scan at each token.
         self._waiting: deque[TokenSequence] = deque()
         self._returning: deque[TokenSequence] = deque()
         self._pauses = 0
@@ -87,7 +87,7 @@ class Scheduler:
         return admitted
 
     def pause(self, sequence: TokenSequence) -> None:
-        """Take a sequence out of the active rows; it keeps a row and what the cache holds of it."""
+        """Take a sequence out of the active rows; it keeps a row and its cached tokens."""
         if 0 <= sequence.row < self._active:
             self._active -= 1
             self._swap(sequence.row, self._active)
@@ -102,7 +102,7 @@ class Scheduler:
         self._evict(sequence)
 
     def evict_all(self) -> None:
-        """Take the rows of all sequences, none of which decodes; each is encoded again when it goes on."""
+        """Free the rows of all sequences; none may be decoding. Each is encoded again when it continues."""
         for sequence in list(self._rows):
             self._evict(sequence)
 

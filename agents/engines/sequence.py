@@ -36,19 +36,19 @@ class TokenSequence:
 
     Attributes:
         id: number of the session.
-        row: its row in the cache; -1 while it has none.
-        tokens: all of the conversation, to the last one sampled.
-        cached: number of them that the cache holds, in the row or in the shared prompt before it.
-        prompt: the shared prompt that the row goes on from.
+        row: row in the cache; -1 without a row.
+        tokens: all tokens of the conversation, to the last sampled one.
+        cached: number of cached tokens, in the row or in the shared prompt before it.
+        prompt: the shared prompt that the row continues.
         requests: number of requests so far.
         request: the request in progress.
-        key: of the request's noise.
+        key: key of the request's noise.
         end: number of tokens at which the request has used its budget.
         ids: the answer so far, forced tokens first.
         logps: log-probability (nats) of each token of the answer.
-        entropies: entropy (nats) at each token of the answer, where it was recorded.
-        top: the likeliest ids at each token of the answer, where they were recorded.
-        paused: a count that rises, at the end of the last answer.
+        entropies: entropy (nats) at each token of the answer, if recorded.
+        top: the likeliest ids at each token of the answer, if recorded.
+        paused: time of the last pause, as a rising count.
     """
 
     id: int
@@ -68,7 +68,7 @@ class TokenSequence:
 
     @property
     def base(self) -> int:
-        """Number of tokens before the first one in the row: those of the shared prompt."""
+        """Number of tokens in the shared prompt, before the first token of the row."""
         return 0 if self.prompt is None else self.prompt.length
 
     @property
@@ -92,7 +92,7 @@ class TokenSequence:
         self.prompt, self.cached = prompt, prompt.length
 
     def drop(self) -> None:
-        """Give up what the cache holds."""
+        """Discard the cached tokens."""
         if self.prompt is not None:
             self.prompt.members -= 1
         self.prompt, self.cached = None, 0
@@ -101,8 +101,8 @@ class TokenSequence:
         """Begin a new answer.
 
         Args:
-            seed: of the engine; a request without a seed of its own draws noise that depends on it, the session and the
-                number of the session's requests before.
+            seed: seed of the engine; a request without a seed draws noise that depends on it, on the session and on the
+                number of the session's earlier requests.
         """
         own = noise_seed(seed, self.id, self.requests) if request.seed is None else request.seed
         self.request, self.key = request, noise_key(own)

@@ -1,9 +1,9 @@
 """Run a server that ends with the process that started it, however that ends: ``server_guard.py FOLDERS COMMAND...``.
 
-The guard ends the server with all its processes when its standard input is closed, a pipe from the starting process,
-or when that process is gone: its children may hold the pipe still. When the server ends, the guard ends what the server
-left behind. If the starting process is gone, it deletes FOLDERS as well, whose paths are separated as in
-PATH. It imports the standard library alone.
+The guard ends the server with all its processes when its standard input, a pipe from the starting process, is closed,
+or when the starting process is gone (its children may still hold the pipe). When the server ends, the guard ends the
+processes that the server left behind. If the starting process is gone, the guard also deletes FOLDERS, whose paths are
+separated as in PATH. It imports the standard library alone.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from typing import Any
 from ...errors import shorten
 
 LOST = (OSError, http.client.HTTPException)
-"""What a request raises if the server is gone."""
+"""Exceptions of a request to a lost server."""
 
 _CONNECTING = 60.0
 """Seconds until a connection must stand."""
@@ -45,10 +45,10 @@ class ServerError(OSError):
 def serve_arguments(
     folder: Path, dtype: str, slots: int, max_length: int, cache_bytes: int, eager: bool, rank: int | None = None
 ) -> list[str]:
-    """The arguments of vLLM's server that serve the policy in ``folder`` as a run needs it.
+    """Return the command-line arguments of vLLM's server for serving the policy in ``folder`` to a run.
 
     Args:
-        rank: up to which there is room for adapters; None for none.
+        rank: largest rank of adapters; None without adapters.
     """
     options = {
         "--served-model-name": "policy",
@@ -56,7 +56,7 @@ def serve_arguments(
         "--max-num-seqs": str(slots),
         "--max-model-len": str(max_length),
         "--kv-cache-memory-bytes": str(cache_bytes),
-        # Its share of the device's memory, of which so much must be free at the start; the cache has its size already.
+        # The share of device memory that must be free at the start; low, as the cache's size is given above.
         "--gpu-memory-utilization": "0.01",
         "--logprobs-mode": "processed_logprobs",
         "--max-logprobs": "-1",
@@ -70,7 +70,7 @@ def serve_arguments(
 
 
 def describe_command(arguments: list[str]) -> str:
-    """The line that starts such a server by hand."""
+    """Return the shell command that starts such a server by hand."""
     adapters = "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 " if "--enable-lora" in arguments else ""
     return f"VLLM_SERVER_DEV_MODE=1 {adapters}python -m vllm.entrypoints.openai.api_server {shlex.join(arguments)}"
 
@@ -104,14 +104,14 @@ class ServerProcess:
         environment = {"VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", **os.environ}
         # In this mode weights and adapters can be replaced; only who can reach the loopback interface can ask for it.
         environment["VLLM_SERVER_DEV_MODE"] = environment["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "1"
-        # Without threads to bind to cores the model needs no process of its own, which takes long to load. Another
-        # engine in this process may have set the variable.
+        # Another engine in this process may have set the variable. Without threads to bind to cores ("nobind") the
+        # model needs no separate process, which takes long to load.
         environment.pop("VLLM_ENABLE_V1_MULTIPROCESSING", None)
         if environment["VLLM_CPU_OMP_THREADS_BIND"] == "nobind":
             environment["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         environment.pop("VLLM_CPU_KVCACHE_SPACE", None)  # it would replace the size in the arguments
-        # What it puts into its temporary folder, a killed server leaves there; sockets are among it, whose paths are
-        # bounded. What is compiled is kept.
+        # A killed server leaves its temporary files behind, so it gets a folder that can be deleted; the path is short,
+        # as the length of socket paths is limited. Compiled code is kept elsewhere, for later servers.
         compiled = Path(tempfile.gettempdir()) / f"torchinductor_{getpass.getuser()}"
         environment.setdefault("TORCHINDUCTOR_CACHE_DIR", str(compiled))
         own = environment["TMPDIR"] = tempfile.mkdtemp(prefix="pv-")
@@ -134,7 +134,7 @@ class ServerProcess:
         return self.process.poll() is None
 
     def describe_failure(self) -> str:
-        """The last error in its output, or else the last line."""
+        """Return the last error in the server's output, or else the last line."""
         with self.log.open("rb") as output:
             output.seek(self._offset)
             lines = output.read().decode(errors="replace").strip().splitlines()

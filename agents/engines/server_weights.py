@@ -28,13 +28,13 @@ class ServerWeights:
     """The weights of a run, in ``folder`` and on the server.
 
     Args:
-        room: rank up to which the server has room for adapters; None for none.
+        room: largest rank of adapters that the server has room for; None without adapters.
         patience: seconds that the server may take to load weights.
 
     Attributes:
-        name: of the run; no other has the same.
-        label: of the present weights on the server; no other run gives the same.
-        adapters: the name of the present adapters on the server; None if there are none beside the weights.
+        name: unique id of the run.
+        label: id of the weights now loaded on the server, unique over all runs.
+        adapters: name of the adapters now loaded on the server; None without adapters.
     """
 
     def __init__(self, folder: Path, room: int | None, patience: float):
@@ -75,16 +75,17 @@ class ServerWeights:
             ) from error
 
     def load(self, url: str, new: bool) -> None:
-        """Make a server read what is in the folder and forget what it has computed with other weights.
+        """Make a server load the weights in the folder and drop its prefix cache.
 
-        Meanwhile, and if it fails half-way, the weights have a name that no run accepts in an answer.
+        During the load, and after a failure half-way, the weights have a label that no run accepts in an answer.
 
         Args:
             new: the server may have no weights of this run yet.
 
         Raises:
-            ServerError: the server cannot load them, or is gone; so may other errors of `server_process.LOST`.
-            ValueError: it refuses them.
+            ServerError: the server cannot load the weights, or is gone; other errors of `server_process.LOST` may occur
+                then, too.
+            ValueError: the server refuses the weights.
         """
 
         def ask(path: str, body: Any) -> Any:
@@ -118,7 +119,7 @@ class ServerWeights:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise InputError for a folder that holds what is not ours: its weights are replaced at each update."""
+    """Raise InputError for a folder with files of others, because its weights are replaced at each update."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"the engine option folder must name a folder, and {folder} is a file.")
     if folder.is_dir() and not (folder / _MARK).exists() and (files := sorted(path.name for path in folder.iterdir())):

@@ -13,12 +13,12 @@ from .engine import ENGINES, Engine
 class Serving:
     """Opens the engine of a policy, by name.
 
-    An engine with weights of its own is loaded once and goes on with the policy that it is opened for; one that reads
-    the policy's weights is made anew each time, in the size that is asked for.
+    An engine with copied weights is loaded once and follows the policy that it is opened for. An engine that reads the
+    policy's weights in place is made anew each time, in the requested size.
 
     Args:
-        name: of the engine; checked before, by `engine.check_engine`.
-        options: of the engine.
+        name: name of the engine; checked before, by `engine.check_engine`.
+        options: options of the engine.
     """
 
     def __init__(self, name: str = "torch", options: Mapping[str, Any] | None = None):
@@ -27,7 +27,7 @@ class Serving:
         self._opened: weakref.WeakSet[Engine] = weakref.WeakSet()
 
     def open(self, language: Any, slots: int, max_length: int, fp32_head: bool = False, spare: int = 0) -> Engine:
-        """The engine, for a model; see `Engine.serve`. Call its `load_weights` before use."""
+        """Return the engine, for a model; see `Engine.serve`. Call its `load_weights` before use."""
         kind, options = ENGINES[self.name], self._options
         if "spare" in inspect.signature(kind.serve).parameters:
             options = {**options, "spare": spare}

@@ -31,17 +31,17 @@ from .truncation import Truncation
 _SHARE = 0.5
 """Share of a GPU's free memory that the cache may take."""
 _STAYS = 0.05
-"""Share of it up to which the cache stays while the policy is trained, so that graphs are captured once in a run."""
+"""Largest share of a GPU's free memory that the cache may keep during training, so that graphs are captured once."""
 
 
 def default_cache_gb(device: torch.device, spare: int = 0) -> float | None:
-    """Memory for keys and values on a device, GB (1e9 bytes): a share of what is free beside ``spare`` bytes of a GPU,
-    None for no limit on a CPU."""
+    """Return the memory for keys and values on a device, GB (1e9 bytes): a share of a GPU's free memory less ``spare``
+    bytes; None for no limit on a CPU."""
     return _SHARE * max(0, free_memory(device) - spare) / 1e9 if device.type == "cuda" else None
 
 
 def staying_bytes(device: torch.device) -> float:
-    """Size up to which a cache stays while the engine sleeps; 0 on a CPU."""
+    """Return the largest size in bytes of a cache that is kept while the engine sleeps; 0 on a CPU."""
     return _STAYS * free_memory(device) if device.type == "cuda" else 0.0
 
 
@@ -57,17 +57,17 @@ class TorchEngine(Engine):
         slots: conversations held at once.
         max_length: longest conversation in tokens; a longer one is a ValueError.
         fp32_head: compute the logits of a half-precision model in single precision.
-        cache_gb: memory for keys and values in GB (1e9 bytes), which limits ``slots``: conversations beyond wait. None
-            is half of what is free on a GPU, and no limit on a CPU, where memory grows with what is used.
-        capture: makes what captures decoding steps, "auto" to choose: CUDA graphs on a GPU, nothing on a CPU. With it
-            the cache has its full size from the first use on. See `decoding.DecodingRows`.
-        share_above: prompts of several conversations are held once, and read once for all of them at each token, where
-            this saves so many bytes of keys and values of a layer; see `prompts`. Otherwise they are copied. None is
-            `prompts.WORTH`.
-        spare: bytes of a GPU that the cache leaves free where ``cache_gb`` is None, for what comes later.
+        cache_gb: memory for keys and values in GB (1e9 bytes), which limits ``slots``: further conversations wait. None
+            is half of a GPU's free memory, and no limit on a CPU, where memory grows with use.
+        capture: factory of the capture of decoding steps; "auto": CUDA graphs on a GPU, none on a CPU. With capture the
+            cache has its full size from the first use on. See `decoding.DecodingRows`.
+        share_above: bytes of keys and values of a layer. If sharing the common prompts of several conversations saves
+            so many bytes per token, prompts are stored and read once; otherwise they are copied. See `prompts`. None
+            is `prompts.WORTH`.
+        spare: bytes of GPU memory that the cache leaves free for later allocations if ``cache_gb`` is None.
 
-    What a GPU alone runs, CUDA graphs, fused attention in half precision and the choice of memory there, has not been
-    run on one yet.
+    GPU-only code (CUDA graphs, fused attention in half precision and the choice of memory) has not been run on a GPU
+    yet.
     """
 
     abilities = frozenset(ABILITIES)
@@ -203,8 +203,8 @@ class TorchEngine(Engine):
 
     @torch.inference_mode()
     def sleep(self) -> None:
-        """Give back the memory of a cache of fixed size, and that of graphs, unless they are a small part of a GPU's;
-        open conversations are encoded again when they go on. With a request in flight nothing is given back."""
+        """Free the memory of a fixed-size cache and of graphs, unless they are a small part of the GPU's memory. Open
+        conversations are encoded again when they continue. Nothing is freed while a request is in flight."""
         if self._cache.fixed and all(each.request is None for each in self._sequences.values()):
             self._scheduler.evict_all()
             self._prompts.forget()
@@ -218,8 +218,8 @@ class TorchEngine(Engine):
 
     @torch.inference_mode()
     def step(self, interrupt: Callable[[], bool] = lambda: False) -> list[Completion]:
-        """Decode until at least one request finishes, or ``interrupt`` returns True after ``block`` tokens of each; []
-        when none is in flight."""
+        """Decode until at least one request finishes, or ``interrupt`` returns True after ``block`` tokens of each.
+        Return [] if no request is in flight."""
         while True:
             if admitted := self._scheduler.admit():
                 complete, interrupted = self._begin(admitted), False
@@ -231,10 +231,10 @@ class TorchEngine(Engine):
                 return self._finish(complete)
 
     def _begin(self, admitted: list[TokenSequence]) -> list[TokenSequence]:
-        """Encode requests and sample their first tokens, but not of those that are complete with their forced ids.
+        """Encode requests and sample their first tokens, except for requests that their forced ids complete.
 
         Returns:
-            The sequences that are complete.
+            The complete sequences.
         """
         logits = self._runner.encode(admitted, self._scheduler.waiting)
         scored = [sequence for sequence in admitted if sequence.is_complete(self._stop_ids)]
@@ -243,7 +243,7 @@ class TorchEngine(Engine):
         place = {id(sequence): index for index, sequence in enumerate(admitted)}
         for sequence in reversed(scored):
             self._scheduler.pause(sequence)
-        # The others have the last of the rows that decode.
+        # The other sequences have the last of the decoding rows.
         others = sorted((each for each in admitted if each not in scored), key=lambda each: each.row)
         if not others:
             return scored

@@ -1,8 +1,8 @@
 """Truncation of the distributions that tokens are drawn from, for evaluations.
 
-In go logits and settings such as a nucleus of 0.9; out come the logits, with -inf at the ids that are not drawn. It is
-not for training: log-probabilities of the truncated distribution are not those of the policy, and where a token that
-was drawn before an update falls out of the nucleus after it, the ratio of the two is 0 or undefined.
+In: logits and settings such as a nucleus of 0.9. Out: the logits, with -inf at excluded ids. It is not for training:
+log-probabilities of the truncated distribution differ from the policy's, and if a token drawn before an update falls
+out of the nucleus after it, its importance ratio is 0 or undefined.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def read_generation_config(config: Any) -> tuple[float, dict[str, Any]]:
     the model takes its likeliest tokens, temperature 0.
 
     Raises:
-        InputError: there is none, or it asks for what the engines do not do, such as a penalty on repetition.
+        InputError: there is no generation config, or it asks for an unsupported setting, such as a repetition penalty.
     """
     if config is None:
         raise InputError("the model has no generation config, which sampling='model' would follow; leave it out.")
@@ -100,4 +100,4 @@ _REFUSED: Mapping[str, Any] = {
     "penalty_alpha": 0.0,
     "guidance_scale": 1.0,
 }
-"""Settings of a generation config beside those, and the values at which they do nothing."""
+"""Unsupported settings of a generation config -> the values at which they have no effect."""

@@ -29,7 +29,7 @@ SETTINGS = {
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
 }
-"""Environment variables that vLLM reads when it is imported; those that are set already stay."""
+"""Environment variables that vLLM reads when it is imported; variables that are already set are kept."""
 
 
 _RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
@@ -52,15 +52,15 @@ def check_cache(cache_gb: float | None) -> None:
 
 
 def cache_bytes(cache_gb: float | None, on_gpu: bool) -> int:
-    """Bytes for keys and values; by default 1 GiB on a CPU and 8 on a GPU."""
+    """Return the bytes for keys and values; by default 1 GiB on a CPU and 8 on a GPU."""
     return int(((8.0 if on_gpu else 1.0) if cache_gb is None else cache_gb) * 2**30)
 
 
 def adapter_room(language: Any, merge: bool) -> int | None:
-    """Rank up to which vLLM is to make room for adapters; None where there are none beside the weights.
+    """Return the largest rank of adapters that vLLM must make room for; None without separate adapters.
 
     Args:
-        merge: the adapters are to be merged into the weights.
+        merge: True if the adapters are merged into the weights.
     """
     rank = None if merge else adapter_rank(language)
     return next((room for room in _RANKS if rank is not None and rank <= room), None)
@@ -195,7 +195,7 @@ class VllmEngine(ResendingEngine):
     def _wait(self) -> list[tuple[int, Answer]]:
         while True:
             finished = {int(output.request_id): output for output in self._engine.step() if output.finished}
-            # A cancelled request ends as well, and is none of the tasks any more.
+            # A cancelled request also finishes, but its task has been removed.
             answers = [(n, _read(output, self._task(n))) for n, output in finished.items() if n in self._sessions]
             if answers:
                 return answers
@@ -207,7 +207,7 @@ class VllmEngine(ResendingEngine):
 def sampling_parameters(
     task: GenerationTask, stop_ids: Sequence[int], truncation: Truncation | None = None
 ) -> dict[str, Any]:
-    """The arguments of vLLM's ``SamplingParams`` for a task."""
+    """Return the arguments of vLLM's ``SamplingParams`` for a task."""
     left_out = {name: value for name, value in vars(truncation).items() if value} if truncation else {}
     return {
         **left_out,
@@ -243,7 +243,7 @@ def _load(language: Any, arguments: dict[str, Any]) -> Any:
 
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
-    # In this process, so that weights are handed over as they are.
+    # In this process, so that weights are handed over directly.
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     with tempfile.TemporaryDirectory() as folder, _keep_threads(torch):
         write_config(language, Path(folder))
@@ -255,7 +255,7 @@ def _load(language: Any, arguments: dict[str, Any]) -> Any:
                 skip_tokenizer_init=True,
                 load_format="dummy",
                 dtype=str(language.model.dtype).removeprefix("torch."),
-                # Those of the distribution that was sampled from, whatever its temperature.
+                # Log-probabilities of the sampling distribution, at its temperature.
                 logprobs_mode="processed_logprobs",
                 max_logprobs=-1,
                 **arguments,

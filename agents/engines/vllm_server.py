@@ -1,7 +1,7 @@
-"""A vLLM server as an engine: one that the run starts, or one that it is given the address of.
+"""A vLLM server as an engine: started by the run, or given by its address.
 
-A server that is lost is started again, or waited for, and gets the present weights; as conversations are kept here, and
-every request has its own noise, what was asked of it is asked again, and no finished answer is lost.
+A lost server is restarted, or waited for, and gets the present weights. Conversations are kept here, and every request
+has its own seed, so unfinished requests are sent again, and no finished answer is lost.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _logger = logging.getLogger(__name__)
 _RESTARTS = 3
 """Times in a row that a server may be lost without an answer in between."""
 _GRACE = 5.0
-"""Seconds in which answers are still taken from a server that was lost."""
+"""Seconds in which answers of a lost server are still accepted."""
 _ROUTES = (
     "/inference/v1/generate",
     "/inference/v1/abort_requests",
@@ -51,7 +51,7 @@ _ROUTES = (
     "/reset_prefix_cache",
     "/update_weight_version",
 )
-"""Routes that a server must have; a plain ``vllm serve`` has none of them."""
+"""Routes that a server must have; a plain ``vllm serve`` lacks all of them."""
 
 
 @ENGINES.register("vllm-server")
@@ -119,15 +119,15 @@ class VllmServerEngine(ResendingEngine):
             slots: conversations that decode at once.
             max_length: longest conversation in tokens.
             fp32_head: not an ability of vLLM.
-            url: of a running server; by default one is started on a free port of this machine.
-            folder: through which weights are handed over, a new or an empty one, or that of an earlier run; it keeps
-                our server's log, too. By default a temporary one.
+            url: address of a running server; by default a server is started on a free port of this machine.
+            folder: folder for handing over weights, new, empty, or from an earlier run; it keeps our server's log, too.
+                By default a temporary folder.
             patience: seconds that a server may take to start, to load weights, or to come back.
-            stall: seconds without an answer and without progress in its /metrics, after which a server counts as lost.
+            stall: seconds without an answer and without progress in /metrics after which a server counts as lost.
             cache_gb: memory of our server's keys and values, GiB; by default 1 on a CPU and 8 on a GPU.
-            eager: our server runs without compiling the model and without CUDA graphs; by default on a CPU alone.
-            merge: add adapters to the weights at each update, which moves all weights; by default the server computes
-                them beside the weights, and takes the new ones alone.
+            eager: run our server without compiling the model and without CUDA graphs; by default only on a CPU.
+            merge: merge adapters into the weights at each update, which transfers all weights; by default the server
+                applies adapters separately, and only adapters are transferred.
         """
         on_gpu = language.model.device.type == "cuda"
         room = min(max_length + 1, context_limit(language.model))
@@ -236,7 +236,7 @@ class VllmServerEngine(ResendingEngine):
                 return sorted(answers, key=lambda pair: pair[0])
 
     def _wait_for_one(self) -> tuple[set[Future[Any]], ServerError | None]:
-        """Wait until a request ends: which have; or what is wrong, if the server does nothing any more."""
+        """Wait until a request ends. Return the ended requests, or an error if the server makes no more progress."""
         progress, since = "", time.monotonic()
         while True:
             done = concurrent.futures.wait(self._asked, self._stall / 10, concurrent.futures.FIRST_COMPLETED).done
@@ -251,7 +251,8 @@ class VllmServerEngine(ResendingEngine):
                 )
 
     def _take(self, done: set[Future[Any]]) -> tuple[list[tuple[int, Answer]], Exception | None]:
-        """Read finished requests: the answers, and what was raised if the server was lost. Those cut off have none."""
+        """Read finished requests. Return the answers, and the exception if the server was lost; requests that were cut
+        off have no answer."""
         answers, lost = [], None
         for future in done:
             number = self._asked.pop(future)

@@ -1,9 +1,9 @@
-"""Evaluation: plays an agent on environments, keeps every finished episode, and says what the numbers are worth.
+"""Evaluation: plays an agent on environments, keeps every finished episode, and reports confidence intervals.
 
-`evaluate` plays the episodes of a plan and returns a `Report`, `evaluate_all` does so for a suite; `compare` sets two
-agents on the same tasks against each other. Rooms: episodes (the plan and one record an episode) · playing (agents and
-environments side by side) · episode_log (the file of finished episodes, and going on from it) · intervals
-(statistics) · report, suite_report, comparison and formats (results) · suites (fixed lists of tasks).
+`evaluate` plays the episodes of a plan and returns a `Report`, `evaluate_all` does so for a suite; `compare` compares
+two agents on the same tasks. Modules: episodes (the plan and one record per episode) · playing (agents and environments
+side by side) · episode_log (the file of finished episodes, and resuming from it) · intervals (statistics) · report,
+suite_report, comparison and formats (results) · suites (fixed lists of tasks).
 """
 
 from __future__ import annotations

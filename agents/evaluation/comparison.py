@@ -27,15 +27,15 @@ class PairedComparison:
     """Two agents on the tasks that both have played.
 
     Attributes:
-        agents: their names, or those of the files if the names are equal.
-        env: the environment; None stands for all of several.
+        agents: names of the agents, or of the files if the names are equal.
+        env: the environment; None for the total over several environments.
         tasks: number of tasks that both have played; each counts once, with the mean of its episodes.
-        left_out: tasks that only one of them has played.
-        success: share of successes of each.
-        difference: success of the second minus that of the first, with its paired interval.
+        left_out: number of tasks that only one agent has played.
+        success: success rate of each agent.
+        difference: success of the second agent minus success of the first, with its paired interval.
         reward: difference of the rewards, likewise.
-        repeated: episodes of either beyond one a task, so that a share of episodes may differ from ``success``.
-        only: tasks that the first solved more often than the second, and the other way round.
+        repeated: episodes of either agent beyond one per task, so that a share of episodes may differ from ``success``.
+        only: tasks that the first agent solved more often than the second, and the other way round.
     """
 
     agents: tuple[str, str]
@@ -76,7 +76,7 @@ class PairedComparison:
         return found
 
     def rows(self) -> list[dict[str, Any]]:
-        """The comparison as rows: one of each environment, and one of all where there are several."""
+        """Return the comparison as rows: one per environment, and a total row for several environments."""
         return [
             {
                 "environment": row.env or "all",
@@ -136,7 +136,7 @@ def compare(first: Report | str | Path, second: Report | str | Path) -> PairedCo
         first, second: reports, files of ``palaestra eval --json``, or of trajectories (``--out``).
 
     Raises:
-        InputError: a file is none of these, or no task was played by both.
+        InputError: a file has another format, or no task was played by both.
     """
     (name_a, a), (name_b, b) = _read(first), _read(second)
     if name_a == name_b:
@@ -186,11 +186,11 @@ def _paired(
 
 
 def paired_difference(differences: Sequence[float], z: float = Z95) -> Estimate:
-    """The mean of differences in [-1, 1], with Bonett and Price's interval for paired proportions.
+    """Return the mean of differences in [-1, 1], with Bonett and Price's interval for paired proportions.
 
-    Their adjusted Wald interval (2012, Journal of Educational and Behavioral Statistics 37, eq. 7) adds one made-up
-    pair in which only the first succeeded and one in which only the second did. Written with sums of d and d² it also
-    takes shares of several episodes a task.
+    Their adjusted Wald interval (2012, Journal of Educational and Behavioral Statistics 37, eq. 7) adds one
+    pseudo-pair in which only the first succeeded and one in which only the second succeeded. Written with sums of d
+    and d², it also accepts success rates over several episodes per task.
     """
     count = len(differences) + 2
     shift = math.fsum(differences) / count
@@ -210,7 +210,7 @@ def _describe(results: Results) -> str:
 
 
 def _read(source: Report | str | Path) -> tuple[str, Results]:
-    """The agent's name and the results by environment and task."""
+    """Return the agent's name and the results by environment and task."""
     if isinstance(source, Report):
         return _collect([_rows_of_report(source.to_json(results=True), "the report")], "the report")
     path = Path(source)

@@ -1,4 +1,4 @@
-"""Environments to evaluate on, from what a user gives: an id, an environment, or a function that makes one."""
+"""Environments to evaluate on, given as an id, an environment, or a function that makes one."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def make_envs(
     shots: int = 0,
     prompt_form: str | None = None,
 ) -> tuple[list[gym.Env], str | None]:
-    """Make ``count`` environments; the split they draw from is None when the environment has no splits.
+    """Make ``count`` environments. Return them with their split, None for an environment without splits.
 
-    ``prompt_form`` is that of the agent; environments of a function keep theirs.
+    ``prompt_form`` is the agent's form of prompts; environments made by a function keep their own form.
     """
     if not isinstance(env, str | gym.Env):
         if not callable(env):

@@ -1,7 +1,7 @@
-"""The file of an evaluation's episodes: each is appended when it has ended, and a stopped evaluation goes on from it.
+"""The file of an evaluation's episodes: each is appended when it ends, and a stopped evaluation resumes from the file.
 
-While episodes are played they go to ``OUT.partial``, in the order in which they end; at the end they are put in the
-order of the plan and become ``OUT``. So ``OUT`` is always a whole evaluation, and no kill loses an episode.
+During the evaluation, episodes are appended to ``OUT.partial`` in the order in which they end. At the end they are
+sorted by the plan and written to ``OUT``. So ``OUT`` is always a whole evaluation; a kill loses no finished episode.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ class EpisodeLog:
     """One JSON object a line: the settings of the evaluation and an episode (`EpisodeRecord.to_json`).
 
     Args:
-        path: the file at the end.
-        settings: environment, agent, split and so on; the same as before where an evaluation goes on.
-        resume: go on with the episodes of ``path``.partial, or of ``path`` itself.
+        path: the final file.
+        settings: environment, agent, split and so on; a resumed evaluation must have the same settings.
+        resume: continue with the episodes of ``path``.partial, or of ``path`` itself.
 
     Attributes:
-        records: the episodes that were read, without their turns, and those that were appended.
-        source: the file that holds them; ``path``.partial from the first one that is appended.
+        records: the episodes read from the file, without their turns, and the appended episodes.
+        source: the file that holds them; ``path``.partial from the first appended episode on.
 
     Raises:
-        InputError: a stopped evaluation is there and ``resume`` is False; a line is not of this form, or its settings
+        InputError: a stopped evaluation exists and ``resume`` is False; a line is not of this form, or its settings
             differ.
     """
 
@@ -87,7 +87,7 @@ class EpisodeLog:
         self._sound = self._sound or record.error is None
 
     def check_plan(self, plan: EpisodePlan) -> None:
-        """Raise InputError unless the episodes that were read are those of ``plan``."""
+        """Raise InputError if an episode read from the file does not match ``plan``."""
         for (index, sample), record in self.records.items():
             planned, _ = plan.begin(index, sample)
             for name in ("seed", "requested"):
@@ -99,17 +99,17 @@ class EpisodeLog:
                     )
 
     def forget(self, key: tuple[int, int]) -> None:
-        """Leave an episode out, as it is played again."""
+        """Remove an episode that will be played again."""
         del self.records[key], self._lines[key]
 
     def append(self, record: EpisodeRecord) -> None:
         """Write a finished episode.
 
         Raises:
-            InputError: the file cannot be written; what it holds stays.
+            InputError: the file cannot be written; its contents stay.
         """
         row = {**self._settings, **record.to_json()}
-        if record.replay is not None:  # found from this file, wherever the two are moved together
+        if record.replay is not None:  # relative, so that the files can be moved together
             row["replay"] = os.path.relpath(record.replay, self.path.parent)
         line = (json.dumps(row, default=to_plain_data) + "\n").encode()
         try:
@@ -144,7 +144,7 @@ class EpisodeLog:
                 yield stream.read(length).decode()
 
     def close(self) -> None:
-        """Close the file; one in which every episode failed is removed, as there is nothing to go on from."""
+        """Close the file; delete it if every episode failed, as nothing can be resumed from it."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None

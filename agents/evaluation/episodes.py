@@ -26,12 +26,12 @@ class EpisodeRecord:
     """State and results of one episode, while it is played and after.
 
     Attributes:
-        index, sample: position in the plan, and which of several plays of that task.
-        seed, requested: of the plan; ``requested`` is a difficulty.
+        index, sample: position in the plan, and number of the sample of that task.
+        seed, requested: seed and requested difficulty from the plan.
         refused: actions that the environment answered with an ``action_error``: unreadable, illegal.
-        error: what an exception of the agent or of the environment said; None for an episode that came to its end.
-        failed: True where that exception was the agent's. An exception of the environment makes the episode invalid.
-        usage: of the agent's replies, where it tells; also of earlier tries of the episode.
+        error: message of an exception of the agent or of the environment; None for an episode that came to its end.
+        failed: True if that exception was the agent's. An exception of the environment makes the episode invalid.
+        usage: usage of the agent's replies, if the agent reports it; includes earlier tries of the episode.
         traces: of the actions so far, one each.
         reference: a right answer, where the environment tells one; read only to be kept with the turns.
         replay: the file of the episode's replay, if one was asked for.

@@ -1,9 +1,9 @@
 """`evaluate`: plays an agent on an environment and reports means with 95 % confidence intervals.
 
-Episode i has a seed of its own, derived from (seed, i), and a difficulty of its own, so that the result depends neither
-on the number of environments that run at once nor on the order in which episodes end. Episodes whose machinery
-failed (``reward_valid`` False, an exception of the environment) are counted and left out, never averaged in as zeros;
-an exception of the agent is a failed episode, and is counted too.
+Each episode i has its own difficulty and its own seed, derived from (seed, i), so the result depends neither on the
+number of environments that run at once nor on the order in which episodes end. Episodes whose machinery failed
+(``reward_valid`` False, an exception of the environment) are counted and left out, never averaged in as zeros; an
+exception of the agent is a failed episode, and is counted too.
 """
 
 from __future__ import annotations
@@ -80,46 +80,48 @@ def evaluate(
     """Play ``episodes`` episodes and report success, reward, progress and length with 95 % confidence intervals.
 
     Args:
-        agent: an `Agent`; what ``--agent`` takes, such as a registered name or the folder of a run; or any function: of
+        agent: an `Agent`; a value of ``--agent``, such as a registered name or the folder of a run; or any function: of
             the observation or of the whole conversation, plain or ``async def``, or a generator (`CallableAgent`).
-        env: a Gymnasium id; an environment, with its wrappers, of which copies are made; or a function that makes one
-            each time it is called. What has no ``param_space`` is played as it is: no split, no difficulty. Several,
-            and suites, are for `evaluate_all`.
-        episodes: how many to play, at least 1.
+        env: a Gymnasium id; an environment, which is copied with its wrappers; or a function that makes a new
+            environment at each call. An environment without ``param_space`` is played without split and difficulty.
+            For several environments, and suites, use `evaluate_all`.
+        episodes: number of episodes, at least 1.
         seed: non-negative root of the episode seeds.
-        split: which tasks: "train", "test" or "all". An environment made with a split, and those of a function, keep
-            their own.
+        split: split of the tasks: "train", "test" or "all". An environment made with a split, and environments made by
+            a function, keep their own.
         difficulties: used in turn, episode i gets ``difficulties[i % len]``, and each has its row in the report; None
-            takes that with which the environment was made, or else spreads the episodes evenly over [0, 1] and sorts
-            them into ``bins`` equal bins by the difficulty they really had.
-        axes: restricts axes, name -> one value, (low, high), or choices; difficulty is from 0 to 1 in what is left.
+            takes the difficulty with which the environment was made, or else spreads the episodes evenly over [0, 1]
+            and sorts them into ``bins`` equal bins by their actual difficulty.
+        axes: restricts axes, name -> one value, (low, high), or choices; difficulties from 0 to 1 span the restricted
+            range.
         num_envs: environments played side by side, at most; it does not change the result of an agent that acts on each
             slot alone.
         env_kwargs: passed to ``gymnasium.make``; not for a function.
-        out: a file for the trajectories, one JSON object a line in the order of the episodes. Until all are played it
-            is called ``out``.partial, and each episode is in it as soon as it has ended.
+        out: a file for the trajectories, one JSON object a line in the order of the episodes. Until all are played, the
+            file is ``out``.partial, and each episode is appended as soon as it ends.
         progress: True draws a bar on standard error if it takes over two seconds; a callable receives ``(episodes done,
             episodes succeeded)`` after each episode.
         bins: number of difficulty bins, at least 1.
-        samples: how often each of the tasks is played, at least 1. Above 1 the report has pass@k (Chen et al. 2021,
-            arXiv 2107.03374). The first is what ``samples=1`` plays; for the others the agent has other episode seeds.
-        history: what the agent sees of a long episode, such as "notes(keep=2)", see `HistoryWrapper`; None: all of it.
+        samples: episodes per task, at least 1. Above 1 the report has pass@k (Chen et al. 2021, arXiv 2107.03374). The
+            first sample equals the episode of ``samples=1``; for the others the agent has other episode seeds.
+        history: the agent's view of a long episode, such as "notes(keep=2)", see `HistoryWrapper`; None: the whole
+            episode.
         shots: worked examples before each question, see `ShotsWrapper`.
-        rows: of a data set in place of ``episodes`` and ``split``: "all" rows, each once in the order of the source, or
-            so many from its beginning, or those with these ids. The report has the ids.
-        replay: a folder for the episodes as pages, one each, with pictures where the environment makes any; see
-            `ReplayRecorder`.
-        concurrency: replies that are waited for at once, at most: environments played side by side, and the threads
-            that a plain function is called in, which has to be safe for that. None: ``num_envs``, and a plain function
-            is called in this thread, once at a time.
-        resume: go on with the episodes of ``out``.partial, or of ``out`` itself; only the others are played.
-        retries: how often an episode that failed in agent or machinery is played again; with ``resume`` old ones too.
+        rows: rows of a data set, in place of ``episodes`` and ``split``: "all", each once in the order of the source; a
+            number of rows from its beginning; or a list of ids. The report has the ids.
+        replay: a folder for one page per episode, with pictures if the environment renders any; see `ReplayRecorder`.
+        concurrency: most replies that are waited for at once: environments played side by side, and threads that call a
+            plain function, which must be thread-safe. None: ``num_envs``, and a plain function is called in this
+            thread, once at a time.
+        resume: continue with the episodes of ``out``.partial, or of ``out`` itself; only the missing ones are played.
+        retries: number of times that an episode that failed in agent or machinery is replayed; with ``resume`` also for
+            old episodes.
 
     Raises:
         InputError: an unknown environment, agent or axis, or a value out of range, or an ``out`` that does not fit;
             nothing was written.
-        AgentError: the agent did nothing but fail; the message names the first episode.
-        EvaluationStopped: Ctrl-C; it has the report of what was played.
+        AgentError: the agent failed in every episode; the message names the first episode.
+        EvaluationStopped: Ctrl-C; it has the report of the played episodes.
     """
     if isinstance(env, Sequence) and not isinstance(env, str):
         raise InputError(f"env must be one environment, not {shorten(repr(env))}; give several to evaluate_all.")
@@ -165,7 +167,7 @@ def evaluate(
                     records[key] = record
         jobs = [(i, sample) for sample in range(samples) for i in range(episodes) if (i, sample) not in records]
         if replay is not None:
-            # Slots begin the episodes in the order of the jobs; those that are played again come after all.
+            # Slots begin the episodes in the order of the jobs; retried episodes come last.
             numbers = itertools.chain(
                 (sample * episodes + i for i, sample in jobs), itertools.count(episodes * samples)
             )
@@ -204,14 +206,14 @@ def evaluate_all(
 
     Args:
         agent: as for `evaluate`.
-        envs: the name of a suite, such as "palaestra/core", or a list of what `evaluate` takes.
-        out: a folder for the trajectories, a file for each environment; with ``resume`` only what is missing is played.
-            ``replay``, too, has a folder inside it for each.
-        settings: further arguments of `evaluate`. Those that belong to a suite (episodes, seed, split, difficulties,
-            axes, env_kwargs) cannot be given with one.
+        envs: the name of a suite, such as "palaestra/core", or a list of environments as for `evaluate`.
+        out: a folder for the trajectories, with a file for each environment; with ``resume`` only missing episodes are
+            played. ``replay`` also gets a subfolder for each environment.
+        settings: further arguments of `evaluate`. Settings that belong to a suite (episodes, seed, split, difficulties,
+            axes, env_kwargs) cannot be given with a suite.
 
     Raises:
-        InputError: there is no such suite, a setting belongs to the suite, or as from `evaluate`.
+        InputError: the suite is unknown, a setting belongs to the suite, or as from `evaluate`.
     """
     suite = find_suite(envs) if isinstance(envs, str) else None
     if suite is not None:
@@ -226,7 +228,7 @@ def evaluate_all(
     check_output(out, "out", folder=True)
     check_output(settings.get("replay"), "replay", folder=True)
     player = as_agent(agent)
-    # What is missing for the last environment is said before the first is played.
+    # Report missing requirements of all environments before the first is played.
     for env, own in tasks:
         if isinstance(env, str):
             given = {**settings, **own}
@@ -363,7 +365,7 @@ def _count_tasks(plays: Plays) -> int:
 
 
 def _means(plays: Plays, name: str) -> tuple[list[float], list[Any]]:
-    """Mean of one field at each place of the plan where it is known, and the task that is played there."""
+    """Return the mean of one field at each place of the plan where it is known, and the task that is played there."""
     values, tasks = [], []
     for group in plays:
         known = [float(value) for record in group if (value := getattr(record, name)) is not None]

@@ -33,15 +33,15 @@ def check_figure(path: Path | None) -> None:
 
 
 def draw_figure(rows: Sequence[Row], path: str | Path) -> None:
-    """Draw the success of each row, or the difference of a comparison, as a point with its 95 % interval; agents have
-    colours.
+    """Draw the success of each row, or the difference of a comparison, as a point with its 95 % interval, coloured by
+    agent.
 
     Args:
-        rows: of a `Report`, a `SuiteReport`, a `PairedComparison` or a sweep; those without a value are left out.
-        path: the file; its ending, .svg, .pdf or .png, is its kind. The same rows give the same bytes.
+        rows: rows of a `Report`, a `SuiteReport`, a `PairedComparison` or a sweep; rows without a value are left out.
+        path: the file; its ending, .svg, .pdf or .png, sets the format. The same rows give the same bytes.
 
     Raises:
-        InputError: no row has a value, or the ending is none of these.
+        InputError: no row has a value, or the ending is unknown.
         MissingExtra: matplotlib is not installed.
     """
     path = Path(path)

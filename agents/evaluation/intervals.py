@@ -1,7 +1,7 @@
-"""Estimates with 95 % confidence intervals, which know that episodes of one task are no independent evidence.
+"""Estimates with 95 % confidence intervals, clustered by task, as episodes of one task are not independent.
 
-In go values and, beside each, the task that it belongs to; out comes an `Estimate`. Two episodes of the same task tell
-less than two of different tasks, so that every interval is computed for the *effective* number of values.
+In: values, and the task of each value. Out: an `Estimate`. Two episodes of the same task carry less information than
+two of different tasks, so every interval is computed for the *effective* number of values.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Estimate:
 
 
 def effective_count(values: Sequence[float], clusters: Sequence[Hashable] | None) -> float:
-    """Number of independent values that the given ones are worth, from (Σ n_c)² / Σ n_c² up to n.
+    """Return the effective sample size of clustered values, from (Σ n_c)² / Σ n_c² up to n.
 
-    n divided by the design effect: the variance of the mean by the sums of whole clusters (Miller 2024, arXiv
-    2411.00640, section 2.2) over that of independent values. Where the values are all equal the design effect is
-    unknown, and clusters count as if their values repeated each other (Kish 1965).
+    It is n divided by the design effect: the cluster-robust variance of the mean (Miller 2024, arXiv 2411.00640,
+    section 2.2) over the variance for independent values. If all values are equal, the design effect is unknown, and
+    the values within a cluster count as repetitions of each other (Kish 1965).
 
     Args:
         values: any numbers.
@@ -65,7 +65,7 @@ def effective_count(values: Sequence[float], clusters: Sequence[Hashable] | None
 
 
 def _cluster_squares(values: Sequence[float], clusters: Sequence[Hashable]) -> tuple[float, list[int]]:
-    """The sum over clusters of the squared sum of deviations from the mean, and the clusters' sizes."""
+    """Return the sum over clusters of the squared sum of deviations from the mean, and the clusters' sizes."""
     members: dict[Hashable, list[float]] = defaultdict(list)
     for value, cluster in zip(values, clusters, strict=True):
         members[cluster].append(value)
@@ -80,8 +80,8 @@ def wilson_interval(successes: int, count: int, z: float = Z95, effective: float
     Unlike mean ± z·s/√n it stays inside [0, 1] and keeps a width at 0 and at all successes.
 
     Args:
-        effective: see `effective_count`; the interval is that of so many episodes with the same share (Franco et al.
-            2019, Journal of Survey Statistics and Methodology 7, section 2). None: ``count``.
+        effective: effective sample size, see `effective_count`; the interval is computed for so many episodes with the
+            same share (Franco et al. 2019, Journal of Survey Statistics and Methodology 7, section 2). None: ``count``.
 
     Raises:
         InputError: ``successes`` is not in 0 … ``count``.
@@ -133,15 +133,14 @@ def mean_interval(
 def share_interval(values: Sequence[float], z: float = Z95, clusters: Sequence[Hashable] | None = None) -> Estimate:
     """Estimate a mean of values in [0, 1], such as pass@k of several tasks, with its interval over these values.
 
-    Agresti and Coull's interval (1998, The American Statistician 52, section 2), carried over from 0 and 1 to anything
-    between: z²/2 made-up values of 0 and as many of 1 join the real ones, then centre ± z·s/√(count + z²), cut off at 0
-    and 1. Of zeros and ones it is theirs to the digit. It is chosen because it draws nothing at random, holds the mean,
-    and keeps a width where all values are equal, at 0 and at 1 above all, where a t-interval and a bootstrap over the
-    values have none; for few values it is rather too wide than too narrow.
+    Agresti and Coull's interval (1998, The American Statistician 52, section 2), extended from {0, 1} to [0, 1]: z²/2
+    pseudo-values of 0 and as many of 1 are added, then centre ± z·s/√(count + z²), clipped to [0, 1]. For zeros and
+    ones it equals theirs exactly. It is deterministic, contains the mean, and has a positive width even if all values
+    are equal (above all at 0 and 1), where a t-interval and a bootstrap over the values have width 0. For few values it
+    errs on the wide side.
 
     Args:
-        clusters: the task of each value; then the real values weigh as much as `effective_count` of them. None: all
-            different.
+        clusters: the task of each value; the values then have a total weight of `effective_count`. None: all different.
 
     Raises:
         InputError: a value is not in [0, 1].
@@ -161,7 +160,7 @@ def share_interval(values: Sequence[float], z: float = Z95, clusters: Sequence[H
 
 
 def solved_to(difficulties: Sequence[float], successes: Sequence[float], clusters: Sequence[Hashable]) -> Estimate:
-    """The difficulty at which a fitted curve falls to 50 % success, with its interval over tasks.
+    """Return the difficulty at which a fitted curve falls to 50 % success, with its interval over tasks.
 
     The curve is 1 / (1 + exp(b·d - a)), fitted by maximum likelihood with one made-up success at difficulty -1 and one
     made-up failure at 2, so that it exists for whatever was played; the result is cut off at 0 (half of the easiest are
@@ -189,7 +188,7 @@ def solved_to(difficulties: Sequence[float], successes: Sequence[float], cluster
 
 
 def _half_points(levels: np.ndarray, played: np.ndarray, solved: np.ndarray) -> np.ndarray:
-    """The 50 % points of curves, each fitted to one row of counts: [fits, levels] episodes played and solved."""
+    """Return the 50 % points of curves, each fitted to one row of counts: [fits, levels] episodes played and solved."""
     x = np.append(levels, [-1.0, 2.0])
     made_up = np.ones((len(played), 2))
     played = np.concatenate([played, made_up], axis=1)

@@ -1,8 +1,8 @@
 """pass@k: the share of tasks that at least one of k samples solves, estimated from groups of n samples.
 
 The input is one pair of counts (samples, successes) per task, the result means over tasks with confidence intervals. A
-large k shows what a policy can do at all, k = 1 what it does reliably: training that raises pass@1 and lowers pass@k
-only sharpens the policy.
+large k measures which tasks a policy can solve at all, k = 1 which ones it solves reliably: training that raises pass@1
+and lowers pass@k only sharpens the policy.
 """
 
 from __future__ import annotations

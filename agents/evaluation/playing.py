@@ -1,11 +1,12 @@
 """Plays episodes of a plan with an agent, in several slots at once.
 
-A slot is an environment with the episode in it; it begins the next episode as soon as its last one has ended. A
-`SlotAgent` is asked for each slot by itself, and no slot waits for another; any other agent is asked for all slots
-together. Steps of environments that run programs go to threads. All else happens in the caller's thread: what an agent
-or an environment opened there (a database, a browser) stays there.
+A slot is an environment with its current episode; it begins the next episode as soon as the last one has ended. A
+`SlotAgent` is called for each slot separately, and no slot waits for another; any other agent is called for all slots
+together. Steps of environments that run programs go to threads. All else happens in the caller's thread, so resources
+that an agent or an environment opened there (a database, a browser) are only used there.
 
-An exception of the agent ends its episode as failed, one of the environment as invalid, and the others go on.
+An exception of the agent ends its episode as failed, an exception of the environment ends it as invalid, and the other
+episodes continue.
 """
 
 from __future__ import annotations
@@ -49,17 +50,17 @@ def play_episodes(
     """Play episodes and return their records, sorted by sample and place in the plan.
 
     Args:
-        agent: is not bound to the environments here.
+        agent: the agent; it must be bound to the environments already.
         keep_turns: record the turns as well.
-        jobs: (index, sample) of the episodes to play; None plays each of the plan once.
-        on_record: called with each finished episode; what it raises ends the play.
-        retries: how often an episode that failed or was invalid is played again.
-        threads: in how many a `SlotAgent` is called at once; None: as it says itself.
-        give_up: raise when nothing but exceptions has come of the first `GIVE_UP_AFTER` episodes, or of all.
+        jobs: (index, sample) of the episodes to play; None plays each episode of the plan once.
+        on_record: called with each finished episode; an exception from it ends the play.
+        retries: number of times that a failed or invalid episode is replayed.
+        threads: number of threads that call a `SlotAgent` at once; None: the agent's own number.
+        give_up: raise if all of the first `GIVE_UP_AFTER` episodes, or all episodes of the plan, ended in exceptions.
 
     Raises:
-        AgentError: nothing but exceptions of the agent; the message names the first episode.
-        Exception: nothing but exceptions of the environment: the first of them.
+        AgentError: every episode ended in an exception, the first one the agent's; the message names that episode.
+        Exception: every episode ended in an exception, the first one the environment's, which is raised.
     """
     todo = [(index, 0) for index in range(plan.episodes)] if jobs is None else list(jobs)
     play = _Play(agent, envs, plan, keep_turns, deque(todo), on_record, retries, give_up)
@@ -111,7 +112,7 @@ class _Play:
         return [slot for slot in self.slots if slot.record is not None]
 
     def begin(self, slot: _Slot) -> bool:
-        """Begin the next episode in a free slot; False when none is left."""
+        """Begin the next episode in a free slot. Return False if no episode is left."""
         while self.todo:
             index, sample = self.todo.popleft()
             slot.record, options = self.plan.begin(index, sample)
@@ -133,7 +134,7 @@ class _Play:
         return False
 
     def before(self, slot: _Slot, action: Any) -> Callable[[], Any] | None:
-        """The step to take for an action; None if the agent ends the episode instead."""
+        """Return the step to take for an action; None if the agent ends the episode instead."""
         assert slot.record is not None
         slot.record.note(self.agent.trace(slot.number))
         if isinstance(action, EndEpisode):
@@ -163,7 +164,7 @@ class _Play:
             self.end(slot)
 
     def fail_agent(self, slot: _Slot, error: Exception) -> None:
-        """End an episode in which the agent raised."""
+        """End an episode in which the agent raised an exception."""
         record = slot.record
         assert record is not None
         what = str(error) if isinstance(error, AgentError) else f"{type(error).__name__}: {error}"
@@ -180,7 +181,7 @@ class _Play:
         return AgentError(f"agent {self.agent.name!r} failed in {place}: {what}", slot.number)
 
     def fail_environment(self, slot: _Slot, error: Exception, call: str) -> None:
-        """End an episode in which the environment raised."""
+        """End an episode in which the environment raised an exception."""
         assert slot.record is not None
         error.add_note(_place(slot.record, call))
         slot.record.error = f"{type(error).__name__}: {error} ({call})"
@@ -222,7 +223,7 @@ class _Play:
             self.after(slot, action, outcome)
 
     def blame(self, slot: _Slot, action: Any, error: Exception) -> None:
-        """End the episode in which ``step`` raised: the agent's failure if the action is none of the action space."""
+        """End the episode in which ``step`` raised; blame the agent if the action is not in the action space."""
         try:
             allowed = slot.env.action_space.contains(action)
         except Exception:
@@ -233,7 +234,7 @@ class _Play:
             self.fail_agent(slot, error)
 
     def _visible(self, info: Mapping[str, Any], record: EpisodeRecord) -> dict[str, Any]:
-        """The part that an agent gets of ``info``: all but the extras, among which are the reference and its
+        """Return the part of ``info`` that an agent gets: all but the extras, which include the reference and its
         solution."""
         seed = record.seed
         if record.sample:  # the same task, but other random choices of the agent
@@ -270,7 +271,7 @@ def _play_together(play: _Play) -> None:
 
 
 def _ask_together(play: _Play, playing: Sequence[_Slot]) -> Sequence[Any]:
-    """The agent's actions, one for each slot; an exception ends the episodes that it belongs to."""
+    """Return the agent's actions, one for each slot; an exception ends its episodes."""
     observations, infos = [slot.observation for slot in play.slots], [slot.info for slot in play.slots]
     try:
         actions = play.agent.act(observations, infos)

@@ -33,7 +33,7 @@ class PassAtK:
     left_out: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-able dictionary; unknown numbers are None."""
+        """Return a JSON-able dictionary; unknown numbers are None."""
         return {
             "k": self.k,
             "value": _number(self.estimate.mean),
@@ -69,12 +69,12 @@ class Bin:
 class Report:
     """One agent on one environment.
 
-    All intervals are clustered by task: episodes of the same task are no independent evidence (`effective_count`).
+    All intervals are clustered by task, because episodes of the same task are not independent (`effective_count`).
 
     Attributes:
         env: the environment id.
         agent: the agent's name.
-        split: "train", "test" or "all"; None for an environment that has no splits.
+        split: "train", "test" or "all"; None for an environment without splits.
         seed: the root of all episode seeds.
         episodes: number of valid episodes.
         invalid: episodes left out because the machinery failed.
@@ -83,17 +83,17 @@ class Report:
         reward: summed over an episode's steps.
         progress: in [0, 1], at the end of an episode; NaN for an environment that does not report it.
         length: steps (turns) an episode.
-        by_difficulty: bins with at least one episode, easiest first; empty where the environment has no difficulty.
-        samples: how often each task of the plan was played. Above 1 its values are averaged first, the estimates count
-            tasks, and success has `share_interval`.
-        pass_at_k: for 1, 2, 4, … and ``samples``; () where each task was played once.
+        by_difficulty: bins with at least one episode, easiest first; empty for an environment without difficulty.
+        samples: episodes per task of the plan. Above 1 a task's values are averaged first, the estimates count tasks,
+            and success has `share_interval`.
+        pass_at_k: pass@k for k = 1, 2, 4, … and ``samples``; () if each task was played once.
         tasks: distinct tasks among the valid episodes.
         errored: episodes in which the agent raised; they count as failed.
         refused: episodes in which the environment could not read an action or did not allow it.
-        first_error: what the first exception of the agent or the environment said.
-        solved_to: the difficulty at which a fitted curve falls to 50 % success (`intervals.solved_to`); None where
-            there are too few episodes or difficulties.
-        usage: tokens and cost of the agent's replies, those of invalid episodes included; None where it tells none.
+        first_error: message of the first exception of the agent or the environment.
+        solved_to: the difficulty at which a fitted curve falls to 50 % success (`intervals.solved_to`); None with too
+            few episodes or difficulties.
+        usage: tokens and cost of the agent's replies, including invalid episodes; None if the agent reports none.
         results: episode, sample, task_id, difficulty, success, reward and valid of every episode, for `compare`.
     """
 
@@ -125,11 +125,11 @@ class Report:
         return "tasks" if self.samples > 1 else "episodes"
 
     def to_json(self, results: bool = False) -> dict[str, Any]:
-        """A JSON-able dictionary; unknown numbers are None. With a "step" added it is a line of a run's
+        """Return a JSON-able dictionary; unknown numbers are None. With a "step" added it is a line of a run's
         evaluations.jsonl.
 
         Args:
-            results: with the result of every episode, as `compare` needs them.
+            results: include the result of every episode, for `compare`.
         """
         result: dict[str, Any] = {
             "env": self.env,
@@ -182,7 +182,7 @@ class Report:
         return {"environment": self.env, "agent": self.agent, "split": self.split, "seed": self.seed}
 
     def row(self) -> dict[str, Any]:
-        """The results of all episodes as one row; see `rows`."""
+        """Return the results of all episodes as one row; see `rows`."""
         whole = {**self._common, "difficulty": "all", "episodes": self.episodes, "tasks": self.tasks}
         estimates = _columns(success=self.success, reward=self.reward, progress=self.progress, length=self.length)
         return whole | estimates | {"truncated": self.truncated, "refused": self.refused, "invalid": self.invalid}
@@ -209,7 +209,7 @@ class Report:
         return to_frame(self.rows())
 
     def table(self) -> Table:
-        """A rich table: one row per difficulty bin, one for all episodes, and a caption with what has no row."""
+        """Return a rich table: a row per difficulty bin, a row for all episodes, and a caption with other figures."""
         from rich.table import Table
 
         split = f", {self.split} split" if self.split else ""

@@ -11,14 +11,14 @@ from .environment_spec import make_envs, name_of
 
 
 def digest_rows(rows: Sequence[str]) -> str:
-    """A short name for a list of rows, as each line of the log has it."""
+    """Return a short name for a list of rows, as each line of the log has it."""
     return f"{len(rows)} rows, {hashlib.blake2b(repr(rows).encode(), digest_size=8).hexdigest()}"
 
 
 def find_rows(
     rows: Literal["all"] | int | Sequence[str], env: Any, kwargs: dict[str, Any], prompt_form: str | None
 ) -> tuple[str, ...]:
-    """The ids of the rows of a data set that are asked for.
+    """Return the ids of the requested rows of a data set.
 
     Raises:
         InputError: the environment makes its tasks itself, or has no such rows.

@@ -52,8 +52,8 @@ class SuiteReport:
         """The interquartile mean of the environments' success, with the interval of stratified bootstrap samples.
 
         The mean of the middle half of the environments (Agarwal et al. 2021, arXiv 2108.13264, section 4.3), so that
-        neither the few that everybody solves nor the few that nobody solves decide; the tasks of each environment are
-        drawn anew among themselves, with a fixed seed.
+        neither the easiest nor the hardest environments decide; the bootstrap resamples the tasks of each environment,
+        with a fixed seed.
         """
         rng = np.random.default_rng(0)
         means, drawn = [], []
@@ -73,7 +73,7 @@ class SuiteReport:
         return Estimate(float(interquartile_mean(means)), float(low), float(high), len(means))
 
     def to_json(self, results: bool = False) -> dict[str, Any]:
-        """A JSON-able dictionary; ``results`` as in `Report.to_json`."""
+        """Return a JSON-able dictionary; ``results`` as in `Report.to_json`."""
         success = self.success
         bounds = [None if math.isnan(value) else value for value in (success.mean, success.low, success.high)]
         return {
@@ -87,7 +87,7 @@ class SuiteReport:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """The results as rows: one of each environment, as `Report.row` has it, and one of all."""
+        """Return the results as rows: one of each environment, as `Report.row` has it, and one of all."""
         found = [report.row() for report in self.reports]
         success = self.success
         bounds = {"success": success.mean, "success_low": success.low, "success_high": success.high}
@@ -99,7 +99,7 @@ class SuiteReport:
         return to_frame(self.rows())
 
     def table(self) -> Table:
-        """A rich table: a row for each environment, and the aggregate."""
+        """Return a rich table: a row for each environment, and the aggregate."""
         from rich.table import Table
 
         notes = ["all: interquartile mean of the environments; in brackets: 95 % confidence, over tasks"]

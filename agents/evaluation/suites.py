@@ -1,8 +1,8 @@
 """Suites: fixed lists of held-out tasks over many environments, so that two agents' scores mean the same thing.
 
-A suite is a file of JSON in ``suites_data``: its version, seed and split, and for each environment the number of
-episodes and what narrows its tasks. The content hash in it is that of the ids of all its tasks, so that a changed
-generator cannot change a suite in silence: a test compares, and a changed suite gets a new version.
+A suite is a JSON file in ``suites_data``: its version, seed and split, and for each environment the number of episodes
+and the restrictions of its tasks. The file also holds a content hash over the ids of all tasks. A test compares it, so
+a changed generator cannot change a suite unnoticed; a changed suite gets a new version.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Suite:
 
 
 def suite_names() -> list[str]:
-    """The names of all suites, sorted."""
+    """Return the names of all suites, sorted."""
     names = (path.name for path in _FOLDER.iterdir())
     return sorted(f"palaestra/{name.removesuffix('.json')}" for name in names if name.endswith(".json"))
 
@@ -76,7 +76,7 @@ def find_suite(name: str) -> Suite:
     """Find a suite by its name, with or without "palaestra/".
 
     Raises:
-        InputError: there is none; the message has the near ones.
+        InputError: the suite is unknown; the message lists similar names.
     """
     full = name if "/" in name else f"palaestra/{name}"
     if full not in suite_names():

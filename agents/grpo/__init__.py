@@ -1,12 +1,12 @@
 """The GRPO learner: small pure stages with one registry each, and recipes that name their components.
 
-Rooms, each of which imports only those before it: ``recipes`` (algorithms as data, and the registries of the stages),
-``batch`` (trajectories, tensors, passes through a model), ``components`` (the stages' components but rollouts),
+Subpackages, in import order (each imports only earlier ones): ``recipes`` (algorithms as data, registries of the
+stages), ``batch`` (trajectories, tensors, passes through a model), ``components`` (all stages except rollouts),
 ``objective`` (a recipe's components resolved; advantages, weights, loss), ``rollouts`` (strategies and the player),
-``measures`` (what is found out about an episode for rewards and teachers), ``proposals`` (what a teacher asks for
-beside a task, carried out) and ``run`` (folder, logs, models). `components`, `objective` and `rollouts` do not import
-each other: they meet in the registries. Above them `collection`, `update` and `warmup` make the parts of a step, and
-`learner` the run; below, next to the rooms, are `config` and `optimizers`. Recipes and configuration import no torch.
+``measures`` (measurements of an episode for rewards and teachers), ``proposals`` (a teacher's requests beyond the
+task) and ``run`` (folder, logs, models). `components`, `objective` and `rollouts` do not import each other: they meet
+in the registries. Above them, `collection`, `update` and `warmup` are the parts of a step and `learner` is the run.
+Below them are `config` and `optimizers`. Recipes and configuration import no torch.
 """
 
 from __future__ import annotations

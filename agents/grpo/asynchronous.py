@@ -1,14 +1,14 @@
-"""Collection of the data that a run's updates train on: when it is asked for, or ahead by a thread.
+"""Data collection for updates: synchronous, or prefetched by a background thread.
 
-With a staleness of N, batch k is played by the policy of N updates before it could have been: by version
+With a staleness of N, batch k is played by a policy N updates older than in synchronous training: by version
 max(0, k - 1 - N), where version v is the policy after v updates. The collecting thread begins batch k as soon as that
-version is there, so that at most N batches lie ahead of the updates (the capacity rule of AReaL, arXiv 2505.24298,
-section 5.1, in whole batches). What is played by which weights follows from the numbers of the batches alone and never
-from the clock: a run repeats bit for bit. Everything that the collection touches (teacher, environments, engine, the
-recipe's rewards, filters and replay) is called by that thread alone, in the order of the batches.
+version exists, so at most N batches are prefetched (the capacity rule of AReaL, arXiv 2505.24298, section 5.1, in
+whole batches). The version depends on the batch number alone, never on the clock: a run repeats bit for bit. Only the
+collecting thread calls the teacher, the environments, the engine, and the recipe's rewards, filters and replay, in
+the order of the batches.
 
-A checkpoint holds the state of the collection from before the first batch that is not trained on yet, and the older
-weights that the batches ahead are played with, so that a resumed run plays them again as they were.
+A checkpoint holds the collection's state before the first untrained batch, and the older weights that play the
+prefetched batches. A resumed run therefore replays these batches exactly.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ class StepData:
     """Data that one step trains on.
 
     Attributes:
-        collected: the groups that were played.
+        collected: the played groups.
         streams: the groups of each stream.
         teacher: figures of the curriculum's teacher after it has seen the outcomes.
         rollout_s: seconds that the collection took.
-        waits: seconds that each side waited for the other, by name; {} where they take turns.
-        state: what the collection goes on from after this step, as JSON; "" where it is asked for when it is saved.
+        waits: seconds that each side waited for the other, by name; {} in synchronous collection.
+        state: JSON state from which the collection resumes after this step; "" in synchronous collection, which
+            computes it when a checkpoint is saved.
     """
 
     collected: Collected
@@ -65,11 +66,11 @@ class StepData:
 
 
 class StepCollection:
-    """Collects the data of each step when the step asks for it, with the policy as it is then.
+    """Synchronous collection: plays the data of each step on request, with the current policy.
 
     Args:
         collector: plays, measures and judges.
-        training: the objective that trains on the data; here it is the collector's own.
+        training: the objective that trains on the data; here the same object as the collector's.
         language: the policy that is trained.
         engines: the run's engine.
     """
@@ -95,7 +96,7 @@ class StepCollection:
         return collected, self.collector.draw(step, collected.played)
 
     def publish(self, step: int) -> None:
-        """Let the collection have the policy as it is after ``step`` updates."""
+        """Pass the policy after ``step`` updates to the collection."""
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -110,14 +111,14 @@ class StepCollection:
         """End for good, without waiting."""
 
     def restart(self, step: int) -> None:
-        """Go on after ``step`` with the present policy, once it and all else are those of an earlier checkpoint."""
+        """Continue after ``step``, once the policy and all other state have been restored from a checkpoint."""
 
     def save(self, folder: Path, step: int) -> dict[str, Any]:
-        """Return what goes into the state of the checkpoint after ``step``; write what is too large for it."""
+        """Return the state for the checkpoint after ``step``; write large data into the folder."""
         return self._state() | {"objective": self.training.state_dict()}
 
     def load(self, folder: Path, state: Mapping[str, Any]) -> None:
-        """The inverse of `save`, once the policy is that of the checkpoint."""
+        """Restore the state that `save` returned; the checkpoint's policy must be loaded already."""
         self.collector.teacher.load_state_dict(state["teacher"])
         self.collector.load_state_dict(state.get("collector", {}))
         self.collector.objective.load_state_dict(state["objective"])
@@ -133,7 +134,7 @@ class AsynchronousCollection(StepCollection):
     """Collects ahead in a thread, with a copy of the policy; see the module's description.
 
     Args:
-        collector: has an objective and a policy of its own.
+        collector: holds its own objective and its own copy of the policy.
         training: the objective of the updates.
     """
 
@@ -291,12 +292,12 @@ class AsynchronousCollection(StepCollection):
 def separate_models(
     language: LanguageModel, reference: Any, distilled: Any, splits: bool
 ) -> tuple[LanguageModel, Any, Any]:
-    """Models of which the collection and the update can each change or split its own.
+    """Copy models so that collection and update can each change or split theirs independently.
 
     Args:
-        reference: the reference model, which does not move, or None.
+        reference: the frozen reference model, or None.
         distilled: the model to distil from, or None; the collection keeps this one.
-        splits: the update splits its models over processes, so that they lose their weights here.
+        splits: True if the update shards its models over processes, which removes their weights from this process.
 
     Returns:
         (the collection's policy, the collection's reference, the update's model to distil from).
@@ -310,7 +311,7 @@ def separate_models(
 
 
 def copy_policy(language: LanguageModel) -> LanguageModel:
-    """A copy of a policy, adapters included, that trains nothing and can be given other weights."""
+    """Return a frozen copy of a policy, adapters included, into which other weights can be loaded."""
     if language.adapters is None:
         return LanguageModel(copy.deepcopy(language.model).eval(), language.tokenizer, language.renderer)
     adapters = copy.deepcopy(language.adapters).eval()
@@ -318,18 +319,18 @@ def copy_policy(language: LanguageModel) -> LanguageModel:
 
 
 def place_of_versions(language: LanguageModel, staleness: int) -> torch.device:
-    """Choose the device on which versions of the weights are kept: on the policy's own GPU, where copies take a
-    thousandth of the time, if all of them are a small part of its free memory; else in main memory."""
+    """Choose the device that stores versions of the weights: the policy's GPU if all versions are a small part of its
+    free memory (copies take a thousandth of the time there), else main memory."""
     device = language.model.device
     size = sum(weight.nbytes for weight in language.model.parameters() if weight.requires_grad)
-    # One more than are kept is there while the oldest goes.
+    # While the oldest version is replaced, one more than the kept ones exists.
     if device.type == "cuda" and (staleness + 2) * size <= _KEPT_BESIDE * free_memory(device):
         return device
     return torch.device("cpu")
 
 
 def trained_weights(language: LanguageModel, place: torch.device | str = "cpu") -> Weights:
-    """A copy, on a device, of the weights that training changes."""
+    """Copy the trained weights to a device."""
     return {
         name: weight.detach().to(place, copy=True).contiguous()
         for name, weight in language.model.named_parameters()

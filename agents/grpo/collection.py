@@ -44,12 +44,12 @@ def derive_seed(*keys: int) -> int:
 
 
 def played_version(step: int, staleness: int) -> int:
-    """Number of updates that the policy has had with which the data of a step (from 1) is played."""
+    """Return the version (number of updates) of the policy that plays the data of a step (from 1)."""
     return max(step - 1 - staleness, 0)
 
 
 def token_limits(config: TrainConfig) -> TokenLimits:
-    """The token budgets of a run."""
+    """Return the token budgets of a run."""
     return TokenLimits(config.max_new_tokens, config.max_episode_tokens, config.context)
 
 
@@ -64,8 +64,8 @@ def check_room(
         most_overlong: largest share that is accepted.
 
     Raises:
-        InputError: the model has fewer positions than the context, none of the easiest tasks fits, or more than the
-            accepted share do not; raised before a warm-up rather than after it.
+        InputError: the model has fewer positions than the context, no easiest task fits, or more tasks than the
+            accepted share do not fit; raised before a warm-up rather than after it.
     """
     if limits.context > (most := context_limit(language.model)):
         raise InputError(
@@ -74,7 +74,7 @@ def check_room(
     env = environments.take()
 
     def measure(seed: int, difficulty: float) -> int:
-        # Of several environments, the longest.
+        # With several environments, the longest observation counts.
         observations = [begin(env, seed, space.at(difficulty))[0] for space in environments.spaces]
         return max(len(language.renderer.observation(observation, first=True)) for observation in observations)
 
@@ -231,7 +231,7 @@ class Collector:
         trained = [assignment for assignment in assignments if assignment.trained]
         for assignment, group in zip(trained, self.judge([each.group for each in trained]), strict=True):
             assignment.group = group
-        # Episodes of another role, such as a proposer's, have rewards of their own.
+        # Episodes of another role, such as a proposer's, already have their rewards.
         unjudged = [group for group in own if not any(t.role for t in group.trajectories)]
         judged = iter(self.judge(unjudged))
         own = [group if any(t.role for t in group.trajectories) else next(judged) for group in own]
@@ -301,7 +301,7 @@ class Collector:
         )
 
     def _make_instruments(self, step: int, *keys: int) -> Instruments:
-        """Make what producers of measures measure with; their random numbers are apart from those of the rollouts."""
+        """Create the instruments for measures; their random numbers are independent of the rollouts'."""
         return Instruments(
             self._player(step, 4000, *keys),
             self.language,
@@ -351,7 +351,7 @@ def _make_task(proposal: teachers.Proposal, seed: int, samples: int) -> RolloutT
 
 
 def cut_batch(groups: Sequence[Group], count: int) -> list[Group]:
-    """The first ``count`` groups, and one more where that is the other half of a pair."""
+    """Return the first ``count`` groups, and one more if it completes a pair."""
     if 0 < count < len(groups) and groups[count].pair >= 0 and groups[count].pair == groups[count - 1].pair:
         count += 1
     return list(groups[:count])
@@ -359,7 +359,7 @@ def cut_batch(groups: Sequence[Group], count: int) -> list[Group]:
 
 def _make_outcome(assignment: Assignment, attempts: Group, teacher: teachers.Teacher) -> teachers.Outcome:
     """Make the report of a proposal: returns and measures of its valid unaided episodes, whichever are trained."""
-    # What a judge could not measure is a failure of the machinery, as an invalid reward is.
+    # A measurement that failed is a failure of the machinery, like an invalid reward.
     valid = [t for t in attempts.valid if all(t.extras[name] is not None for name in teacher.needs)]
     known = {name for name in teacher.uses if all(t.extras.get(name) is not None for t in valid)}
     names = sorted(teacher.needs | known)

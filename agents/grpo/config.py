@@ -23,25 +23,25 @@ class TrainConfig:
 
     Attributes:
         env: environment id with text actions; or several, whose tasks are mixed.
-        axes: axes restricted to one value, a range or a list of choices, e.g. ``{"digits": [1, 2]}``; the rest keep
-            theirs. Of several environments, those of each bear its name: ``{"Arithmetic.digits": [1, 2]}``.
-        env_weights: of several environments, how often each is drawn: numbers, or schedules of training progress as
-            plain data; all alike where empty.
+        axes: axes restricted to one value, a range or a list of choices, e.g. ``{"digits": [1, 2]}``; other axes keep
+            their range. With several environments, prefix the environment's name: ``{"Arithmetic.digits": [1, 2]}``.
+        env_weights: sampling weights of several environments: numbers, or schedules of training progress as plain data;
+            empty: equal weights.
         env_options: further arguments of the environment, e.g. ``{"source": "questions.jsonl"}``.
         prompt_form: the form of the prompts, "sentences" or "terse", unless ``env_options`` have a ``prompt``. None:
-            that which suits the model, which a run then records.
-        history: what the policy sees of a long episode, such as "notes(keep=2)"; see `palaestra list histories`. None:
+            chosen to suit the model, and recorded in the run.
+        history: the policy's view of a long episode, such as "notes(keep=2)"; see `palaestra list histories`. None:
             the whole conversation, up to `context`.
         shots: worked examples before each question, training tasks with its parameters; for models that have not
             learned to answer, on environments of one question an episode. A model without a chat template then ends its
             answer with the line.
-        teacher: registered teacher that chooses the parameters of every task, or module:name of one of your own.
+        teacher: registered teacher that chooses the parameters of every task, or module:name of your own teacher.
         teacher_options: further arguments of the teacher.
-        pool: fixed tasks, drawn once, that the teacher chooses from, as from the prompts of a data set; 0: it chooses
-            parameters, and every task is new.
-        recipe: registered recipe, or module:name of one of your own.
+        pool: number of fixed tasks, drawn once, that the teacher chooses from, like the prompts of a data set; 0: the
+            teacher chooses parameters, and every task is new.
+        recipe: registered recipe, or module:name of your own recipe.
         stages: stages that replace the recipe's.
-        kl: replaces the coefficient of the recipe's KL penalties; 0 removes them; None leaves the recipe as it is.
+        kl: replaces the coefficient of the recipe's KL penalties; 0 removes them; None keeps the recipe's coefficient.
         model: "tiny", a registered model such as smollm2-135m (palaestra list models), a model folder, a GGUF file, or
             a hub id.
         vocabulary: tokens that the tiny model learns from worked solutions of the tasks before it begins, at least 261,
@@ -50,9 +50,9 @@ class TrainConfig:
             need one.
         system: system prompt of a chat model.
         chat_options: further arguments of the chat template, e.g. ``{"enable_thinking": False}``. A template that asks
-            for the present date is told that of the run's start, or ``{"date": "2026-01-05"}``.
-        lora: rank of low-rank adapters that are trained instead of the weights; 0 trains the weights, or the adapters
-            of a model that has some.
+            for the present date gets the date of the run's start, or the given one: ``{"date": "2026-01-05"}``.
+        lora: rank of low-rank adapters that are trained instead of the weights; 0 trains the weights, or the model's
+            existing adapters.
         dtype: "float32", or "bfloat16" with single-precision master weights in the optimiser.
         fp32_head: compute logits in single precision where weights are half precision.
         gradient_checkpointing: recompute activations in the backward pass instead of keeping them.
@@ -65,56 +65,56 @@ class TrainConfig:
         prompts: tasks a step (P).
         samples: episodes a task (G).
         lr: learning rate of AdamW.
-        lr_warmup: steps over which it rises linearly.
-        lr_schedule: how it goes on from there: "constant"; "linear" or "cosine", towards lr_end at the end of the
+        lr_warmup: steps over which the learning rate rises linearly.
+        lr_schedule: learning rate after the warm-up: "constant"; "linear" or "cosine", towards lr_end at the end of the
             run; or any schedule of `palaestra.schedules` as JSON, whose value is a factor of lr.
         lr_end: share of lr at which "linear" and "cosine" end, in [0, 1].
         weight_decay: AdamW's, which shrinks weights by the factor 1 - lr x weight_decay a step.
         beta2: decay of AdamW's second moment, in [0, 1).
         max_grad_norm: gradients are scaled down to this norm.
-        temperature: sampling temperature, also the one that is trained at.
+        temperature: sampling temperature, also used in training.
         max_new_tokens: longest action in tokens.
         max_episode_tokens: most action tokens in an episode.
         context: longest conversation in tokens. Tasks whose first observation leaves no room to answer are left out
             and counted.
-        max_overlong: largest share of such tasks with which a run begins, in [0, 1].
+        max_overlong: largest share of such tasks, in [0, 1]; a run with more of them does not begin.
         minibatches: optimiser steps per rollout batch and epoch; groups are dealt out in order. None: the recipe's.
         epochs: passes over each rollout batch. None: the recipe's.
         packer: "shared_prefix" or "plain".
         token_budget: most tokens in one forward pass. 0 takes 2,048 on a CPU, where more costs memory and gains no
             time, and what the free memory allows on a GPU. A pass that does not fit is cut and made again.
         warmup: supervised steps on oracle solutions before the first step.
-        requests: how the learner carries out what the teacher's proposals ask for.
+        requests: settings for requests in the teacher's proposals.
         eval_every: steps between evaluations on the test split; 0 evaluates only before and after.
-        eval_episodes: episodes of an evaluation on the way.
+        eval_episodes: episodes of an evaluation during training.
         final_episodes: episodes of the evaluations before the first and after the last step.
-        checkpoint_every: steps between checkpoints. The policy of the best evaluation so far is kept besides.
-        patience: when a run that cannot learn ends.
-        collapse: whether a run that has lost what it could do goes back. It has if the mean success of its last steps
-            lies far below the best of the ten windows of steps before, and, as the teacher may have made tasks harder,
-            success on tasks of those steps, played anew, has fallen as far, beyond 95 % intervals. It always says so.
+        checkpoint_every: steps between checkpoints. The policy of the best evaluation so far is also kept.
+        patience: limits after which a run that cannot learn ends.
+        collapse: restoring of a run that has collapsed. A run has collapsed when the mean success of its last steps
+            lies far below the best of the ten windows of steps before, and success on the replayed tasks of that window
+            has fallen as far, beyond 95 % intervals (so harder tasks do not count). A collapse is always reported.
         keep_trajectories: episodes a step that are written out in full.
-        track: where figures go beside the run folder: registered trackers, "tensorboard" and "wandb" among them.
-        engine: what samples from the policy, such as "vllm" or "vllm-server"; see `palaestra list engines`. The
-            warm-up and models beside the policy are sampled by torch.
+        track: registered trackers that receive the figures besides the run folder, such as "tensorboard" and "wandb".
+        engine: engine that samples from the policy, such as "vllm" or "vllm-server"; see `palaestra list engines`. The
+            warm-up and models other than the policy are sampled by torch.
         engine_options: further arguments of the engine.
         ray: sample in rollout workers, processes of a Ray cluster with a copy of the policy each: "local" starts a
-            cluster on this machine, "auto" joins the one that this machine belongs to, HOST:PORT another. A worker that
-            is lost is replaced; its episodes go on. None: in this process.
-        workers: number of rollout workers; more than 1 without ``ray`` are on this machine. The tokens are the same
-            with any number of them, and log-probabilities up to rounding.
-        staleness: updates by which the policy that plays is older than the one that is trained. With N of 1 and more, a
-            thread plays up to N batches ahead while earlier ones are trained on, batch k with the policy after
-            k - 1 - N updates: a run is the same whatever the speed of either side. 0: they take turns.
-        env_workers: threads in which environments are reset and stepped while the policy decodes, for environments that
-            wait (for a network, a program, a page): as many as wait at a time. The tokens are the same with any number
-            of them, and log-probabilities up to rounding. 0: one after another beside the policy.
-        env_processes: processes in which environments live, on the machines of a cluster with its address in ``ray``:
-            one that dies is replaced, and its episodes are played again up to where they were, so that a run does not
-            change. 0: in this process.
-        env_seconds: longest that an environment may take to reset or step, with workers or processes of its own; a
-            longer one makes its episode invalid, which is then not trained on. 0: no limit.
-        device: "auto" (a GPU where there is one), "cpu", "cuda" or "cuda:1".
+            cluster on this machine, "auto" joins this machine's cluster, HOST:PORT another cluster. A lost worker is
+            replaced; its episodes continue. None: sample in this process.
+        workers: number of rollout workers; without ``ray``, more than 1 run on this machine. Tokens do not depend on
+            this number, and log-probabilities only up to rounding.
+        staleness: updates by which the sampling policy is older than the trained one. With N of 1 and more, a thread
+            plays up to N batches ahead while earlier ones are trained on, batch k with the policy after k - 1 - N
+            updates: a run does not depend on the speed of either side. 0: collection and updates take turns.
+        env_workers: threads that reset and step environments while the policy decodes, for environments that wait (for
+            a network, a program, a page): as many as wait at a time. Tokens do not depend on this number, and
+            log-probabilities only up to rounding. 0: environments step one after another, in the policy's thread.
+        env_processes: processes that hold environments; with a cluster's address in ``ray``, on its machines. A process
+            that dies is replaced, and its episodes are replayed up to the same point, so a run does not change. 0: this
+            process.
+        env_seconds: time limit in seconds for an environment's reset or step, with env_workers or env_processes;
+            exceeding it makes the episode invalid, which is then not trained on. 0: no limit.
+        device: "auto" (a GPU if available), "cpu", "cuda" or "cuda:1".
         threads: CPU threads; a run is only bit-reproducible at the same number. 0 takes torch's choice and records it.
     """
 
@@ -255,7 +255,7 @@ class TrainConfig:
         return (self.env,) if isinstance(self.env, str) else tuple(self.env)
 
     def in_one_process(self) -> TrainConfig:
-        """The same run, sampled and played in this process alone."""
+        """Return the same run, sampled and played in this process alone."""
         elsewhere: dict[str, Any] = {"engine": "torch", "engine_options": {}, "ray": None, "workers": 1}
         elsewhere |= {"env_processes": 0, "staleness": 0}
         # Without processes of their own, the time of environments has a limit in threads only.
@@ -294,7 +294,7 @@ class TrainConfig:
 
 
 def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of the inner records beside the others, under names as the command line has them."""
+    """Flatten inner records into the outer one, with names as on the command line."""
     inner = {
         f"{part}.{name}": value
         for part in ("warmup", "patience", "collapse", "requests")

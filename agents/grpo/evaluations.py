@@ -52,7 +52,7 @@ class Evaluations:
             self._processes.close()
 
     def environments(self, split: str) -> Environments:
-        """The environments that draw from a split."""
+        """Return the environments that draw from a split."""
         if split not in self._splits:
             env_id, options = environment_of(self.config)
             self._splits[split] = Environments(

@@ -62,12 +62,12 @@ class Learner:
     """One run. Build it with `start` or `resume`, then call `run`.
 
     Args:
-        engines: those of a run that it takes over.
+        engines: engines taken over from another run.
         ranks: further processes that share the update.
 
     Raises:
-        InputError: the configuration names something that does not exist, or a recipe that cannot work; raised before a
-            model is loaded or anything is written.
+        InputError: the configuration names an unknown component, or its recipe cannot work; raised before a model is
+            loaded or anything is written.
     """
 
     folder: RunFolder
@@ -135,10 +135,10 @@ class Learner:
 
     @classmethod
     def resume(cls, path: str | Path, config: TrainConfig | None = None, ranks: Ranks | None = None) -> Learner:
-        """Continue a run from its newest checkpoint, or from the start where it has none.
+        """Continue a run from its newest checkpoint, or from the start if it has none.
 
         Args:
-            config: the configuration that the caller expects; only ``steps`` may differ, by being larger, and `FREE`.
+            config: the configuration that the caller expects; only a larger ``steps`` and the fields `FREE` may differ.
 
         Raises:
             InputError: the folder holds no run, or one of another configuration.
@@ -309,8 +309,8 @@ class Learner:
             self._notices.add(self.step, "health", *self.health.conclude())
 
     def _check_collapse(self) -> bool:
-        """Report a collapse. Return True if the run has gone back to a checkpoint from before it: policy, optimiser,
-        teacher and components are those of the time, while steps, and so random numbers, go on.
+        """Report a collapse. Return True if the run has been restored to an earlier checkpoint: policy, optimiser,
+        teacher and components are restored; the step count, and with it the random numbers, continues.
         """
 
         def play_again(tasks: Sequence[Mapping[str, Any]], episodes: int) -> list[bool]:
@@ -324,9 +324,9 @@ class Learner:
         self.collection.halt()
         self.collection.close()
         earlier = Learner(self.config, self.engines, self.ranks)
-        del self.language, self.update, self.collector, self.collection  # others may fill the memory
+        del self.language, self.update, self.collector, self.collection  # free memory for the restored ones
         earlier._restore(find_checkpoint(self.folder.path, str(back)))
-        self.evaluations.close()  # its successor has processes of its own
+        self.evaluations.close()  # the restored learner starts its own evaluation processes
         for name in _PARTS:
             setattr(self, name, getattr(earlier, name))
         self.collection.restart(self.step)

@@ -1,9 +1,9 @@
 """AdamW for weights of any precision: half-precision parameters get masters in single precision.
 
 A bfloat16 number has eight bits of mantissa, so a step of 1e-6 on a weight of 0.02 rounds to nothing. `make_optimizer`
-takes parameters of any floating type and gives a `torch.optim.Optimizer`: torch's own fused AdamW where all of them are
-single or double precision, and otherwise one that steps on single-precision masters and rounds them into the weights.
-`widen_gradients` lets their gradients be summed over micro-batches in single precision.
+takes parameters of any floating type and returns a `torch.optim.Optimizer`: torch's fused AdamW if all parameters are
+in single or double precision, else an optimiser that steps on single-precision masters and rounds them into the
+weights. `widen_gradients` lets gradients be summed over micro-batches in single precision.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def make_optimizer(
         optimizer = MasterAdamW(trained, lr, betas, weight_decay)
     else:
         optimizer = torch.optim.AdamW(trained, lr=lr, betas=betas, weight_decay=weight_decay, fused=True)
-    # torch's fused steps do not count as changes of the weights, by which copies of them are known to be old.
+    # torch's fused steps do not raise the weights' version counters, by which stale copies are recognised.
     optimizer.register_step_post_hook(lambda *_: increment_version(trained))
     return optimizer
 
@@ -55,8 +55,8 @@ def widen_gradients(parameters: Iterable[Tensor]) -> None:
     """Let backward passes from now on sum the gradients of half-precision weights in single precision.
 
     Otherwise each sum over micro-batches is rounded to eight bits. A ``.grad`` that is set by hand must then be float32
-    as well. Weights of other types, frozen ones and those that have a gradient already stay as they are; so do all
-    before torch 2.10, which knows no gradients of another type than the weight's.
+    as well. Weights of other types, frozen weights and weights with a gradient are left unchanged. Before torch 2.10
+    all weights are, because a gradient must then have the type of its weight.
     """
     for parameter in parameters:
         narrow = parameter.requires_grad and parameter.dtype in _HALF and parameter.grad is None
@@ -65,14 +65,14 @@ def widen_gradients(parameters: Iterable[Tensor]) -> None:
 
 
 def gradient_dtype(parameter: Tensor) -> torch.dtype:
-    """The type that the gradient of a weight has, or would have."""
+    """Return the type that the gradient of a weight has, or would have."""
     return getattr(parameter, "grad_dtype", None) or parameter.dtype
 
 
 def state_bytes(parameters: Iterable[Tensor]) -> int:
-    """Bytes that an optimiser of `make_optimizer` keeps for weights: two moments in single precision, or in that of the
-    weight where it is higher, and a master where the weight is half. Of a weight that is split over processes, this
-    one's part counts."""
+    """Return the bytes that an optimiser of `make_optimizer` keeps: two moments in single precision or the weight's
+    higher precision, and a master for each half-precision weight. Of a weight that is sharded over processes, only this
+    process's part counts."""
     total = 0
     for weight in parameters:
         if weight.requires_grad:
@@ -102,9 +102,9 @@ class MasterAdamW(torch.optim.Optimizer):
     """Fused AdamW over single-precision masters of half-precision parameters.
 
     Gradients are read from the parameters (so clip those), widened, and applied to the masters; each parameter then
-    takes its master's value, rounded. A gradient in half precision is given up as it is widened, so that the two are
-    never there of all weights at once. Parameters of other types are stepped in place. Masters begin as the parameters
-    stand at the first step. ``state_dict`` holds masters and moments, so a resumed run is exact.
+    takes its master's value, rounded. Each half-precision gradient is freed when it is widened, so both copies never
+    exist for all weights at once. Parameters of other types are stepped in place. Masters are copied from the
+    parameters at the first step. ``state_dict`` holds masters and moments, so a resumed run is exact.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class MasterAdamW(torch.optim.Optimizer):
         return [parameter for group in self.param_groups for parameter in group["params"]]
 
     def _begin(self) -> torch.optim.AdamW:
-        """The optimiser over the masters, made from the weights as they are."""
+        """Return the optimiser over the masters; create it from the current weights at the first call."""
         if self._inner is None:
             self._masters = [p.detach().float() if p.dtype in _HALF else p for p in self._parameters]
             masters = iter(self._masters)

@@ -21,11 +21,11 @@ class WarmUp:
         target: stop once this share of answers, sampled at temperature 1 on training tasks, is right.
         batch: episodes a step.
         lr: learning rate of AdamW, reached over the first 60 steps.
-        axes: the part of the run's tasks that solutions are shown of, e.g. ``{"digits": 1}``; the target counts there.
-        explore: share of the episodes, from 0 to below 1, that show guesses at the tasks outside ``axes``, by a player
-            who knows only what solutions are shown of, so that the policy is not certain of what it does not know.
-        prompts: weight of the mean loss of the prompt's tokens beside that of the answer's, 0 or more; a model that is
-            to copy names out of long prompts learns it sooner from the many that recur there.
+        axes: the part of the run's tasks with demonstrated solutions, e.g. ``{"digits": 1}``; the target counts there.
+        explore: share of the episodes, from 0 to below 1, that demonstrate guesses at tasks outside ``axes``, by a
+            player who knows only the demonstrated tasks, so that the policy stays uncertain on all others.
+        prompts: weight of the mean loss of the prompt's tokens relative to the answer's, 0 or more; a model that must
+            copy names out of long prompts learns this sooner from the many repetitions there.
     """
 
     steps: int | None = None
@@ -46,7 +46,7 @@ class WarmUp:
             raise InputError(f"warmup.prompts must be a weight of at least 0, such as 0.5, not {self.prompts}.")
 
     def most_steps(self, model: str) -> int:
-        """The bound on steps for a model named as in the training configuration."""
+        """Return the bound on steps for a model named as in the training configuration."""
         return self.steps if self.steps is not None else 2000 if model == "tiny" else 0
 
 
@@ -116,15 +116,15 @@ class Patience:
 
 @dataclass(frozen=True)
 class Collapse:
-    """Limits from which a loss of the policy's skill counts as a collapse, and how often the run goes back.
+    """Limits from which a loss of the policy's skill counts as a collapse, and the number of times a run is restored.
 
-    It is suspected when the mean success of the last steps has fallen far below the best of the ten windows before
-    them. Tasks of those earlier steps are then played anew, as harder tasks are no collapse: it is one if success on
-    them has fallen as far, beyond 95 % intervals. It is always reported.
+    A collapse is suspected when the mean success of the last steps has fallen far below the best of the ten windows
+    before them. Harder tasks are not a collapse, so tasks of that window are replayed. A run has collapsed if success
+    on them has fallen as far, beyond 95 % intervals. A collapse is always reported.
 
     Attributes:
-        returns: how often the run goes back to its last checkpoint from before a collapse (policy, optimiser and
-            teacher; steps count on, so that the episodes are others); 0: never.
+        returns: number of times that the run is restored from its last checkpoint before a collapse (policy, optimiser
+            and teacher; the step count continues, so that new episodes are played); 0: never.
         fall: share of the success that must be lost, between 0 and 1.
         window: steps over which success is averaged.
     """

@@ -84,7 +84,7 @@ class Update:
             self.steps = ranks.optimizer_steps(config)
         self.minibatches, self.epochs = updates_per_batch(objective.recipe, config)
         self.has_signal = False
-        """Whether the latest `run` had anything to learn from but penalties."""
+        """True if the latest `run` had a training signal other than penalties."""
         for part in objective.auxiliaries:
             part.target.attach(model, reference)
         for part in objective.copies:
@@ -92,7 +92,7 @@ class Update:
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
-        """The optimiser; of weights that are split over processes, that of this one's."""
+        """The optimiser of the weights, or of this process's shards."""
         return self.steps.optimizer
 
     @property
@@ -206,7 +206,7 @@ class Update:
         return dataclasses.replace(weighted, batch=weighted.batch.with_(logp_ref=logp_ref), episodes=list(episodes))
 
     def _is_at_reference(self) -> bool:
-        """True if the policy is its reference, as it is before the first update."""
+        """Return True if the policy equals its reference, as before the first update."""
         whole = self.ranks is None or not self.ranks.splits
         return whole and self.reference is not None and same_policy(self.model, self.reference)
 
@@ -249,7 +249,7 @@ class Update:
     def _step(self, parts: Sequence[WeightedBatch], guards: Sequence[Bound], changes: list[float]) -> bool:
         """Take an optimiser step. Return False, with weights and optimiser as before, if a guard refuses the result.
 
-        The largest change of a token is added to ``changes`` where there is a guard to read it.
+        With guards, the largest change of a token is appended to ``changes``.
         """
         if not guards:
             self.steps.take()
@@ -299,7 +299,7 @@ class Update:
         return share == 1
 
     def save(self, folder: Path) -> None:
-        """Save the optimiser, a reference that has weights of its own, auxiliary models and what measures own."""
+        """Save the optimiser, a reference that owns weights, auxiliary models and the weights of measures."""
         self.steps.save(folder)
         for name, parts in self._owners.items():
             torch.save([part.target.state() for part in parts], folder / name)

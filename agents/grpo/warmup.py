@@ -52,15 +52,15 @@ CERTAIN, RARELY = 0.2, 0.05
 
 
 class Syllabus:
-    """The tasks of a warm-up: those of which solutions are shown, and others with guesses.
+    """The tasks of a warm-up: tasks with demonstrated solutions, and other tasks with demonstrated guesses.
 
     Args:
-        environments: of the run.
-        settings: of the warm-up; ``axes`` and ``explore`` are read.
+        environments: environments of the run.
+        settings: settings of the warm-up; ``axes`` and ``explore`` are read.
 
     Raises:
-        InputError: the environment has no solver, an axis or range does not exist, or guesses are asked for where no
-            task is left for them or the environment has none.
+        InputError: the environment has no solver, an axis or range does not exist, or ``explore`` is set although no
+            task lies outside ``axes`` or the environment supplies no guesses.
     """
 
     def __init__(self, environments: Environments, settings: WarmUp):
@@ -108,7 +108,7 @@ class Syllabus:
 
 
 def solution_texts(environments: Environments, seed: int) -> Iterator[str]:
-    """The observations and worked solutions of a few hundred tasks, from which a vocabulary is learned."""
+    """Return the observations and worked solutions of a few hundred tasks, from which a vocabulary is learned."""
     rng, env = np.random.default_rng([seed, VOCABULARY_STREAM]), environments.take()
     for _ in range(VOCABULARY_EPISODES):
         params = environments.param_space.sample(rng)
@@ -234,14 +234,14 @@ def run_warm_up(
     watch: Callable[[TrainingProgress], None],
     stopped: Callable[[], bool],
 ) -> bool:
-    """Warm the policy up in place, from where the folder's newest state of the warm-up is. Return False if stopped.
+    """Warm the policy up in place, from the newest saved state in the folder. Return False if stopped.
 
-    Each step draws its random numbers from the seed and its own number, so that weights, optimiser and that number are
-    all that is saved, and a warm-up that was interrupted goes on to the same bits.
+    Each step draws its random numbers from the seed and the step number, so a saved state holds only weights, optimiser
+    and step number, and an interrupted warm-up continues to the same bits.
 
     Args:
-        language: the policy as it was begun with, or of that state.
-        stopped: asked after each step.
+        language: the initial policy, or the policy of the saved state.
+        stopped: called after each step; True ends the warm-up.
     """
     most = config.warmup.most_steps(config.model)
     widen_gradients(language.model.parameters())

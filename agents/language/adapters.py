@@ -53,8 +53,8 @@ class BaseOnly:
 
 
 def same_policy(model: Any, reference: Any) -> bool:
-    """True if a model's weights are those of its reference, or its adapters change nothing, where that is the model
-    without them."""
+    """Return True if a model equals its reference: its weights are equal or, if the reference is the model without
+    adapters, its adapters change nothing."""
     if isinstance(reference, BaseOnly):
         return not any(weight.any() for name, weight in model.named_parameters() if ".lora_B." in name)
     return all(map(torch.equal, model.parameters(), reference.parameters()))
@@ -135,7 +135,7 @@ def load_adapters(model: Any, folder: str | Path) -> Any:
 
 
 def fingerprint(model: Any) -> dict[str, str]:
-    """The type of a model's weights and the SHA-256 of their names and values."""
+    """Return the type of a model's weights and the SHA-256 of their names and values."""
     digest, dtype = hashlib.sha256(), ""
     for name, weight in model.state_dict().items():
         digest.update(f"{name} {tuple(weight.shape)}".encode())
@@ -150,8 +150,8 @@ def save_fingerprint(folder: Path, base: Mapping[str, str]) -> None:
 
 
 def check_fingerprint(folder: Path, place: str | Path, base: Mapping[str, str]) -> None:
-    """Raise BaseModelError if the adapters in ``folder`` were trained on other weights than those that ``place`` has
-    now. Adapters of others, and weights that were loaded in another type, are not compared.
+    """Raise BaseModelError if the adapters in ``folder`` were trained on other weights than ``place`` has now. Adapters
+    without a fingerprint, and weights loaded in another type, are not compared.
     """
     if not (folder / _FINGERPRINT).is_file():
         return

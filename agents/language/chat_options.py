@@ -1,7 +1,7 @@
-"""Options of a chat template: the variables that it reads beside the conversation, and the date that it writes.
+"""Options of a chat template: the variables that it reads besides the conversation, and the date that it writes.
 
-In go a template and what a user sets (``{"enable_thinking": False, "date": "2026-01-05"}``); out come the options to
-render with, in which the date is fixed, and templates that have them built in.
+In: a template and a user's settings (``{"enable_thinking": False, "date": "2026-01-05"}``). Out: the options to render
+with, in which the date is fixed, and templates that have the options built in.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import InputError
 
 DATE = "date"
-"""Option of templates that ask for the present time by ``strftime_now``: the day that they are told, as 2026-01-05."""
+"""Option of templates that call ``strftime_now``: the day that the call returns, as 2026-01-05."""
 
 _NOW = "strftime_now"
 _GIVEN = frozenset(
@@ -47,7 +47,7 @@ def read_names(template: str) -> frozenset[str]:
     from jinja2.exceptions import TemplateError
 
     try:
-        # The tags {% generation %} mark answers for other trainers, and are none of Jinja's.
+        # The tags {% generation %} mark answers for other trainers; Jinja does not know them.
         parsed = Environment(extensions=["jinja2.ext.loopcontrols"]).parse(_GENERATION.sub("", template))
         return frozenset(meta.find_undeclared_variables(parsed) - _GIVEN)
     except TemplateError as error:
@@ -60,10 +60,10 @@ def asks_for_date(template: str) -> bool:
 
 
 def complete_options(tokenizer: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the options of a tokenizer's chat template; one that asks for the time gets today's date unless it has one.
+    """Check the options of a tokenizer's chat template; add today's date if it asks for the time and no date is given.
 
     Raises:
-        InputError: the template does not read an option, or its date is none.
+        InputError: the template does not read an option, or the date is not a valid date.
     """
     names = read_names(template_of(tokenizer))
     allowed = names - {_NOW} - set(tokenizer.special_tokens_map)

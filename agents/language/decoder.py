@@ -60,8 +60,8 @@ def check_model(model: Any) -> None:
 
 
 def context_limit(model: Any) -> int:
-    """Return the longest conversation in tokens: the positions that the model has, or those up to which its rotary
-    frequencies are fixed.
+    """Return the longest conversation in tokens: the model's number of positions, or the length up to which its rotary
+    frequencies stay fixed, if that is less.
     """
     config = text_config(model.config)
     limit = getattr(config, "max_position_embeddings", None) or 1 << 30
@@ -82,12 +82,12 @@ def attention_shape(model: Any) -> AttentionShape:
 
 
 def layers_of(model: Any) -> nn.ModuleList:
-    """The layers of a transformers causal language model."""
+    """Return the layers of a transformers causal language model."""
     return next(part for part in model.get_decoder().children() if isinstance(part, nn.ModuleList))
 
 
 def last_layer(model: Any) -> nn.Module:
-    """The last of the layers of a transformers causal language model."""
+    """Return the last of the layers of a transformers causal language model."""
     return layers_of(model)[-1]
 
 
@@ -147,7 +147,7 @@ def _ropes(config: Any) -> list[dict[str, Any]]:
 
 
 def has_own_forward(model: Any) -> bool:
-    """True if `hidden_states` has a forward pass of its own for the model, which waits for nothing on the device."""
+    """Return True if `hidden_states` implements the model's forward pass itself, without waiting for the device."""
     config = model.config
     if config.model_type not in ARCHITECTURES or config.hidden_act != "silu":
         return False

@@ -28,7 +28,7 @@ _NAME = "palaestra_flat"
 """Name of `_flat_attention` in transformers' registry of attention functions."""
 
 _HARMLESS = frozenset({"position_ids", "use_cache", "output_attentions", "output_hidden_states", "cache_position"})
-"""Keyword arguments of an attention function that do not change what it computes."""
+"""Keyword arguments of an attention function that do not change its result."""
 
 _TOLERANCE = {torch.float64: 1e-3, torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 5e-2}
 """Largest difference of logits, in their standard deviations, that rounding can explain."""
@@ -168,7 +168,7 @@ def _with_recomputation(forward: Any, attending: _RoutedAttention) -> Any:
 
 
 def _layers(model: Any) -> Any:
-    """The list of decoder layers."""
+    """Return the list of decoder layers."""
     count = text_config(model.config).num_hidden_layers
     for module in model.base_model.modules():
         if isinstance(module, torch.nn.ModuleList) and len(module) == count:

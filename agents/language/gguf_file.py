@@ -28,10 +28,10 @@ _lock = threading.Lock()
 
 
 def measure_weights(path: Path) -> int:
-    """Number of weights in a GGUF file, after what it is has been checked.
+    """Check a GGUF file and return its number of weights.
 
     Raises:
-        InputError: it is no GGUF file, or no whole model that can be read.
+        InputError: the file is not a GGUF file, or does not hold a whole, readable model.
     """
     try:
         reader = _QuickReader(path)
@@ -85,7 +85,7 @@ def convert_gguf(path: Path, folder: Path, report: Report = lambda done, total: 
         for name in ("quantization_config", "_model_name_or_path"):
             model.config.__dict__.pop(name, None)
         with torch.device("meta"):
-            # What was read remembers its quantisation, and is not saved as plain weights.
+            # The loaded model remembers its quantisation and would not be saved as plain weights.
             fresh = AutoModelForCausalLM.from_config(model.config, dtype=torch.float32)
         fresh.load_state_dict(model.state_dict(), assign=True)
         fresh.tie_weights()
@@ -95,7 +95,7 @@ def convert_gguf(path: Path, folder: Path, report: Report = lambda done, total: 
 
 
 def _read(path: Path) -> tuple[Any, Any]:
-    """The model and tokenizer of a file."""
+    """Return the model and tokenizer of a file."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -147,8 +147,8 @@ def _text(reader: GGUFReader, key: str) -> str:
 
 
 class _QuickReader(GGUFReader):
-    """gguf's reader on plain memory instead of a memory map, each slice of which costs ten times as much, and with the
-    elements of a list cut out in one loop; gguf makes three slices and four objects for each token."""
+    """Faster version of gguf's reader. It reads plain memory instead of a memory map, whose slices cost ten times as
+    much, and cuts the elements of a list in one loop; gguf makes three slices and four objects for each token."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value.view(np.ndarray) if isinstance(value, np.memmap) else value)

@@ -81,7 +81,7 @@ def _widens_products() -> bool:
 
 
 def text_config(config: Any) -> Any:
-    """The settings of the language model in a configuration; the configuration itself unless it has parts.
+    """Return the settings of the language model in a configuration; the configuration itself unless it has parts.
 
     The same as transformers' ``get_text_config``, which takes a good part of a decoding step of a small model.
     """
@@ -89,7 +89,7 @@ def text_config(config: Any) -> Any:
 
 
 def head_of(model: Any, fp32: bool = False) -> Head:
-    """The output head of a transformers causal language model.
+    """Return the output head of a transformers causal language model.
 
     Raises:
         InputError: the model has no linear output layer.

@@ -44,32 +44,32 @@ LARGE = 50_000_000
 class LanguageAgent(SlotAgent):
     """Plays text environments by sampling from a language model, with the token budgets of training.
 
-    Every slot holds a conversation; an observation appends only its own tokens to it. An episode whose budgets leave no
-    room for another action ends there as truncated; one whose first observation leaves none is invalid, as nothing
-    could be played.
+    Every slot holds a conversation; an observation appends only its own tokens to it. An episode ends as truncated when
+    its budgets leave no room for another action. An episode whose first observation leaves no room is invalid, as
+    nothing could be played.
 
     Args:
-        model: a `LanguageModel`, a run folder, or what `LanguageModel.load` takes. A run brings the settings it was
-            trained with, which take the place of the defaults below.
-        temperature: 1 samples from the model as it is, 0 takes the most likely token.
+        model: a `LanguageModel`, a run folder, or an argument of `LanguageModel.load`. The settings of a run replace
+            the defaults below.
+        temperature: 1 samples from the model's distribution, 0 takes the most likely token.
         top_p, top_k, min_p: leave unlikely tokens out, see `agents.engines.truncation.Truncation`; by default none.
-        sampling: "model" takes temperature, top_p, top_k and min_p, as far as they are not given, from the model's
-            generation config; it is greedy if that does not say ``do_sample``.
+        sampling: "model" takes temperature, top_p, top_k and min_p from the model's generation config unless they are
+            given; without ``do_sample`` in the config it is greedy.
         max_new_tokens: longest action in tokens; by default 64, and for a model of more than 50 million weights half of
             the context, but at most 1,024.
         max_episode_tokens: most action tokens in an episode; None sets no limit.
-        context: longest conversation in tokens; by default 1,024, for a larger model 4,096, as far as it has positions.
+        context: longest conversation in tokens; by default 1,024, for a larger model 4,096, at most its positions.
         fp32_head: compute logits in single precision where weights are half precision.
-        slots: rows that decode at once; more observations than that are refilled as rows finish. By default 128, for a
-            larger model 32.
-        seed: of the sampling noise. What is sampled in an episode depends on it and on ``info["episode_seed"]``, not on
-            what else is played at the time; without the latter, one source of noise is common to all slots.
-        checkpoint: of a run: "newest", "best" (of its evaluations), or a step.
-        engine: what samples from the model, such as "vllm"; see `palaestra list engines`.
+        slots: rows that decode at once; further observations wait until rows finish. By default 128, for a larger model
+            32.
+        seed: seed of the sampling noise. The samples of an episode depend on it and on ``info["episode_seed"]``, not on
+            concurrent episodes; without an episode seed, all slots share one source of noise.
+        checkpoint: checkpoint of a run: "newest", "best" (of its evaluations), or a step.
+        engine: engine that samples from the model, such as "vllm"; see `palaestra list engines`.
         engine_options: further arguments of the engine.
-        system: the system prompt, in place of the one that a run was trained with; not for a `LanguageModel`.
-        chat_options: further arguments of the chat template, such as ``{"enable_thinking": False}``, beside or in place
-            of those that a run was trained with; not for a `LanguageModel`.
+        system: the system prompt, instead of the run's; not for a `LanguageModel`.
+        chat_options: further arguments of the chat template, such as ``{"enable_thinking": False}``, which extend or
+            override the run's; not for a `LanguageModel`.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class LanguageAgent(SlotAgent):
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> LanguageAgent:
-        """An agent from a run folder (its newest checkpoint) or what `LanguageModel.load` takes."""
+        """Return an agent from a run folder (its newest checkpoint) or what `LanguageModel.load` takes."""
         return cls(path, **options)
 
     def seed(self, seed: int) -> None:
@@ -238,12 +238,12 @@ class LanguageAgent(SlotAgent):
 
 
 def _as_text(observation: Any) -> str:
-    # Text of a class of its own, such as a `FewShotPrompt`, stays what it is.
+    # A subclass of str, such as `FewShotPrompt`, must not be converted to a plain str.
     return observation if isinstance(observation, str) else str(observation)
 
 
 def read_run_settings(source: str | Path) -> dict[str, Any]:
-    """The configuration of the run in a folder, as it was stored; {} for anything else."""
+    """Return the configuration of the run in a folder, as it was stored; {} for anything else."""
     from ..grpo.run.folder import is_run
 
     if not is_run(Path(source)):
@@ -272,13 +272,14 @@ def load_run_model(
 
 
 def find_weights(source: str | Path, checkpoint: str = "newest") -> str | Path:
-    """The folder of a run's checkpoint; any other source as it is.
+    """Return the folder of a run's checkpoint; return a source other than a run unchanged.
 
     Args:
         checkpoint: "newest", "best" (of the run's evaluations), or a step.
 
     Raises:
-        InputError: the run has no such checkpoint, or the source is no run and another one than the newest is wanted.
+        InputError: the run has no such checkpoint, or a checkpoint other than "newest" is asked of a source that is not
+            a run.
     """
     if (Path(source) / "checkpoints").is_dir():
         from ..grpo.run.folder import find_checkpoint

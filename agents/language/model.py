@@ -97,7 +97,7 @@ class LanguageModel:
 
     @classmethod
     def tiny(cls, seed: int, tokenizer: Any = None) -> LanguageModel:
-        """The embedded default, randomly initialised from ``seed``; on single characters if ``tokenizer`` is None."""
+        """Create the built-in tiny model, randomly initialised; without ``tokenizer`` it reads single characters."""
         from .tiny import tiny_model
 
         return cls.of(*tiny_model(seed, tokenizer=tokenizer))
@@ -160,7 +160,7 @@ class LanguageModel:
             # Adapters are saved with the place of their model, which other working directories must find.
             model.config.name_or_path = str(Path(source).absolute())
         for name in ("is_local", "local_files_only"):
-            # How the tokenizer was loaded is no part of it, but would be saved.
+            # These loading options would be saved with the tokenizer.
             tokenizer.init_kwargs.pop(name, None)
         with torch.no_grad():
             for weight in model.parameters():
@@ -174,14 +174,14 @@ class LanguageModel:
         return cls.of(model.eval(), tokenizer, system, chat_options)
 
     def for_examples(self) -> LanguageModel:
-        """The same model, for prompts that begin with worked examples: see `renderer.PlainRenderer`."""
+        """Return the same model, for prompts that begin with worked examples: see `renderer.PlainRenderer`."""
         return replace(self, renderer=self.renderer.for_examples())
 
     def to(self, device: str) -> LanguageModel:
-        """Move the weights, in place; "auto" is a GPU where there is one.
+        """Move the weights, in place; "auto" is a GPU if available.
 
         Raises:
-            InputError: there is no such device.
+            InputError: the device is unknown or absent.
         """
         try:
             self.model.to(resolve_device(device))
@@ -209,17 +209,17 @@ class LanguageModel:
         return replace(self, base=base, adapters=add_adapters(self.model, rank, alpha, targets, dropout, seed))
 
     def with_adapters(self, folder: str | Path) -> LanguageModel:
-        """The model with adapters that were saved to ``folder``, put in place.
+        """Add the adapters saved in ``folder`` to the model, in place.
 
         Raises:
-            InputError: it has adapters already, or those in the folder do not fit.
+            InputError: the model has adapters already, or the adapters in the folder do not fit.
         """
         self._refuse_adapters()
         base = self._take_fingerprint()
         return replace(self, base=base, adapters=load_adapters(self.model, folder))
 
     def _take_fingerprint(self) -> Mapping[str, str] | None:
-        """The fingerprint of a model that has a place of its own; one without is saved along with its adapters."""
+        """Return the fingerprint of a model with a path; None for a model that is saved along with its adapters."""
         return fingerprint(self.model) if self.model.config.name_or_path else None
 
     def _refuse_adapters(self) -> None:
@@ -251,12 +251,12 @@ class LanguageModel:
             self.tokenizer.save_pretrained(folder)
 
     def copy(self) -> LanguageModel:
-        """The same tokenizer and renderer over a frozen copy of the weights, adapters included."""
+        """Return the same tokenizer and renderer over a frozen copy of the weights, adapters included."""
         model = copy.deepcopy(self.model).eval().requires_grad_(False)
         return LanguageModel(model, self.tokenizer, self.renderer)
 
     def reference(self) -> LanguageModel:
-        """The present policy as a reference for later.
+        """Return the present policy as a reference for later.
 
         With adapters it is the model without them, which never changes, so no weight is copied. Otherwise it is a
         frozen copy.
@@ -266,7 +266,7 @@ class LanguageModel:
         return LanguageModel(BaseOnly(self.model, self.adapters), self.tokenizer, self.renderer)
 
     def engine(self, slots: int = 128, max_length: int = 4096, fp32_head: bool = False) -> TorchEngine:
-        """A sampler that reads these weights in place, with their adapters."""
+        """Return a sampler that reads these weights in place, with their adapters."""
         return TorchEngine.serve(self, slots, max_length, fp32_head)
 
     @property
@@ -276,8 +276,8 @@ class LanguageModel:
 
 
 def _read_config(source: str | Path) -> tuple[Any, Mapping[str, bool]]:
-    """Read a model's configuration, and how the rest is loaded (see `find_model_files`); raises InputError where there
-    is none, or where it alone rules the model out."""
+    """Read a model's configuration, and the loading options from `find_model_files`. Raise InputError if it is missing
+    or rules the model out."""
     try:
         from transformers import AutoConfig
     except ImportError:

@@ -1,8 +1,8 @@
-"""The folder of a model that is named by a word or by its GGUF file, converted once and kept.
+"""Cache of converted models: registered models and GGUF files are converted once and kept.
 
 Converted models lie below ``$PALAESTRA_CACHE``, by default ``$XDG_CACHE_HOME/palaestra`` or ``~/.cache/palaestra``, in
-``models``, each under its name and the start of its file's SHA-256. A folder appears there whole or not at all, and one
-whose files have other sizes than when it was written is made anew.
+``models``, each under its name and the start of its file's SHA-256. A folder appears there whole or not at all. A
+folder whose file sizes have changed since it was written is converted again.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ...errors import InputError, MissingExtra, find_near, unknown_name
 from .registered_models import MODELS, RegisteredModel
 
 CONVERSION = 1
-"""Version of what is written; folders of another one are made anew."""
+"""Version of the converted format; folders of another version are converted again."""
 _RECORD = "conversion.json"
 _SPARE = 50_000_000
 """Bytes beside the weights: the tokenizer's files, and some to spare."""
 
 
 def cache_folder() -> Path:
-    """The folder for what can be made again."""
+    """Return the cache folder, whose contents can be recreated."""
     own = os.environ.get("PALAESTRA_CACHE")
     if own:
         return Path(own).expanduser()
@@ -44,13 +44,13 @@ def is_model_name(text: str) -> bool:
 
 
 def find_model(source: str | Path) -> str | Path:
-    """Return the folder of a registered model or a GGUF file, converted on first use; anything else as it is.
+    """Return the folder of a registered model or a GGUF file, converted on first use; other sources are unchanged.
 
-    A folder that bears the name of a registered model comes first.
+    A folder with the name of a registered model takes precedence.
 
     Raises:
         InputError: the model is not installed, its file is damaged or cannot be read, or the cache cannot be written.
-        MissingExtra: it has to be converted, and a package for that is absent.
+        MissingExtra: the model must be converted, and a package for the conversion is absent.
     """
     text = str(source)
     if Path(source).is_dir():
@@ -97,7 +97,7 @@ def _is_gguf(text: str) -> bool:
 
 
 def _locate(name: str, model: RegisteredModel, scratch: Path) -> Path:
-    """The files of a registered model. Raises InputError where they are not installed."""
+    """Return the files of a registered model. Raises InputError where they are not installed."""
     try:
         place = model.locate(scratch)
         if not place.exists():
@@ -110,7 +110,7 @@ def _locate(name: str, model: RegisteredModel, scratch: Path) -> Path:
 
 
 def _open(name: str, sha256: str, locate: Callable[[Path], Path]) -> Path:
-    """The folder of a converted model; made if it is not there.
+    """Return the folder of a converted model; convert it first if it is missing.
 
     Args:
         locate: returns the GGUF file with this hash; it may write into the folder that it is given.

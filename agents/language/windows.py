@@ -1,7 +1,7 @@
-"""Limits on how far back a model's attention looks: sliding windows, chunks, the number of selected keys.
+"""Limits on the reach of a model's attention: sliding windows, chunks, the number of selected keys.
 
-In go a transformers model and its configuration; out come the limits, and a context in which they are short, so that a
-comparison of two forward passes meets them within a few tokens.
+In: a transformers model and its configuration. Out: the limits, and a context in which they are shortened, so that a
+comparison of two forward passes reaches them within a few tokens.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from .head import text_config
 
 _LIMIT = re.compile(r"(?:^|_)window(?:_size|_len)?$|^attention_chunk_size$|^local_attention$|^index_topk$")
-"""Attributes of configurations and of attention layers whose value is such a limit, in tokens."""
+"""Names of attributes, of configurations and attention layers, that hold a limit in tokens."""
 
 
 def window_lengths(config: Any) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """The loop in which a model designs a reward program: designer, critic and analyser (Auto MC-Reward, arXiv 2312.09238).
 
-The designer writes a program, the critic rejects it with a text that goes back to the designer, the program trains a
-policy, and the analyser tells the designer of the next round how that went. All three are agents, or one of them is.
+The designer writes a program, the critic may return it with a text, the accepted program trains a policy, and the
+analyser reports the result to the designer of the next round. All three can be agents, or one of them.
 `factor_author` has the author of factors of single steps (LaRe).
 """
 

@@ -1,7 +1,7 @@
-"""The analyser: what the designer of the next round learns from played episodes.
+"""The analyser: a report on played episodes for the designer of the next round.
 
-In go rows of a run's ``trajectories.jsonl``, or episodes that were just played; out comes a text. Its statistics are
-computed; an agent that reads failed trajectories adds the causes of their failure.
+In: rows of a run's ``trajectories.jsonl``, or freshly played episodes. Out: a text. Its statistics are computed; an
+agent that reads failed trajectories adds the causes of their failure.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .asking import ask, shorten
 Rows = Sequence[Mapping[str, Any]]
 
 _CHECKPOINTS = 10
-"""Parts of a run of which terms are shown (Eureka, arXiv 2310.12931)."""
+"""Number of parts of a run for which mean terms are shown (Eureka, arXiv 2310.12931)."""
 _SHOWN_FAILURES, _SHOWN_TURNS = 3, 6
 
 
 def read_rows(run: Path) -> list[dict[str, Any]]:
-    """The rows of a run's ``trajectories.jsonl``.
+    """Read the rows of a run's ``trajectories.jsonl``.
 
     Raises:
-        InputError: there is none, or it holds no episodes.
+        InputError: the file is missing, or holds no episodes.
     """
     path = run / "trajectories.jsonl"
     try:
@@ -44,7 +44,7 @@ def read_rows(run: Path) -> list[dict[str, Any]]:
 
 
 def rows_of(episodes: Sequence[Episode], values: Sequence[ProgramValue]) -> list[dict[str, Any]]:
-    """Episodes and what a program returned of them, as rows of ``trajectories.jsonl``."""
+    """Convert episodes and a program's results for them to rows of ``trajectories.jsonl``."""
     return [
         {
             "turns": [
@@ -62,7 +62,7 @@ def rows_of(episodes: Sequence[Episode], values: Sequence[ProgramValue]) -> list
 
 
 def summarise(rows: Rows) -> str:
-    """Statistics of episodes in the order in which they were played, and of the terms that a program gave them."""
+    """Summarise episodes in the order of play: statistics of their outcomes and of a program's reward terms."""
     rows = [row for row in rows if row["reward_valid"]]
     if not rows:
         return "No valid episode was played."

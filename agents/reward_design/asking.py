@@ -7,10 +7,10 @@ from ..agent import Agent, EndEpisode
 
 
 def ask(agent: Agent, prompt: str) -> str:
-    """The agent's reply to a prompt, in a conversation of its own.
+    """Return the agent's reply to a prompt, in a separate conversation.
 
     Raises:
-        InputError: it gave none: an endpoint that failed, or a model whose context has no room.
+        InputError: the agent gave no reply: its endpoint failed, or the model's context has no room.
     """
     agent.reset([0])
     reply = agent.act([prompt], [{}])[0]

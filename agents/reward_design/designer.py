@@ -24,10 +24,10 @@ class DesignTask:
     """Description of an environment for the author of a reward.
 
     Attributes:
-        env_id: its id.
-        description: its documentation.
+        env_id: id of the environment.
+        description: documentation of the environment.
         supplies: measures that a program may read.
-        example: an episode, of which the first observation and the measures are shown.
+        example: an episode whose first observation and measures are shown.
     """
 
     env_id: str
@@ -45,7 +45,7 @@ class DesignTask:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A prompt, the author's reply, and what the critic said of the program in it."""
+    """A prompt, the author's reply, and the critic's verdict on the program in it."""
 
     prompt: str
     reply: str

@@ -1,7 +1,7 @@
-"""`ActorCritic`: the network of PPO, chosen by what is observed, and its distributions over actions.
+"""`ActorCritic`: the network of PPO, chosen by the observation space, and its distributions over actions.
 
-Images of cells go through an embedding of each number, images of pixels through the filters of the
-DQN of Nature, the rest through a layer; a recurrent layer may follow. Policy and value have a hidden layer each.
+Images of cells go through an embedding of each number, images of pixels through the convolutions of the Nature DQN, all
+other inputs through a dense layer; a recurrent layer may follow. Policy and value have a hidden layer each.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _DEPTH = 8
 class ActorCritic(nn.Module):
     """Maps encoded observations to a distribution over actions and a value.
 
-    Weights are orthogonal with gain sqrt(2), those of the policy's output with gain 0.01 and of the value's with gain
-    1; biases are 0 (Huang et al., "The 37 implementation details of PPO", ICLR blog track 2022, details 2 and 13).
+    Weights are orthogonal with gain sqrt(2), except 0.01 at the policy's output and 1 at the value's output; biases are
+    0 (Huang et al., "The 37 implementation details of PPO", ICLR blog track 2022, details 2 and 13).
 
     Args:
-        shapes: of `ObservationCode`.
+        shapes: shapes of the arrays of `ObservationCode`.
         actions: the action space, Discrete or a Box of one dimension.
         hidden: units of the layers.
         memory: units of the recurrent layer; 0: none.

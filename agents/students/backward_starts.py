@@ -11,23 +11,23 @@ import numpy as np
 
 
 class BackwardStarts:
-    """Starts of training episodes: on the way of a level's solution, ``move`` actions before its end at first.
+    """Starts of training episodes: along a level's solution, at first ``move`` actions before its end.
 
-    As in Salimans and Chen's code, some episodes begin later, so that what was learned is not forgotten; the start
-    moves forth again where none succeeds; and an episode that takes much longer than the solution is cut off.
+    As in Salimans and Chen's code, some episodes begin later, to prevent forgetting; the start moves forward again if
+    no episode succeeds; and an episode that takes much longer than the solution is cut off.
 
     Args:
-        move: actions by which the start of a level moves back; an episode begins at most as many after it.
-        success: share of a level's episodes, in (0, 1], that has to succeed before its start moves.
-        episodes: that are counted for it.
+        move: actions by which the start of a level moves back; an episode begins at most as many actions after it.
+        success: share of a level's episodes, in (0, 1], that must succeed before its start moves.
+        episodes: number of latest episodes counted for this share.
         later: share of the episodes that begin anywhere between the start and the end of the solution; they are not
             counted.
-        lag: actions that an episode may take beyond those left of the solution. From the start of a level it may take
-            as many as the environment allows.
+        lag: actions that an episode may take beyond the rest of the solution. From the start of a level only the
+            environment's limit applies.
 
     Attributes:
         solutions: level (its seed) -> actions.
-        starts: level -> actions of the solution that are taken before an episode begins.
+        starts: level -> number of actions of the solution taken before an episode begins.
     """
 
     def __init__(self, move: int = 5, success: float = 0.2, episodes: int = 20, later: float = 0.2, lag: int = 50):
@@ -58,15 +58,15 @@ class BackwardStarts:
         return level, actions[: int(rng.integers(start, last + 1))]
 
     def is_late(self, level: int, begun: int, actions: int) -> bool:
-        """True if an episode that began after ``begun`` actions of a solution has lost its way, after more of its own
-        than the solution and `lag` have."""
+        """Return True if an episode that began after ``begun`` actions of a solution has taken more actions than the
+        rest of the solution plus `lag`."""
         if not self.starts.get(level):
             return False
         return begun + actions >= len(self.solutions[level]) + self.lag
 
     def report(self, level: int, success: bool, begun: int) -> None:
         """Count an episode of a level that began after ``begun`` actions. Move the level's start back when enough of
-        the latest have succeeded, and forth when none has."""
+        the latest episodes have succeeded, and forward when all have failed."""
         if level not in self._played or begun > self.starts[level] + (self.move if self.starts[level] else 0):
             return
         played = self._played[level]
@@ -80,8 +80,8 @@ class BackwardStarts:
             played.clear()
 
     def metrics(self) -> dict[str, float]:
-        """Return ``start``, the mean share of a solution that is taken before an episode begins, and
-        ``success_from_start``, over the latest episodes of levels where none of it is.
+        """Return ``start``, the mean share of a solution taken before an episode begins, and ``success_from_start``,
+        the success rate of the latest episodes of levels that are played from their start.
         """
         left = [self.starts[level] / len(actions) for level, actions in self.solutions.items()]
         whole = [np.mean(played) for level, played in self._played.items() if played and not self.starts[level]]

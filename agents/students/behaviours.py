@@ -1,6 +1,6 @@
-"""Behaviours of policies as points, how novel they are, and a code of them that is learned.
+"""Behaviours of policies as points, their novelty, and a learned code of them.
 
-A behaviour is made of how an episode ends: the place of the agent, or the whole state, in a code of few numbers.
+A behaviour is computed from the end of an episode: the agent's position, or the whole state in a code of few numbers.
 """
 
 from __future__ import annotations
@@ -38,13 +38,14 @@ def describe_end(env: gym.Env[Any, Any], observation: Any, code: ObservationCode
 
 
 def novelty(points: np.ndarray, known: np.ndarray, neighbours: int, own: np.ndarray | None = None) -> np.ndarray:
-    """float64[n]: the mean distance of each point to its nearest known ones (Lehman and Stanley 2011, equation 1).
+    """Return the mean distance of each point to its k nearest known points, float64[n] (Lehman and Stanley 2011,
+    equation 1).
 
     Args:
         points: [n, d].
         known: [m, d], archive and population.
-        neighbours: k; fewer where fewer are known.
-        own: int[n], the row of ``known`` that is the point itself and does not count; None where none is.
+        neighbours: k; all known points if there are fewer.
+        own: int[n], the row of ``known`` that is the point itself and is skipped; None if no point is known.
     """
     distances = np.linalg.norm(points[:, None, :].astype(np.float64) - known[None, :, :], axis=-1)
     if own is not None:
@@ -55,8 +56,8 @@ def novelty(points: np.ndarray, known: np.ndarray, neighbours: int, own: np.ndar
 
 
 def rank_fronts(scores: np.ndarray) -> np.ndarray:
-    """int[n]: the front of each row of ``scores`` [n, 2], 0 for those that no row exceeds in both, or in one and equals
-    in the other; larger is better (Deb et al. 2002, non-dominated sorting)."""
+    """Return the Pareto front of each row of ``scores`` [n, 2], int[n]: 0 for rows that no other row dominates (exceeds
+    in one score without being less in the other); larger is better (Deb et al. 2002, non-dominated sorting)."""
     ranks, left, front = np.full(len(scores), -1), np.arange(len(scores)), 0
     while len(left):
         rows = scores[left]
@@ -67,12 +68,12 @@ def rank_fronts(scores: np.ndarray) -> np.ndarray:
 
 
 class BehaviourCode:
-    """An auto-encoder with a layer of tanh on either side of the code, learned by Adam.
+    """An auto-encoder with a tanh layer on either side of the code, trained by Adam.
 
     Args:
-        inputs: numbers of a state.
-        size: numbers of a code.
-        rng: draws the weights, and the order in which states are learned.
+        inputs: width of a state vector.
+        size: width of a code.
+        rng: draws the weights, and the order of the training states.
     """
 
     def __init__(self, inputs: int, size: int, rng: np.random.Generator):
@@ -92,7 +93,7 @@ class BehaviourCode:
         return ((self._forward(states)[-1] - states) ** 2).mean(1)
 
     def _forward(self, states: np.ndarray) -> list[np.ndarray]:
-        """The outputs of the four layers."""
+        """Return the outputs of the four layers."""
         outputs, value = [], states.astype(np.float64)
         for number, (weight, bias) in enumerate(zip(self.weights, self.biases)):
             value = value @ weight + bias
@@ -101,7 +102,7 @@ class BehaviourCode:
         return outputs
 
     def gradients(self, states: np.ndarray) -> list[np.ndarray]:
-        """The gradients of the mean error over states: of the weights, then of the biases."""
+        """Return the gradients of the mean error over states: of the weights, then of the biases."""
         outputs = self._forward(states)
         inputs = [states.astype(np.float64), *outputs[:-1]]
         down = 2.0 * (outputs[-1] - states) / states.size

@@ -1,8 +1,7 @@
-"""CMA-ES: search by mutants whose covariance is adapted to those that did well (Hansen, arXiv 1604.00772).
+"""CMA-ES: search by mutants whose covariance is adapted to the best ones (Hansen, arXiv 1604.00772).
 
-`CovarianceAdaptation` is asked for mutants and told which were the best. It has all of the covariance, or its diagonal
-alone (sep-CMA-ES; Ros and Hansen, PPSN 2008) where genomes are long. Equations are those of the tutorial; only numpy is
-needed.
+`CovarianceAdaptation` proposes mutants and receives their ranking. It keeps the full covariance, or, for long genomes,
+only its diagonal (sep-CMA-ES; Ros and Hansen, PPSN 2008). Equation numbers refer to the tutorial; only numpy is needed.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from ...errors import InputError
 
 LARGEST = 1_500
-"""Numbers of a genome up to which all of the covariance is kept: its eigenvectors take a second there."""
+"""Largest length of a genome with a full covariance: its eigenvectors take a second at this size."""
 
 
 def check_size(size: int) -> None:
@@ -86,9 +85,10 @@ class CovarianceAdaptation:
         return self.mean + self.step * (noise if self.diagonal else noise @ self._basis.T)
 
     def tell(self, ranked: np.ndarray) -> None:
-        """Move to the mutants of a generation, float[m, n], from the best; fewer than were asked for count as the best.
+        """Move towards the mutants of a generation, float[m, n], best first; if fewer than asked for are given, they
+        count as the best ones.
 
-        Nothing happens where none is given.
+        Without mutants nothing happens.
         """
         if not len(ranked):
             return
@@ -124,7 +124,7 @@ class CovarianceAdaptation:
         return self._basis @ ((self._basis.T @ change) / self._scales)
 
     def _decompose(self) -> None:
-        """Update the eigenvectors of C, or not yet where they take longer than what has changed is worth."""
+        """Update the eigenvectors of C, but skip generations in which C has changed too little to be worth the time."""
         if self.diagonal:
             self._scales = np.sqrt(self.covariance)
             return

@@ -1,6 +1,6 @@
 """`PolicyNetwork`: small recurrent policies whose weights are one vector, a genome, for learners that mutate them.
 
-Only numpy is needed. A policy is deterministic: what it does follows from its genome and what it has seen.
+Only numpy is needed. A policy is deterministic: its actions follow from its genome and its observations.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _EMBEDDING_SEED = 2022
 
 
 class PolicyNetwork:
-    """The network that genomes are weights of: one recurrent layer of tanh, and an output for each action.
+    """Network whose weights are a genome: one recurrent tanh layer, and an output for each action.
 
-    Cells of whole numbers go through an embedding that is drawn once and the same everywhere, other inputs as they are.
+    Cells of whole numbers go through a fixed random embedding, the same in every run; other inputs are not embedded.
 
     Args:
         observations, actions: the spaces of the environment.
         hidden: units of the layer.
 
     Attributes:
-        size: numbers of a genome.
+        size: length of a genome.
 
     Raises:
         InputError: actions are neither Discrete nor a Box of one dimension, or an observation cannot be encoded.
@@ -65,7 +65,7 @@ class PolicyNetwork:
         return np.zeros(self.hidden)
 
     def unpack(self, genome: np.ndarray) -> list[np.ndarray]:
-        """Return the weights of a genome, those of a layer scaled by the root of its inputs."""
+        """Return the weight arrays of a genome; matrices are divided by the root of their number of inputs."""
         found, place = [], 0
         for shape in self._shapes:
             count = int(np.prod(shape))

@@ -28,17 +28,17 @@ _EXPLORE = 7
 
 
 class GoExploreStudent:
-    """Explores levels for a share of the run, and then learns to play those that it has solved.
+    """Explores levels for a share of the run, and then learns to play the levels that it has solved.
 
-    The levels are tasks of the training split whose seeds follow from the run's. Where none is solved after that share,
-    exploring goes on until one is.
+    The levels are tasks of the training split whose seeds follow from the run's seed. If no level is solved after that
+    share, exploration continues until one is.
 
     Args:
         config: see `GoExploreConfig`.
-        practice: as for `PPO`; it also supplies the environment that is explored.
+        practice: as for `PPO`; it also supplies the environment to explore.
 
     Raises:
-        InputError: actions are not Discrete, the environment cannot be set to a state, or what `PPO` raises.
+        InputError: actions are not Discrete, the environment cannot be set to a state, or as from `PPO`.
     """
 
     def __init__(self, config: GoExploreConfig, practice: Practice):
@@ -77,8 +77,8 @@ class GoExploreStudent:
         return {}
 
     def _next_archive(self) -> StateArchive:
-        """Each level in turn; while some are not solved, every second turn is theirs, as what is not solved by the end
-        is not learned at all."""
+        """Return the archive to explore next: levels take turns; while some are unsolved, every second turn goes to
+        these, as levels unsolved at the end are not learned at all."""
         turn, self._turn = self._turn, self._turn + 1
         unsolved = [archive for archive in self.archives if archive.solution is None]
         if not 0 < len(unsolved) < len(self.archives):
@@ -87,7 +87,7 @@ class GoExploreStudent:
         return unsolved[number % len(unsolved)] if theirs else self.archives[number % len(self.archives)]
 
     def _draw_action(self) -> Callable[[], Any]:
-        """Random actions, each of which is repeated for `GoExploreConfig.repeat` steps in the mean."""
+        """Return a sampler of random actions, each repeated for `GoExploreConfig.repeat` steps on average."""
         rng, again = self._rng, 1.0 - 1.0 / self.config.repeat
         space: Any = self.practice.action_space
         action = None
@@ -129,5 +129,5 @@ class GoExploreStudent:
         self.ppo.load_policy(folder)
 
     def player(self, temperature: float) -> Callable[..., tuple[list[Any], list[Any]]]:
-        """Return the function by which `StudentAgent` plays: that of `PPO`."""
+        """Return PPO's playing function for `StudentAgent`."""
         return self.ppo.player(temperature)

@@ -17,25 +17,25 @@ class NoveltyConfig(StudentConfig):
     without emitters. For levels whose reward is rare or misleading.
 
     Attributes:
-        levels: levels of the training split that every policy plays once, and whose mean reward it has.
-        behaviour: what tells policies apart: "place", where the agent is at the end of a level of a gridworld and the
-            last observation elsewhere, or "learned", a code of the whole last state by an auto-encoder.
-        surprise: how the auto-encoder's error counts beside novelty when policies are selected: not at all ("off"), in
-            place of it in every second generation at random ("alternate"), or equally ("front": by the fronts of both).
-        code_size: numbers in a learned code.
+        levels: levels of the training split that every policy plays once; its reward is their mean.
+        behaviour: description of a policy's behaviour: "place", the agent's last position in a gridworld and the last
+            observation elsewhere, or "learned", a code of the whole last state by an auto-encoder.
+        surprise: use of the auto-encoder's error when policies are selected: none ("off"), instead of novelty in a
+            random half of the generations ("alternate"), or equal to novelty ("front": by Pareto fronts of both).
+        code_size: width of a learned code.
         relearn: generations of exploration between trainings of the auto-encoder.
         population: policies that a generation keeps.
-        offspring: mutants of each of them in a generation.
+        offspring: mutants of each kept policy in a generation.
         neighbours: k, the nearest behaviours whose mean distance is the novelty.
         added: policies of a generation that enter the archive, drawn at random.
         mutation: standard deviation of the change of a weight; new weights have 1.
         emitters: search near policies that were rewarded, in turns with exploration.
-        chunk: evaluations of a turn.
+        chunk: evaluations in a turn of exploration or of emitters.
         emitter_population: mutants in a generation of an emitter.
-        emitter_mutation: standard deviation of theirs, with ``es`` the first one.
-        es: the evolution strategy of an emitter: "cma_es" adapts all of the covariance of its mutants, for policies of
-            up to 1,500 weights (``hidden`` 4 on a gridworld), "sep_cma_es" its diagonal, for any; "best" none: the next
-            mutants are of the best one.
+        emitter_mutation: standard deviation of an emitter's mutants; with ``es`` the initial one.
+        es: the evolution strategy of an emitter: "cma_es" adapts the full covariance of its mutants, for policies of up
+            to 1,500 weights (``hidden`` 4 on a gridworld); "sep_cma_es" adapts the diagonal, for any size; "best"
+            adapts none: the next mutants are made from the best one.
         patience: generations without an improvement after which an emitter ends.
         rewarded_above: mean reward above which a policy counts as rewarded.
         hidden: units of the recurrent layer of a policy.

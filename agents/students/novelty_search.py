@@ -1,10 +1,10 @@
-"""Novelty search over policies, with emitters around those that are rewarded: SERENE (Paolo et al., arXiv 2102.03140);
+"""Novelty search over policies, with emitters around rewarded policies: SERENE (Paolo et al., arXiv 2102.03140);
 in a learned space of behaviours TAXONS (arXiv 1909.05508) and STAX (arXiv 2111.01919); all in arXiv 2203.01027.
 
-Two turns alternate, of ``chunk`` evaluations each. Exploration keeps the most novel policies of a population and its
-mutants. Once a policy was rewarded, emitters search near such policies for a higher reward. A policy is a genome
-(`PolicyNetwork`) that plays each of the run's levels once. An emitter moves to its best mutant, or adapts the
-covariance of its mutants by CMA-ES.
+Exploration and emitters alternate, with ``chunk`` evaluations per turn. Exploration keeps the most novel policies of a
+population and its mutants. Once a policy was rewarded, emitters search near rewarded policies for a higher reward. A
+policy is a genome (`PolicyNetwork`) that plays each of the run's levels once. An emitter moves to its best mutant, or
+adapts the covariance of its mutants by CMA-ES.
 """
 
 from __future__ import annotations
@@ -92,8 +92,7 @@ class NoveltySearch:
         self._emitting, self._spent, self._stale, self._generations, self._credit = False, 0, 0, 0, 0
 
     def iterate(self, done: float) -> dict[str, float]:
-        """Evaluate whole generations for ``log_every`` steps; what the last one takes beyond is taken off the next
-        time."""
+        """Evaluate whole generations for ``log_every`` steps; steps in excess are subtracted from the next call."""
         self._credit += self.config.iteration
         while self._credit > 0:
             before = sum(self.evaluations)
@@ -141,7 +140,7 @@ class NoveltySearch:
         self._wait(new.take(new.rewards > config.rewarded_above))
 
     def _rank(self, policies: Policies) -> np.ndarray:
-        """The rows of policies, from the most novel, or surprising."""
+        """Return the rows of policies, from the most novel, or surprising."""
         rng, config = self._rngs[_EXPLORE], self.config
         known = policies.ends().join(self.archive)
         found = novelty(
@@ -171,7 +170,7 @@ class NoveltySearch:
             self.candidates = self.candidates.join(rewarded).take(slice(-MOST_CANDIDATES, None))
 
     def _emit(self) -> None:
-        """A generation of the present emitter, which is begun at the most novel candidate where there is none."""
+        """Run a generation of the present emitter; without one, start an emitter at the most novel candidate."""
         config, rng = self.config, self._rngs[_EMIT]
         if not len(self._emitter):
             places = self._behaviours(self.candidates)
@@ -180,7 +179,7 @@ class NoveltySearch:
             if config.es != "best":
                 start = self._emitter.genomes[0], config.emitter_mutation, config.emitter_population
                 self._strategy = CovarianceAdaptation(*start, diagonal=config.es == "sep_cma_es")
-            # Where one begins the others that end there are not needed.
+            # Other candidates with the same behaviour need no emitter.
             self.candidates = self.candidates.take(np.abs(places - places[row]).max(1) > 1e-9)
         if self._strategy is not None:
             mutants = self._strategy.ask(rng)
@@ -200,7 +199,7 @@ class NoveltySearch:
     # Evaluation -------------------------------------------------------------------------------------------------------
 
     def _evaluate(self, genomes: np.ndarray, emitted: bool) -> Policies:
-        """Let each genome play the levels. Those whose episodes were not valid are left out."""
+        """Let each genome play the levels. Genomes with an invalid episode are left out."""
         found = [one for one in map(self._play_levels, genomes) if one is not None]
         self.evaluations[emitted] += len(genomes)
         if not found:

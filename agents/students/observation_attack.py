@@ -1,12 +1,12 @@
-"""Attacks on what a student sees: a few cells of its view are changed at every step, to make it do what another wants.
+"""Observation attacks on a student: an adversary changes a few cells of its view at every step, to steer its actions.
 
-What the adversary wants is learned from preferences between pairs of segments (Bradley and Terry 1952), as in RAT (Bai
-et al., arXiv 2412.10713): their rewards r(s, a) make the intended policy pi_I(a|s), the softmax of r(s, .). At every
-step it shows the view s' within so many cells of the true view s for which the victim is closest to that policy, with
-the least KL(pi(.|s') || pi_I(.|s)), after one change of a cell at a time. RAT trains a network to find s', with weights
-of states learned in an outer loop, and pi_I by reinforcement learning; here s' is searched for in each state by itself,
-where positive weights of states would change nothing, and pi_I looks one step ahead. Views are those of gridworlds,
-cells and tiles that the victim has met.
+The adversary's goal is learned from preferences between pairs of segments (Bradley and Terry 1952), as in RAT (Bai et
+al., arXiv 2412.10713): their rewards r(s, a) define the intended policy pi_I(a|s), the softmax of r(s, .). At every
+step the adversary shows a view s' that differs from the true view s in a limited number of cells and minimises
+KL(pi(.|s') || pi_I(.|s)), by changing one cell at a time. RAT trains a network to find s', with weights of states
+learned in an outer loop, and pi_I by reinforcement learning. Here s' is searched for in each state separately, so
+positive weights of states would change nothing, and pi_I looks one step ahead. Views are gridworld views; cells change
+to tiles that the victim has seen.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ATTACK = 0xA77AC
 
 
 def check_victim(student: Any) -> PPO:
-    """Return the policy of a student. Raise InputError where there is none, or it does not see a view of cells."""
+    """Return the PPO policy of a student. Raise InputError if it has none, or does not observe a view of cells."""
     victim = getattr(student, "ppo", student)
     if not isinstance(victim, PPO):
         raise InputError(f"only policies of ppo and go-explore can be attacked, not {type(student).__name__}.")
@@ -47,14 +47,14 @@ def check_victim(student: Any) -> PPO:
 
 @dataclass(frozen=True)
 class Play:
-    """Steps in which a victim acted in part at random.
+    """Steps in which a victim acted partly at random.
 
     Attributes:
         seen: arrays [n, ...] of `ObservationCode.encode`.
         actions: int64[n], from 0.
-        value: float64[n], what the adversary prefers a step for.
-        begins: bool[n], where an episode begins.
-        tiles: uint8[k, 3], the different cells that were seen.
+        value: float64[n], value of each step to the adversary.
+        begins: bool[n], True at the first step of an episode.
+        tiles: uint8[k, 3], the different cells in the views.
     """
 
     seen: dict[str, np.ndarray]
@@ -171,10 +171,10 @@ class CellAdversary:
 
     Args:
         victim, intention: see the module.
-        tiles: uint8[k, 3], what a cell may be changed to.
-        cells: the most cells that are changed.
-        tries: changes that are tried for each of them, drawn at random; None tries all.
-        aim: False changes as many cells at random instead.
+        tiles: uint8[k, 3], allowed new contents of a cell.
+        cells: most cells to change.
+        tries: random candidate changes for each changed cell; None tries all.
+        aim: False changes the same number of cells at random instead.
 
     Raises:
         InputError: a number out of range.
@@ -195,7 +195,7 @@ class CellAdversary:
         self.cells, self.tries, self.aim = cells, tries, aim
 
     def change(self, observation: Mapping[str, Any], memory: Tensor | None, rng: np.random.Generator) -> dict[str, Any]:
-        """Return the observation with the changed view; the given one stays as it is."""
+        """Return a copy of the observation with the changed view."""
         view = observation[VIEW]
         places = view.shape[0] * view.shape[1]
         if not self.aim:
@@ -265,7 +265,7 @@ class AttackedAgent(StudentAgent):
         for slot, info in enumerate(infos):
             if info.get("idle"):
                 continue
-            # A stream of its own, so that the victim's actions are drawn as without the attack.
+            # A separate random stream, so that the victim's actions are drawn as without the attack.
             if slot not in self._noise:
                 key = [self.seed, _ATTACK, int(info.get("episode_seed", slot))]
                 self._noise[slot] = np.random.default_rng(key)

@@ -41,12 +41,11 @@ class ObservationCode:
     """Encodes observations of a space.
 
     Attributes:
-        shapes: name of an array -> its shape for one observation. Several images have names of their own: "cells",
-            "cells/1" ....
+        shapes: name of an array -> its shape for one observation. Several images are numbered: "cells", "cells/1" ....
 
     Raises:
-        InputError: nothing but text is observed, or a part is none of Box, Discrete, MultiDiscrete, MultiBinary and
-            text in a Dict or Tuple.
+        InputError: the space holds only text, or a part other than Box, Discrete, MultiDiscrete, MultiBinary and text
+            in a Dict or Tuple.
     """
 
     def __init__(self, space: gym.Space[Any]):
@@ -129,7 +128,7 @@ def _encode_part(part: _Part, values: list[Any]) -> np.ndarray:
     if isinstance(space, gym.spaces.Box):
         low, high = (bound.astype(np.float64).ravel() for bound in (space.low, space.high))
         bounded = np.isfinite(low) & np.isfinite(high) & (high - low < 1e6) & (high > low)
-        # Bounded numbers are scaled to [-1, 1]; the others stay as they are.
+        # Bounded numbers are scaled to [-1, 1]; unbounded ones stay unchanged.
         low, high = np.where(bounded, low, -1.0), np.where(bounded, high, 1.0)
         found = ((2 * found - low - high) / (high - low)).astype(np.float32)
     return found

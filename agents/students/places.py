@@ -21,10 +21,10 @@ def environment_of_run(config: StudentConfig) -> tuple[str, dict[str, Any]]:
 
 
 def make_environment(config: StudentConfig, split: str) -> gym.Env[Any, Any]:
-    """Make the environment of a run; one without splits is made as it is.
+    """Make the environment of a run; ``split`` is ignored for environments without splits.
 
     Raises:
-        InputError: there is no such environment, or it has no axes although some are restricted.
+        InputError: the environment is unknown, or has no axes although some are restricted.
     """
     env_id, options = environment_of_run(config)
     spec = environment_spec(env_id)

@@ -58,7 +58,7 @@ class PPO:
         self._first = np.ones(count, dtype=bool)
 
     def iterate(self, done: float) -> dict[str, float]:
-        """Play a rollout and learn from it; ``done`` is the share of the run before it. Returns what is logged."""
+        """Play a rollout and learn from it; ``done`` is the share of the run before it. Return the figures to log."""
         rate = self.config.lr * (1.0 - done) if self.config.anneal else self.config.lr
         for group in self.optimiser.param_groups:
             group["lr"] = rate
@@ -91,7 +91,7 @@ class PPO:
         return rollout
 
     def _learn(self, rollout: _Rollout) -> dict[str, float]:
-        """Take the optimiser steps of a rollout; the means of what is logged over its minibatches."""
+        """Take the optimiser steps of a rollout. Return the means of the logged figures over its minibatches."""
         config = self.config
         length = config.sequence if config.memory else 1
         batch = rollout.sequences(length, self.device)
@@ -217,7 +217,7 @@ class _Rollout:
         logps: np.ndarray,
         values: np.ndarray,
     ) -> None:
-        """Add what was seen and done in step t; ``state`` is the memory that it was done with."""
+        """Add the observations, actions and values of step t; ``state`` is the recurrent state before the step."""
         self.seen.append(seen)
         self.states.append(state)
         self.first[t], self.actions[t], self.logps[t], self.values[t] = first, actions, logps, values

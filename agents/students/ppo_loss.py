@@ -1,6 +1,6 @@
-"""The arithmetic of PPO: advantages, the loss of a minibatch, and the measurements that are logged of it.
+"""The arithmetic of PPO: advantages, the loss of a minibatch, and its logged figures.
 
-Arrays are of steps, [...]; those of a rollout are [T, N], with time first. The clipped surrogate is the one of
+Arrays are over steps, [...]; arrays of a rollout are [T, N], with time first. The clipped surrogate comes from
 `agents.grpo`.
 """
 
@@ -52,8 +52,8 @@ def value_loss(v_t: Tensor, v_old_t: Tensor, return_t: Tensor, clip: float | Non
 
 
 def standardise(adv_t: Tensor, counts_t: Tensor) -> Tensor:
-    """Advantages less their mean, over their standard deviation, both of the steps that count (Huang et al. 2022,
-    detail 7); of fewer than two steps as they are.
+    """Standardise advantages by mean and standard deviation over the steps that count (Huang et al. 2022, detail 7);
+    with fewer than two such steps they stay unchanged.
     """
     kept = adv_t[counts_t]
     return adv_t if len(kept) < 2 else (adv_t - kept.mean()) / (kept.std() + 1e-8)
@@ -61,7 +61,7 @@ def standardise(adv_t: Tensor, counts_t: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class MinibatchLoss:
-    """The loss of a minibatch, and what is logged of it (detached means over its steps)."""
+    """The loss of a minibatch, and its logged figures (detached means over its steps)."""
 
     loss: Tensor
     values: dict[str, Tensor]

@@ -1,8 +1,8 @@
-"""`Practice`: the environments that a student trains in, side by side, and the teacher that chooses their tasks.
+"""`Practice`: the parallel training environments of a student, and the teacher that chooses their tasks.
 
-Actions go in; observations, rewards and ends come out, and finished episodes beside them. An episode's seed follows
-from the run's seed, its slot and its number there, so that a saved state holds only the actions of the episodes under
-way: `load_state_dict` plays them again, in any environment whose episodes are functions of their seed.
+In: actions. Out: observations, rewards, ends and finished episodes. An episode's seed follows from the run's seed, its
+slot and its number in that slot, so a saved state holds only the actions of the episodes in progress:
+`load_state_dict` replays them, in any environment whose episodes are functions of their seed.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class PracticeEpisode:
 
 @dataclass(eq=False)
 class _Slot:
-    """An environment and the episode in it, of which `_SAVED` are in a saved state.
+    """An environment and its current episode; the fields `_SAVED` are part of a saved state.
 
-    ``way`` holds actions that were taken before the episode counts as begun; they are neither learned from nor paid.
+    ``way`` holds actions taken before the episode counts as begun; they are neither trained on nor rewarded.
     """
 
     env: gym.Env[Any, Any]
@@ -111,16 +111,16 @@ class Practice:
         seed: root of the episodes' seeds.
         teacher: proposes the parameters of each episode and receives the outcomes; None: environments draw them.
         bonuses: rewards of single steps that are added to the environment's own; all environments share them.
-        discount, decay: of the student, for teachers that need measurements of its critic.
-        critic: the student gives the values of observations to `step`.
-        levels: seeds of the tasks that are practised; none: each episode has a new one.
+        discount, decay: discount and lambda of the student, for teachers that need measurements of its critic.
+        critic: True if the student passes the values of observations to `step`.
+        levels: seeds of the practised tasks; empty: each episode has a new task.
 
     Attributes:
         observations: the N observations to act on.
-        starts: where episodes begin, if not at the start of their tasks; for `GoExploreStudent` to set.
+        starts: starts of episodes, if not at the start of their tasks; set by `GoExploreStudent`.
 
     Raises:
-        InputError: the teacher needs or asks for what the student does not have, or stands beside ``levels``.
+        InputError: the teacher needs measurements that the student does not have, or is combined with ``levels``.
     """
 
     def __init__(
@@ -253,7 +253,7 @@ class Practice:
         self._replay(slot)
 
     def _is_late(self, slot: _Slot) -> bool:
-        """True if the action under way is the last that `starts` allow the episode."""
+        """Return True if the current action is the last one before the turn limit set by `starts`."""
         return self.starts is not None and self.starts.is_late(slot.seed, len(slot.way), len(slot.actions) + 1)
 
     def _replay(self, slot: _Slot) -> None:
@@ -264,7 +264,7 @@ class Practice:
             slot.observation, _, _, _, slot.info = slot.env.step(given)
 
     def _next_proposal(self, teacher: Teacher) -> _Waiting:
-        """The oldest proposal that lacks episodes, or else a new one."""
+        """Return the oldest proposal that lacks episodes, or else a new one."""
         for waiting in self._waiting.values():
             if waiting.begun < (waiting.proposal.n or 1):
                 return waiting
@@ -303,8 +303,8 @@ class Practice:
                 self.teacher.observe([outcome])
 
     def _measure(self, slot: _Slot, terminated: bool) -> dict[str, float]:
-        """Measure what the teacher needs of an episode; the value after a truncated one is taken to be that before its
-        end."""
+        """Compute the teacher's measurements of an episode; the value after a truncated episode is approximated by the
+        last value before its end."""
         if not self.measures or self.teacher is None:
             return {}
         ends = np.zeros(len(slot.rewards), dtype=bool)
@@ -331,8 +331,8 @@ class Practice:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was taken, by playing the episodes under way again."""
-        # Before the episodes as well, so that what a bonus has found out once is not found out anew.
+        """Restore the state of `state_dict` by replaying the episodes in progress."""
+        # Also before the replay, so that bonuses do not repeat work that they have done for these episodes.
         self._load_bonuses(state["bonuses"])
         self._waiting = {}
         for row in state["waiting"]:

@@ -1,7 +1,7 @@
-"""The states of a level that were reached, with the best way to each (Go-Explore, arXiv 1901.10995, section 2.1).
+"""Archive of the reached states of a level, with the best path to each (Go-Explore, arXiv 1901.10995, section 2.1).
 
-States that count as one are a cell. Of a cell the archive keeps the actions that lead there, what they earned, and how
-often it was met and chosen.
+States that count as equal form a cell. For each cell the archive keeps the actions that lead there, their summed
+reward, and how often the cell was met and chosen.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SEEN_WEIGHT = 0.1
 class Reached:
     """A cell: the actions that lead there from the start of the level, and their summed reward.
 
-    ``state`` is what the environment's ``get_state`` returned there, or None until the cell is returned to.
+    ``state`` is the result of the environment's ``get_state`` in the cell, or None until the cell is revisited.
     """
 
     way: list[Any]
@@ -35,7 +35,7 @@ class Reached:
 
 
 def cell_of(env: gym.Env[Any, Any], observation: Any) -> bytes:
-    """Return what tells cells apart: of a gridworld everything but where the agent looks, else what is observed."""
+    """Return the key of a cell: a gridworld's state without the agent's direction, else the observation."""
     here = getattr(env.unwrapped, "here", None)
     world = here() if here is not None else None
     if isinstance(world, World):
@@ -52,8 +52,8 @@ class StateArchive:
         power: exponent of the counts: a cell is chosen in proportion to 1 / (chosen + 1)^power + 0.1 / (met + 1)^power.
 
     Attributes:
-        cells: the cells, in the order in which they were found.
-        solution: the actions of the best episode that succeeded, which is the most rewarded and then the shortest.
+        cells: the cells, in the order of discovery.
+        solution: the actions of the best successful episode: highest reward, then shortest.
 
     Raises:
         InputError: the environment cannot be set to a state.
@@ -99,7 +99,7 @@ class StateArchive:
         return actions
 
     def weights(self) -> np.ndarray:
-        """float64[cells], in proportion to which cells are chosen."""
+        """Return the sampling weights of the cells, float64[cells]."""
         chosen, met = self._counts[: len(self.cells)].T
         return count_weights(chosen, 1.0, self.power) + count_weights(met, SEEN_WEIGHT, self.power)
 

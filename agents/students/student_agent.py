@@ -1,4 +1,4 @@
-"""A student as an agent: what it learned, played slot by slot, greedily or by its own distribution."""
+"""A student as an agent: plays the learned policy slot by slot, greedily or by sampling."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..agent import Agent
 
 
 class StudentAgent(Agent):
-    """Plays with what a student has learned. Each episode draws from a stream of its own.
+    """Plays a student's learned policy. Each episode draws from a separate random stream.
 
     Args:
         student: `PPO` or `QLearning`.
-        name: in reports.
-        temperature: of PPO's distribution over Discrete actions; 0 takes the likeliest action. A table is greedy
-            anyway, and breaks ties by chance.
-        seed: of the streams.
+        name: name in reports.
+        temperature: temperature of PPO's distribution over Discrete actions; 0 takes the likeliest action. A Q-table is
+            always greedy, and breaks ties at random.
+        seed: root of the random streams.
     """
 
     def __init__(self, student: Any, name: str = "student", temperature: float = 1.0, seed: int = 0):
@@ -31,7 +31,7 @@ class StudentAgent(Agent):
         self._states: dict[int, Any] = {}
 
     def bind(self, envs: Sequence[gym.Env]) -> None:
-        """Raise InputError if an environment shows something else than what was learned from."""
+        """Raise InputError if an environment's observation space differs from the training environment's."""
         for env in envs:
             if env.observation_space != self._space:
                 raise InputError(

@@ -13,7 +13,7 @@ from ...checks import check_count, check_number, check_share
 from ...errors import InputError
 
 _NOTABLE = 1.05
-"""Steps that a run takes, relative to those asked for, from which the difference is said."""
+"""Ratio of actual to requested steps of a run above which the difference is reported."""
 _Free = Annotated[dict[str, Any], tyro.conf.Suppress]
 
 
@@ -25,29 +25,29 @@ class StudentConfig:
         env: environment id with array observations; "module:id" imports the module first.
         axes: axes restricted to one value, a range or a list of choices.
         env_options: further arguments of the environment.
-        teacher: registered teacher that chooses the parameters of every episode, or module:name of one of your own;
+        teacher: registered teacher that chooses the parameters of every episode, or module:name of your own teacher;
             None: the environment draws them.
         teacher_options: further arguments of the teacher.
-        bonus: rewards that are added to the environment's own while it trains: potential, waypoints, stages, goal-text,
+        bonus: rewards added to the environment's own in training: potential, waypoints, stages, goal-text,
             graph-subgoals, progress-head, designed, subgoals, lare, oni, count, landmarks, empowerment, rnd, rdd,
             prediction, hindsight; see `palaestra list bonuses`. With their arguments if any, as in
-            "count(weight=0.02)". Evaluations are without.
-        levels: levels of the training split that are practised again and again, those of go-explore with the same seed;
-            0: a new one each episode.
+            "count(weight=0.02)". Evaluations use no bonus.
+        levels: number of levels of the training split to practise repeatedly, the same as in go-explore with the same
+            seed; 0: a new level each episode.
         seed: root of all randomness, at least 0.
         steps: environment steps in all, rounded up to whole iterations.
-        environments: environments that are stepped side by side.
+        environments: number of environments stepped in parallel.
         eval_every: environment steps between evaluations on the test split; 0 evaluates only before and after.
-        eval_episodes: episodes of an evaluation on the way.
+        eval_episodes: episodes of an evaluation during training.
         final_episodes: episodes of the evaluations before the first and after the last step.
-        checkpoint_every: environment steps between checkpoints. The policy of the best evaluation is kept besides.
-        track: where figures go beside the run folder: registered trackers, "tensorboard" and "wandb" among them.
+        checkpoint_every: environment steps between checkpoints. The policy of the best evaluation is also kept.
+        track: registered trackers that receive the figures besides the run folder, such as "tensorboard" and "wandb".
     """
 
     learner: ClassVar[str] = ""
     extra: ClassVar[str] = ""
     student: ClassVar[str] = ""  # "module:Class" of this package, loaded when a run begins
-    critic: ClassVar[bool] = False  # whether it estimates values, which some teachers ask for
+    critic: ClassVar[bool] = False  # whether it estimates values, which some teachers need
     env: tyro.conf.Positional[str] = "palaestra/DoorKey-v0"
     axes: _Free = field(default_factory=dict)
     env_options: _Free = field(default_factory=dict)
@@ -125,15 +125,15 @@ class StudentConfig:
 
 @dataclass(frozen=True)
 class QConfig(StudentConfig):
-    """Tabular Q-learning (Watkins 1989): for small worlds, as each observation is a state of its own.
+    """Tabular Q-learning (Watkins 1989): for small worlds, as each observation is a separate state.
 
     Attributes:
         rate: step size, in (0, 1].
-        discount: of future rewards, in [0, 1].
+        discount: discount of future rewards, in [0, 1].
         explore: share of random actions at the start, in [0, 1].
-        explore_end: the same at the end.
-        explore_share: share of the run after which it has fallen to that, in (0, 1].
-        initial: value of what was never tried.
+        explore_end: share of random actions at the end, in [0, 1].
+        explore_share: share of the run after which explore has fallen to explore_end, in (0, 1].
+        initial: initial value of untried actions.
         log_every: environment steps between rows of the metrics, rounded up to whole rounds of all environments.
     """
 
@@ -167,8 +167,8 @@ class QConfig(StudentConfig):
 
 @dataclass(frozen=True)
 class PPOConfig(StudentConfig):
-    """Proximal policy optimisation (arXiv 1707.06347), with the defaults of MiniGrid's own starter code where that has
-    one.
+    """Proximal policy optimisation (arXiv 1707.06347), with the defaults of MiniGrid's starter code as far as it has
+    the option.
 
     Attributes:
         rollout: steps of each environment between updates.
@@ -177,7 +177,7 @@ class PPOConfig(StudentConfig):
         lr: learning rate of Adam.
         anneal: let the learning rate fall to 0 over the run, in a straight line.
         discount: of future rewards, in [0, 1].
-        decay: lambda of the generalised advantage estimates, in [0, 1].
+        decay: lambda of generalised advantage estimation, in [0, 1].
         clip: bound of the probability ratio, above 0.
         value_clip: bound of the change of a value in an update; None: no bound.
         value_weight: weight of the value loss.
@@ -187,7 +187,7 @@ class PPOConfig(StudentConfig):
         memory: units of a recurrent layer (GRU); 0: the policy sees the present observation only.
         sequence: steps that gradients flow back through the memory; divides ``rollout``.
         threads: CPU threads; a run is only bit-reproducible at the same number.
-        device: "cpu", "cuda", or "auto", a GPU where there is one.
+        device: "cpu", "cuda", or "auto", a GPU if available.
     """
 
     learner: ClassVar[str] = "ppo"
@@ -243,21 +243,22 @@ class PPOConfig(StudentConfig):
 
 @dataclass(frozen=True)
 class GoExploreConfig(PPOConfig):
-    """Go-Explore (arXiv 1901.10995): explore from states that were reached, then PPO from the ends of the ways that
-    were found, backwards. For environments that can be set to a state, and levels that hardly any episode solves.
+    """Go-Explore (arXiv 1901.10995): exploration from reached states, then PPO from the ends of the solutions,
+    backwards. For environments that can be set to a state, and levels that hardly any episode solves.
 
     Attributes:
-        levels: levels of the training split that are explored and learned, each with an archive of its own.
+        levels: levels of the training split to explore and learn, each with a separate archive.
         explore_actions: actions of an exploration from a state.
-        repeat: steps for which a random action is repeated, in the mean. The paper's Atari games have 20; to turn
-            on the spot for as long leads nowhere in a gridworld.
+        repeat: mean number of steps for which a random action is repeated. The paper uses 20 on Atari; in a gridworld,
+            turning on the spot for so long leads nowhere.
         power: exponent of the counts by which states are chosen.
-        explore_share: share of the run in which levels are explored, in (0, 1]; solutions get shorter in it. If none is
-            solved by then, exploring goes on.
+        explore_share: share of the run in which levels are explored, in (0, 1]; solutions get shorter in it. If no
+            level is solved by then, exploration continues.
         move: actions by which the start of a level's episodes moves back along its solution.
-        start_success: share of a level's latest 20 episodes that has to succeed before it moves, in (0, 1].
+        start_success: share of a level's latest 20 episodes that must succeed before its start moves, in (0, 1].
         later: share of the episodes that begin anywhere on the rest of the solution, so that it is not forgotten.
-        lag: actions that an episode may take beyond those left of the solution, until its start is that of the level.
+        lag: actions that an episode may take beyond the rest of the solution; without effect once episodes begin at the
+            level's start.
     """
 
     learner: ClassVar[str] = "go-explore"

@@ -1,7 +1,7 @@
 """`StudentRun`: one run of a student in its folder: iterations, logs, evaluations, checkpoints.
 
-The folder is that of every learner (`grpo.run.folder`); steps are environment steps. An iteration depends on what a
-checkpoint holds alone, so that a run that was killed goes on to the same bytes.
+The folder has the format of every learner (`grpo.run.folder`); steps are environment steps. An iteration depends only
+on the contents of a checkpoint, so a killed run that is resumed produces the same bytes.
 """
 
 from __future__ import annotations
@@ -112,13 +112,13 @@ class StudentRun:
 
     @classmethod
     def resume(cls, path: str | Path, config: StudentConfig | None = None) -> StudentRun:
-        """Continue a run from its newest checkpoint, or from the start where it has none.
+        """Continue a run from its newest checkpoint, or from the start if it has none.
 
         Args:
-            config: the configuration that the caller expects; only ``steps`` may differ, by being larger.
+            config: the configuration that the caller expects; only a larger ``steps`` may differ.
 
         Raises:
-            InputError: the folder holds no run, or one of another configuration.
+            InputError: the folder holds no run, or a run with another configuration.
         """
         kind = LEARNERS[read_learner(Path(path))].config
         folder, saved = RunFolder.reopen(Path(path), kind, lock=True)
@@ -201,7 +201,7 @@ class StudentRun:
         return True
 
     def _rate(self, step: int, steps: int) -> float:
-        """The annealed learning rate of the iteration that ends at ``step``."""
+        """Return the annealed learning rate of the iteration that ends at ``step``."""
         config: Any = self.config
         return config.lr * (1.0 - (step - config.iteration) / steps)
 
@@ -314,7 +314,7 @@ def summarise_episodes(finished: Sequence[PracticeEpisode]) -> dict[str, float]:
 
 
 def _episode_row(step: int, one: PracticeEpisode, space: Any) -> dict[str, Any]:
-    """A row of ``proposals.jsonl``, as of other learners: an episode's task and its outcome."""
+    """Return a row of ``proposals.jsonl``, as of other learners: an episode's task and its outcome."""
     unit = dict(zip(space.names, space.to_unit(one.params).tolist()))
     return {
         "step": step,
@@ -331,7 +331,7 @@ def _episode_row(step: int, one: PracticeEpisode, space: Any) -> dict[str, Any]:
 
 
 def _passed(every: int, before: int, after: int) -> bool:
-    """True if a multiple of ``every`` lies after ``before`` and not after ``after``."""
+    """Return True if a multiple of ``every`` lies after ``before`` and not after ``after``."""
     return every > 0 and after // every > before // every
 
 

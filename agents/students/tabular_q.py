@@ -40,8 +40,8 @@ class QTable:
     """Values of actions by observation.
 
     Args:
-        actions: their number.
-        initial: the value of what was never tried.
+        actions: number of actions.
+        initial: initial value of untried actions.
     """
 
     def __init__(self, actions: int, initial: float = 0.0):
@@ -72,7 +72,7 @@ class QTable:
 
 
 def greedy_action(values: np.ndarray, rng: np.random.Generator) -> int:
-    """The action of the largest value; ties are broken by chance."""
+    """Return the action of the largest value; ties are broken by chance."""
     best = np.flatnonzero(values == values.max())
     return int(best[0] if len(best) == 1 else best[rng.integers(len(best))])
 

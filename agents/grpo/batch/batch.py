@@ -40,12 +40,12 @@ class Batch:
         episode_of_row: int64 [S].
         episode_of_turn: int64 [K].
         turn_reward: reward of each turn, float64 [K]: the environment's, unless replaced, plus shaping of the turn.
-        process_reward: reward of each turn apart from the outcome, float64 [K]: what rewards that judge turns gave, or,
-            where there are none, the environment's reward of the turns before the last.
+        process_reward: reward of each turn without the outcome, float64 [K]: from the rewards that judge turns; without
+            any, the environment's reward of every turn except the last.
         spans: rewards of parts of actions, contained in `turn_reward` or `outcome`: place of the part's last token and
             reward, in order.
         group_of: group of each episode, int64 [E].
-        outcome: return of each episode, equal where those of a group differ by rounding alone, float64 [E].
+        outcome: return of each episode, float64 [E]; returns of a group that differ only by rounding are made equal.
         truncated: episodes ended by a limit, bool [E].
         rescore: episodes whose ratios are taken against the policy at the beginning of the update, bool [E].
         trajectories: the E episodes themselves.
@@ -57,7 +57,7 @@ class Batch:
             reference, under the model to distil from, under the implicit process reward model; the critic's value of
             the state before the token; the last hidden state that predicts the token.
         head: function from hidden states to logits at the sampling temperature, ``(hidden [A, H], ids [U]) -> [A, U]``,
-            on the device of the policy; None if no component needs it.
+            on the policy's device; None if no component needs it.
         extra: further measurements of auxiliary models by name, [N] each.
     """
 
@@ -108,7 +108,7 @@ class Batch:
 
     @cached_property
     def kl_scale(self) -> Tensor | None:
-        """Factor on the KL penalties of each episode, float32 [E], NaN where none was asked for; None if all are."""
+        """Factor on the KL penalties of each episode, float32 [E], NaN if the teacher set none; None if all are NaN."""
         asked = [t.kl_scale for t in self.trajectories]
         if all(scale is None for scale in asked):
             return None
@@ -146,7 +146,7 @@ class Batch:
         return self.action & wanted[self.origin]
 
     def measurement(self, name: str) -> Tensor:
-        """A measured tensor by name. A component that reads one must declare it with `needs`."""
+        """Return a measured tensor by name. A component that reads one must declare it with `needs`."""
         tensor = self.extra.get(name) if name in self.extra else getattr(self, name, None)
         if tensor is None:
             raise RuntimeError(f"{name!r} was not measured; the component that reads it must declare needs({name!r}).")
@@ -156,7 +156,7 @@ class Batch:
         return slice(int(self.row_start[row]), int(self.row_start[row + 1]))
 
     def with_(self, **measured: Tensor) -> Batch:
-        """The batch with measurements added; those that have no attribute of their own go to ``extra``."""
+        """Return the batch with measurements added; names without an attribute go to ``extra``."""
         known = {item.name for item in fields(self)}
         own = {name: value for name, value in measured.items() if name in known}
         others = {name: value for name, value in measured.items() if name not in known}
@@ -242,7 +242,7 @@ def collate(groups: Sequence[Group]) -> Batch:
 def _node_of_each_token(
     group: int, episode: int, trajectory: Trajectory, known: dict[tuple[int, str], int]
 ) -> list[int]:
-    """Node number of each action token; a trajectory without nodes is one node of its own."""
+    """Return the node number of each action token; a trajectory without nodes is a single node."""
     if not trajectory.nodes:
         return [known.setdefault((group, f"\0{episode}"), len(known))] * trajectory.action_tokens
     path: list[int] = []

@@ -1,7 +1,7 @@
-"""The token budget that a GPU's memory allows, from what is free and what a token takes.
+"""The token budget that fits into a GPU's memory, from its free memory and the memory per token.
 
-What a token keeps for the backward pass is counted in one small dry pass of the model itself, so that no architecture
-needs a formula; what does not grow with the tokens (gradients, optimiser state, a chunk of logits) is added up. The
+One small dry pass of the model counts the activations that a token keeps for the backward pass, so no architecture
+needs a formula; the fixed part (gradients, optimiser state, a chunk of logits) is added up. The
 estimate has not been compared with a GPU's own figures yet; a micro-batch that does not fit all the same is cut (see
 `memory_limit`).
 """
@@ -61,18 +61,18 @@ def training_memory(model: Any, forward: Forward) -> TrainingMemory:
     state = state_bytes(trained)
     # Gradients of half-precision weights are in single precision at the optimiser's step at the latest.
     gradients = sum(w.numel() * max(4, w.element_size()) for w in trained)
-    # A chunk of logits, what is made of it, and the gradient of the output matrix in both precisions.
+    # A chunk of logits, tensors computed from it, and the gradient of the output matrix in both precisions.
     chunk = 3 * CHUNK_BYTES.get(head.device.type, CHUNK_BYTES["cpu"]) + 6 * head.numel()
     # The backward pass holds gradients of about one layer's activations besides.
     return TrainingMemory(kept + layer, state + gradients + chunk)
 
 
 def fit_budget(model: Any, forward: Forward, device: str, held: Callable[[int, int], int]) -> Forward:
-    """The settings with the token budget that a GPU's free memory allows, and a notice that says so.
+    """Set the token budget to what the GPU's free memory allows, and leave a notice with the numbers.
 
     Args:
-        held: bytes that the engine will hold beside the training, from those of the weights and those that are free
-            beside what the optimiser keeps.
+        held: function (bytes of the weights, bytes free after the optimiser's state) -> bytes that the engine will hold
+            during training.
     """
     free = free_memory(device)
     free -= held(sum(weight.nbytes for weight in model.parameters()), max(0, free - state_bytes(model.parameters())))
@@ -86,7 +86,7 @@ def fit_budget(model: Any, forward: Forward, device: str, held: Callable[[int, i
 
 
 def _kept_bytes(model: Any, forward: Forward) -> float:
-    """Bytes that a forward pass keeps for the backward pass, a token; each tensor once, weights not."""
+    """Return the bytes that a forward pass keeps for the backward pass, a token; each tensor once, weights not."""
     half = _DRY_TOKENS // 2
     turn = Turn((0,) * half, (0,) * half, (0.0,) * half, "stop", 0.0)
     episode = Trajectory(

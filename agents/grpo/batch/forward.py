@@ -54,13 +54,13 @@ class Forward:
 
     Attributes:
         packer: name in `PACKERS`; every packer gives the same gradient.
-        budget: most tokens of a micro-batch, as long as they fit into memory; a longer episode makes one of its own.
+        budget: most tokens of a micro-batch, as long as they fit into memory; a longer episode is a micro-batch alone.
         temperature: the temperature that actions were sampled at; logits are divided by it.
         fp32_head: compute logits in single precision where weights are half precision.
         checkpoint: recompute each layer in the backward pass instead of keeping its activations.
         vocabulary: number of ids that can be sampled, if the output matrix is padded to more; None: all of its rows.
         compile: compile the layers for passes with a gradient.
-        memory: what was learned of the memory; copies of the settings share it.
+        memory: limits learned when memory ran out; copies of the settings share this object.
     """
 
     packer: str = "shared_prefix"
@@ -351,5 +351,5 @@ class Forward:
 
 
 def _join(results: Sequence[tuple[Tensor, ...]]) -> list[Tensor]:
-    """The results of all micro-batches one after another, on the CPU: each is read once, after the last pass."""
+    """Return the results of all micro-batches one after another, on the CPU: each is read once, after the last pass."""
     return [torch.cat(parts).cpu() for parts in zip(*results, strict=True)]

@@ -134,7 +134,7 @@ def _wide(x: Tensor) -> torch.dtype:
 
 
 def _chunk(weight: Tensor) -> int:
-    """Tokens whose logits are made at once."""
+    """Return the number of tokens whose logits are computed at once."""
     return max(1, CHUNK_BYTES.get(weight.device.type, CHUNK_BYTES["cpu"]) // (weight.shape[0] * 4))
 
 
@@ -164,8 +164,8 @@ class _HeadGradient:
 
         Args:
             slope: d loss / d logits [n, V], up to the factor.
-            logits: those of a softcapped head [n, V], else None.
-            factor: of each token's slope, [n]; None is 1. It is multiplied into what is narrow.
+            logits: logits of a softcapped head [n, V], else None.
+            factor: factor on each token's slope, [n]; None is 1. It is multiplied into the narrower tensors.
         """
         head, hidden = self._head, self._hidden[part]
         if logits is not None:
@@ -210,7 +210,7 @@ class _TokenLogps(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         logp = torch.empty(len(targets), dtype=_wide(hidden), device=hidden.device)
         entropy = torch.empty_like(logp)
-        # What the backward pass can take as it is: probabilities by the chunk's first token.
+        # Probabilities that the backward pass can reuse, by the chunk's first token.
         ctx.kept = {}
         keeps = any(ctx.needs_input_grad) and not entropy_grad and head.softcap is None
         room = KEPT_BYTES.get(hidden.device.type, 0) if keeps else 0

@@ -1,8 +1,8 @@
-"""Micro-batches that do not fit into memory: they are cut smaller and computed again, and nothing counts twice.
+"""Recovery from out-of-memory errors: micro-batches are split and computed again, and no gradient counts twice.
 
-A pass that fails before its backward pass has left no trace. One that fails in its backward pass has added gradients to
-some weights, which rounding keeps from being taken off again: so gradients go back to what they were when the work
-began, and it begins anew in smaller pieces. That holds no second copy of the gradients where there were none before.
+A failure before the backward pass leaves no trace. A failure during it has already added gradients to some weights,
+and rounding makes subtracting them inexact. The gradients from before the work are therefore restored, and the work is
+repeated with smaller micro-batches. No second copy of the gradients is held if there were none before.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class MemoryLimit:
 
         Args:
             checkpoint: whether activations are recomputed already.
-            reason: what the allocator said.
+            reason: message of the allocator.
 
         Raises:
-            InputError: it is one episode, which is never cut.
+            InputError: the micro-batch is a single episode, which is never split.
         """
         tokens = len(micro.ids)
         if len(micro.episodes) == 1:
@@ -64,7 +64,7 @@ class MemoryLimit:
         _log.info("memory ran out in a micro-batch of %d tokens: %s", tokens, reason)
 
     def take_notices(self) -> list[str]:
-        """Return and forget what a person should read of the memory, one sentence if it has run out."""
+        """Return and clear the notices for the user, with one more sentence if memory has run out."""
         sentences, self._said = self._said, []
         if self._first is not None:
             sentences.append(
@@ -96,14 +96,14 @@ def run_micro_batches(
     weights: Iterable[Tensor] = (),
     reset: Callable[[], None] | None = None,
 ) -> list[T]:
-    """Compute something of each micro-batch, in smaller ones where memory runs out.
+    """Compute a result for each micro-batch; split it into smaller ones if memory runs out.
 
     Args:
         pack: cuts episodes into micro-batches, within ``limit.budget``.
         compute: returns a scalar to differentiate, or None, and a result.
         checkpoint: whether activations are recomputed, for the error message.
-        weights: those that the scalars have gradients in; the gradients are added up.
-        reset: undoes what ``compute`` changed beside its results, if it does change anything.
+        weights: weights that receive gradients; the gradients are added up.
+        reset: undoes side effects of ``compute``, if it has any.
 
     Returns:
         The results, in order of the micro-batches.
@@ -130,9 +130,9 @@ def run_micro_batches(
         if failure is None:
             place += 1
             continue
-        # Here and not above, as the error holds on to what the failed pass allocated.
+        # Not inside `except`: the error holds references to tensors of the failed pass.
         loss = result = None
-        gc.collect(1)  # young objects only: all of them take long
+        gc.collect(1)  # young objects only: a full collection takes long
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         limit.lower(waiting[place], checkpoint, failure)

@@ -36,12 +36,12 @@ class MicroBatch:
 
     Attributes:
         ids, positions: distinct tokens, int64 [U].
-        episodes: episodes of the batch that are here, int64 [R].
+        episodes: episodes of the batch in this micro-batch, int64 [R].
         scored: places in the batch of the action tokens, int64 [A].
         source: token (in [U]) whose hidden state predicts each scored token, int64 [A].
         targets: ids of the scored tokens, int64 [A].
         episode: episode of each scored token, 0..R-1, int64 [A].
-        spans: of each segment the first token of its context and the end, and the first of its own and the end, int64
+        spans: (context start, context end, own start, own end) of each segment in tokens, ends exclusive, int64
             [segments, 4]; segments own the tokens in order.
     """
 
@@ -99,9 +99,9 @@ def pack_plain(batch: Batch, episodes: Sequence[int], budget: int) -> list[Micro
 
 @PACKERS.register("shared_prefix")
 def pack_shared_prefix(batch: Batch, episodes: Sequence[int], budget: int) -> list[MicroBatch]:
-    """Rows whose prompts are equal share one copy of the prompt, those of the same episode as well.
+    """Let rows with equal prompts share one copy of the prompt, rows of one episode included.
 
-    Episodes of a group that begin alike stand together. A prompt is encoded once in each micro-batch where it occurs.
+    Episodes of a group with the same prompt are placed together. A prompt is encoded once per micro-batch.
     """
     numbers: dict[bytes, int] = {}
     prompt_of: list[int] = []

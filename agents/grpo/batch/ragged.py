@@ -1,9 +1,8 @@
 """Attention of packed segments on a GPU, without padding: the layout, and the call of torch's variable-length kernel.
 
-The kernel has no form for a CPU and none for single precision, where `padded` is used instead. `ragged_reference` takes
-the kernel's arguments and computes what it is documented to compute, a segment at a time: what is passed to the kernel
-can be tested without a GPU. The kernel itself has not been run yet. Its arguments differ between versions of torch; see
-`Kernel`.
+The kernel supports neither CPUs nor single precision; `padded` is used there. `ragged_reference` takes the kernel's
+arguments and computes the documented result, one segment at a time, so that the arguments can be tested without a GPU.
+The kernel itself has not been run yet. Its arguments differ between versions of torch; see `Kernel`.
 """
 
 from __future__ import annotations
@@ -85,18 +84,17 @@ def find_kernel() -> Kernel | None:
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """Segments one after another, int64 unless noted. Segment by segment, tokens are in order, so each is the query of
-    its own number.
+    """Concatenated segments, int64 unless noted. Segments own the tokens in order, so query i is token i.
 
     Attributes:
         keys: token of each key: for each segment its context, then its own tokens, [sum of keys].
-        query_start, key_start: where each segment begins, and the total at the end, int32 [segments + 1].
-        most_queries, most_keys: of one segment.
-        own_key: the key that a token is in its own segment, [U].
-        context_keys: the keys that a token is as the context of other segments, [tokens of contexts, most such
-            segments]; where there are fewer, its own key again.
-        context_counts: True where it is not, bool, of the same shape.
-        context_tokens: the tokens of contexts.
+        query_start, key_start: offset of each segment, and the total at the end, int32 [segments + 1].
+        most_queries, most_keys: largest number in one segment.
+        own_key: index of each token's key in its own segment, [U].
+        context_keys: indices of a context token's keys in other segments, [context tokens, most such segments]; unused
+            places are padded with the token's own key.
+        context_counts: False at the padding of ``context_keys``, bool, of the same shape.
+        context_tokens: the tokens that are context of another segment.
     """
 
     keys: Tensor
@@ -174,10 +172,10 @@ class Ragged:
         )
 
     def expand(self, x: Tensor) -> Tensor:
-        """Keys or values of the segments, contexts repeated, from those of the tokens: [U, ...] -> [sum of keys, ...].
+        """Expand keys or values of tokens to segments, with contexts repeated: [U, ...] -> [sum of keys, ...].
 
-        The gradient of a token is the sum over its uses in single precision at least and in a fixed order, without
-        atomic additions, so that it is the same in every run.
+        The gradient of a token is summed over its uses in a fixed order, in at least single precision and without
+        atomic additions, so every run gives the same gradient.
         """
         if not len(self.context_tokens):
             return x.contiguous()
@@ -219,22 +217,21 @@ def ragged_reference(
     window_size: tuple[int, int] = (-1, -1),
     enable_gqa: bool = False,
 ) -> Tensor:
-    """Compute what ``torch.nn.attention.varlen.varlen_attn`` is documented to compute, in any precision and on any
-    device.
+    """Compute ``torch.nn.attention.varlen.varlen_attn`` as documented, in any precision and on any device.
 
     Args:
         query: [sum of queries, heads, dim]. key, value: [sum of keys, kv_heads, dim].
-        cu_seq_q, cu_seq_k: where each sequence begins, and the total at the end, int32 [sequences + 1].
-        max_q, max_k: of one sequence.
-        window_size: how many keys before and after its own place a query sees, -1 for all; the last query of a sequence
-            stands at its last key.
+        cu_seq_q, cu_seq_k: offset of each sequence, and the total at the end, int32 [sequences + 1].
+        max_q, max_k: largest length of one sequence.
+        window_size: number of keys visible before and after the query's position, -1 for all; the last query of a
+            sequence is at the position of its last key.
         enable_gqa: whether consecutive query heads may share a key head.
 
     Returns:
         [sum of queries, heads, dim].
 
     Raises:
-        ValueError: heads differ without ``enable_gqa``, or a sequence is longer than is said.
+        ValueError: heads differ without ``enable_gqa``, or a sequence is longer than ``max_q`` or ``max_k``.
     """
     if query.shape[1] != key.shape[1] and not enable_gqa:
         raise ValueError(f"{query.shape[1]} query heads and {key.shape[1]} key heads need enable_gqa.")
@@ -258,7 +255,7 @@ def ragged_reference(
 
 
 def suits(q: Tensor, window: int | None = None) -> bool:
-    """True if torch's kernel takes these queries: half precision, on a GPU that FlashAttention supports."""
+    """Return True if torch's kernel takes these queries: half precision, on a GPU that FlashAttention supports."""
     if not q.is_cuda:
         return False
     kernel = find_kernel()

@@ -1,8 +1,8 @@
 """Comparison of returns that are sums of floating-point rewards.
 
 Returns that should be equal may differ in their last bits: 0.1 + 0.2 is not 0.3, and a mean of seven 0.1 is not 0.1. A
-scale by the standard deviation would turn such a difference into an advantage. Returns are in double precision, and
-those whose difference is no larger than rounding are taken for equal.
+scale by the standard deviation would turn such a difference into an advantage. Returns are in double precision;
+returns that differ by no more than rounding count as equal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def exact_sum(values: Iterable[float]) -> float:
 
 
 def differ(values: Sequence[float]) -> bool:
-    """True if two of the values differ by more than rounding."""
+    """Return True if two of the values differ by more than rounding."""
     return bool(values) and max(values) - min(values) > ROUNDING * max(map(abs, values))
 
 
@@ -40,8 +40,8 @@ def subtract(a: Tensor, b: Tensor) -> Tensor:
 
 
 def merge_equal(value: Tensor, group: Tensor) -> Tensor:
-    """Give one value, the least of them, to items of a group that differ by no more than rounding, and 0 to those that
-    differ so little from it: [M], int64 [M] -> [M].
+    """Merge items of a group that differ by no more than rounding into their smallest value, and items that differ as
+    little from 0 into 0: [M], int64 [M] -> [M].
 
     Rounding is relative to the largest magnitude in the group, as its values may be differences of larger numbers.
     """

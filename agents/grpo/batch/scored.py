@@ -112,14 +112,14 @@ class LossTerm:
 
 
 def needs(*names: str) -> Callable[[F], F]:
-    """Declare what a component needs beyond log-probabilities; measurements that no component needs are not made.
+    """Declare a component's inputs beyond log-probabilities; only needed measurements are computed.
 
     Names: "logp_old", "entropy", "entropy_grad", "logp_ref", "kl_ref", "logp_teacher", "logp_prm", "value", "hidden",
     "head", "top_tokens", "prompt_logp", "prompt_divergence" (measurements of `Batch` or `Scored`); "greedy", "drawn",
     "nodes", "node_values", "twin_prompt" (what a rollout strategy must provide); "anchor" (a corrector of the gap
     between sampler and policy); "batch" (a loss component that must see the whole optimiser batch at once); "every_row"
-    (one whose gradient does not vanish with the advantage); "zero_at_reference" (one whose gradient vanishes where the
-    policy is its reference); "after_update" (a guard that judges an update by what it did).
+    (a gradient that does not vanish with the advantage); "zero_at_reference" (a gradient that vanishes while the policy
+    equals its reference); "after_update" (a guard that judges an update by its effect).
     """
 
     def mark(component: F) -> F:
@@ -130,5 +130,5 @@ def needs(*names: str) -> Callable[[F], F]:
 
 
 def needs_of(component: object) -> frozenset[str]:
-    """The names that a component declared with `needs`."""
+    """Return the names that a component declared with `needs`."""
     return getattr(component, "needs", frozenset())

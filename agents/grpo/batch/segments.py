@@ -36,7 +36,7 @@ def segment_starts(segment: Tensor) -> Tensor:
 
 
 def segment_places(segment: Tensor) -> Tensor:
-    """Number of items before each item in its segment, int64 [M]; ``segment`` non-decreasing."""
+    """Return the number of items before each item in its segment, int64 [M]; ``segment`` non-decreasing."""
     return torch.arange(len(segment)) - torch.searchsorted(segment, segment)
 
 
@@ -57,7 +57,7 @@ def suffix_sum(value: Tensor, segment: Tensor, decay: float = 1.0) -> Tensor:
 
 
 def prefix_mean(value: Tensor, segment: Tensor) -> Tensor:
-    """Mean of a segment's values up to and with each of them, [M] -> float64 [M]; ``segment`` non-decreasing."""
+    """Return the running mean within each segment, [M] -> float64 [M]; ``segment`` must be non-decreasing."""
     if not len(value):
         return value.double()
     begin = torch.searchsorted(segment, segment)
@@ -96,7 +96,7 @@ class Segments:
         return self.sum(value) / self.sum(torch.ones_like(value)).clamp(min=1)
 
     def spread(self, value: Tensor) -> Tensor:
-        """The value of its segment at each item, [K] -> [M]."""
+        """Return the value of its segment at each item, [K] -> [M]."""
         return value[self.of]
 
     def shared_sum(self, value: Tensor) -> Tensor:
@@ -108,7 +108,7 @@ class Segments:
         return self.shared_sum(torch.ones_like(like)).clamp(min=1)
 
     def shared_mean(self, value: Tensor, weight: Tensor | None = None) -> Tensor:
-        """Mean over the counted items of each item's segment, [M] -> [M]; differentiable.
+        """Return the mean over the counted items of each item's segment, [M] -> [M]; differentiable.
 
         The mean of equal values is exactly their value, and adding a constant to all adds it to the mean.
 
@@ -159,7 +159,7 @@ class Segments:
         return higher, lower
 
     def shared_pair_mean(self, item: Tensor, pair_value: Tensor) -> Tensor:
-        """Mean of a pair value [P] over the pairs of each item's segment, [M]; 0 without pairs.
+        """Return the mean of a pair value [P] over the pairs of each item's segment, [M]; 0 without pairs.
 
         Args:
             item: one item of each pair, int64 [P].

@@ -1,7 +1,7 @@
 """Statistics that add up: (sum, count) pairs, so that no statistic depends on how a batch was cut.
 
-What is added may be a number or a tensor of one number, which stays on its device until the sums are asked for: all of
-them are then read at once, as each reading waits for the device.
+A value may be a number or a one-element tensor. Tensors stay on their device until the sums are requested, and are then
+read together, because each read waits for the device.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Tally:
         self._added_weights.append((_bare(total), _bare(squares), count))
 
     def append(self, part: Tally) -> None:
-        """Add what was added to the tally of a micro-batch, one after another."""
+        """Append the entries of a micro-batch's tally, in order."""
         self._added += part._added
         self._added_weights += part._added_weights
 
@@ -64,7 +64,7 @@ class Tally:
         return means
 
     def __getstate__(self) -> dict[str, Any]:
-        """The part that travels to another process: sums alone."""
+        """Return the part that travels to another process: sums alone."""
         self._sum_up()
         return self.__dict__
 
@@ -85,7 +85,7 @@ def _bare(value: Number) -> Number:
 
 
 def _read_all(values: Iterable[Any]) -> Callable[[Number], float]:
-    """Read every tensor of one number among ``values``, those of a device at once. Return the look-up of a value."""
+    """Read all one-element tensors in ``values``, in one transfer per device. Return a look-up from value to number."""
     waiting: dict[torch.device, list[Tensor]] = {}
     for value in values:
         if isinstance(value, Tensor):

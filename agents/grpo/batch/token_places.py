@@ -14,7 +14,7 @@ def join_ranges(start: np.ndarray, length: np.ndarray) -> np.ndarray:
 
 
 def send(tensor: Tensor, device: torch.device) -> Tensor:
-    """The tensor on a device. A GPU is not waited for: the copy is made when its turn comes."""
+    """Copy the tensor to a device. The copy to a GPU is asynchronous."""
     if tensor.device == device or device.type != "cuda" or tensor.device.type != "cpu":
         return tensor.to(device)
     return tensor.pin_memory().to(device, non_blocking=True)

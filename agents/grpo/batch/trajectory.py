@@ -42,18 +42,18 @@ class Turn:
 
     Attributes:
         obs_ids: the tokens appended before this action (the delta, never a re-rendered history).
-        act_ids: the tokens of the action, the stop token included where one was sampled.
+        act_ids: the tokens of the action, including the stop token if one was sampled.
         logps: behaviour log-probability of each action token, nats; 0 for tokens that the policy did not sample.
         finish: "stop" or "length" (the token budget ended the action).
         reward, reward_terms: the environment's reward for the action, and its terms.
         extras: further data of the environment for rewards to read.
         feedback: the environment's words on the action.
         shaping, shaping_terms: reward of the learner's shaping stage for this turn, and its terms.
-        spans: rewards of parts of the action, contained in those of the turn or the episode: the number of action
-            tokens up to the end of the part, and its reward.
+        spans: rewards of parts of the action, already included in the reward of the turn or the episode: the number of
+            action tokens up to the end of the part, and its reward.
         origins: `Origin` of each action token; () if the policy sampled all.
         entropies: entropy in nats of the distribution that each action token was drawn from; () if not recorded.
-        fresh: the context begins anew here: ``obs_ids`` is all that the model sees before the action.
+        fresh: True if the context restarts here: ``obs_ids`` is all that the model sees before the action.
     """
 
     obs_ids: tuple[int, ...]
@@ -98,7 +98,7 @@ class Turn:
 
 
 def last_context(turns: Sequence[Turn]) -> Sequence[Turn]:
-    """The turns from where the context began anew last."""
+    """Return the turns since the last restart of the context."""
     return turns[max((number for number, turn in enumerate(turns) if turn.fresh), default=0) :]
 
 
@@ -124,26 +124,26 @@ class Trajectory:
     Attributes:
         valid: False if the environment or a verifier failed (sandbox down, timeout); such an episode is neither trained
             nor counted in any baseline or normaliser.
-        error: what failed, of an episode that is not valid.
+        error: failure message of an invalid episode.
         truncated: the turn limit or the token budget ended it, not the task.
-        seed: fixes the instance of the task among those of its parameters; -1 if it is not known.
-        extras: what the learner measured of the episode, by the names of `rewards.measures.MEASURES`.
+        seed: seed of the task instance, given its parameters; -1 if unknown.
+        extras: the learner's measurements of the episode, by the names of `rewards.measures.MEASURES`.
         judged: True once the rewards of the shaping stage have judged it, which they do once.
-        remarks: what these rewards said of it, one remark a line (criteria that it does not meet, and the like).
+        remarks: remarks of these rewards, one a line (unmet criteria, and the like).
         stepwise: True if a reward gave rewards of turns, which are then the process reward; see `Turn.shaping`.
         shaping: reward terms of the learner's shaping stage.
         replaced: True if those terms replace the environment's rewards instead of being added to them.
         max_tokens: budget of action tokens for the whole episode.
         role: role of the policy if it plays several ("proposer", "solver", "player 0"); "" otherwise.
-        version: optimiser batches that the policy had been trained on when it sampled this; -1 if it did not.
+        version: number of optimiser batches that the sampling policy had been trained on; -1 if no policy sampled this.
         rescore: ``logps`` belong to another context (with a hint that is left out here), so that importance ratios are
             taken against the policy at the beginning of the update instead.
-        nodes: the path through the group's tree; () for a trajectory that shares nothing.
+        nodes: the path through the group's tree; () for a trajectory that shares no prefix.
         advantage: advantage assigned beforehand (replayed episodes), or None.
-        guided: share of the solution that was given away, in [0, 1].
+        guided: share of the solution that was revealed to the policy, in [0, 1].
         weight: factor of the teacher on the weight of its tokens in the loss, at least 0.
         advantage_weight: factor of the teacher on its advantages, at least 0.
-        kl_scale: factor of the teacher on the KL penalties of its tokens, at least 0; None where it asks for none.
+        kl_scale: factor of the teacher on the KL penalties of its tokens, at least 0; None if the teacher set none.
     """
 
     task_id: str
@@ -214,7 +214,7 @@ class Trajectory:
             self.valid,
             self.truncated,
             self.max_tokens,
-            # A chain, as some of what the environment supplies is computed when it is read.
+            # A ChainMap instead of a copy: the environment computes some of its extras when they are read.
             ChainMap(cast(Any, self.extras), cast(Any, supplied)) if self.extras else supplied,
         )
 
@@ -275,8 +275,8 @@ def group_from_json(data: Mapping[str, Any]) -> Group:
 
 
 def trajectory_to_json(trajectory: Trajectory) -> dict[str, Any]:
-    """Turn a trajectory into data for `json.dumps`; `trajectory_from_json` is the inverse, but for the extras of turns
-    before the last, which nobody reads once it has ended: those of a long episode hold its whole past each."""
+    """Convert a trajectory to data for `json.dumps`; `trajectory_from_json` is the inverse, except that only the last
+    turn's extras are kept. Earlier extras are not read after the end, and each holds the whole past of the episode."""
     data = {name: to_plain(getattr(trajectory, name)) for name in _TRAJECTORY}
     turns = [*(replace(turn, extras={}) for turn in trajectory.turns[:-1]), *trajectory.turns[-1:]]
     data["turns"] = [{name: to_plain(getattr(turn, name)) for name in _TURN} for turn in turns]
@@ -304,7 +304,7 @@ _TRAJECTORY = tuple(name for name in Trajectory.__dataclass_fields__ if name not
 
 
 def to_plain(value: Any) -> Any:
-    """The value in plain types, as JSON has them."""
+    """Convert a value to plain JSON types."""
     if isinstance(value, Mapping):
         return {key: to_plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):

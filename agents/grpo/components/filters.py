@@ -72,8 +72,8 @@ def high_variance(groups: Sequence[Group], share: float = 0.75) -> list[Group]:
 
 @FILTERS.register("shortest")
 def shortest(groups: Sequence[Group], keep: int = 8, by: str = "length") -> list[Group]:
-    """Keep ``keep`` episodes of each group: the shortest, or those of the highest return per token (GFPO, arXiv
-    2508.09726). Baselines and deviations are then those of what was kept.
+    """Keep ``keep`` episodes of each group: the shortest, or the ones with the highest return per token (GFPO, arXiv
+    2508.09726). Baselines and deviations are computed over the kept episodes.
 
     Args:
         by: "length" or "efficiency".
@@ -120,7 +120,7 @@ def largest_advantage(groups: Sequence[Group], share: float = 0.5) -> list[Group
     """Keep the ceil(share x n) episodes of each group whose outcomes are farthest from its mean (CPPO, arXiv
     2503.22342).
 
-    The paper's advantages are those of the whole group: take the baseline "drawn_mean" and the scale "drawn_std".
+    The paper computes advantages over the whole group: use the baseline "drawn_mean" and the scale "drawn_std".
 
     Raises:
         InputError: ``share`` is not in (0, 1].
@@ -151,8 +151,8 @@ def one_of_each(groups: Sequence[Group]) -> list[Group]:
 
 @FILTERS.register("balanced")
 def keep_balanced(groups: Sequence[Group], keep: int = 4) -> list[Group]:
-    """``keep`` episodes of each group, half of them successes where there are enough of both, drawn at random; where
-    one kind is too few, the other fills its places (Reinforce-Ada's balanced choice, arXiv 2510.04996).
+    """Keep ``keep`` random episodes of each group, half successes and half failures; if one kind is too rare, the other
+    fills its places (Reinforce-Ada's balanced choice, arXiv 2510.04996).
 
     Raises:
         InputError: less than one episode.
@@ -169,7 +169,7 @@ def keep_balanced(groups: Sequence[Group], keep: int = 4) -> list[Group]:
 
 @FILTERS.register("fewer_failures")
 def fewer_failures(groups: Sequence[Group]) -> list[Group]:
-    """Drop random failures until a group has no more of them than successes; groups without a success stay whole
+    """Drop random failures until a group has no more failures than successes; groups without a success stay whole
     (RED-Drop, arXiv 2509.24203).
     """
 

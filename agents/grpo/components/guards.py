@@ -50,7 +50,7 @@ def max_clip_fraction(statistics: Mapping[str, float], limit: float = 0.3) -> bo
 
 @GUARDS.register("max_clip_bias")
 def max_clip_bias(statistics: Mapping[str, float], limit: float = 1 / 17.15) -> bool:
-    """Reads what the regulariser "clip_bias" reports: the upper clip takes at most ``limit`` of the surrogate away
+    """Accept if the upper clip removes at most ``limit`` of the surrogate, as reported by the regulariser "clip_bias"
     (arXiv 2512.16912: with random rewards at most 1 / 17.15).
     """
     correction, raw = (_read_statistic(statistics, name) for name in ("clip_correction", "raw_surrogate"))
@@ -66,11 +66,11 @@ def at_most(statistics: Mapping[str, float], statistic: str = "approx_kl", limit
 @GUARDS.register("max_token_change")
 @needs("after_update")
 def max_token_change(change_t: Tensor, limit: float = 1.0, quantile: float = 1.0) -> bool:
-    """Reads the change of each token after the update, [T] nats: its ``quantile`` (1: the largest) is at most
-    ``limit``, or else weights and optimiser go back to what they were before the update.
+    """Accept if the ``quantile`` (1: the largest) of the tokens' changes by the update, [T] nats, is at most ``limit``;
+    otherwise weights and optimiser are restored.
 
     A trust region on single tokens, where PPO's early stopping bounds the mean KL. It costs one forward pass an update;
-    "token_change" in ``metrics.jsonl`` is the largest change, those that were taken back included.
+    "token_change" in ``metrics.jsonl`` is the largest change, including updates that were undone.
     """
     check_number("limit", limit, 0)
     check_number("quantile", quantile, 0, 1)

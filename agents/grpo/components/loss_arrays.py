@@ -1,11 +1,11 @@
 """The adapter between `Scored` tokens and the formulas of surrogates, regularisers and correctors.
 
-A formula is a pure function of arrays. The names of its leading parameters say what they hold and along what, ``_t``
-tokens, ``_e`` episodes: ``clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)``. The loss calls every component
-with one object, ``component(scored, **parameters)``. The decorators below register such a component: it reads each
-named array from ``scored`` and passes the recipe's parameters on. The signature thus declares all that a formula needs.
-A decorator returns the formula unchanged, so that its name still means the plain function. `credit.credit_arrays` does
-the same for credit.
+A formula is a pure function of arrays. Its leading parameters are named by content and axis (``_t`` tokens, ``_e``
+episodes): ``clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)``. The loss calls every component with one object,
+``component(scored, **parameters)``. The decorators below register such a component: it reads each named array from
+``scored`` and passes the recipe's parameters on. The signature thus declares all inputs of a formula. A decorator
+returns the formula unchanged, so its name still refers to the plain function. `credit.credit_arrays` does the same for
+credit.
 """
 
 from __future__ import annotations
@@ -82,16 +82,16 @@ LOSS_ARRAYS: dict[str, Callable[[Scored], Any]] = {
 logp_t, logp_old_t, logp_mu_t, logp_ref_t, logp_teacher_t: log-probability of each token under the policy (with
 gradient), the anchor of ratios, the sampler, the reference and the model to distil from, [A].
 kl_ref_t: full KL to the reference, with gradient, [A].
-logp_top_tk, logp_top_old_tk: log-probabilities of the k tokens that were likeliest at the beginning of the update, now,
-with gradient, and then, [A, k].
+logp_top_tk, logp_top_old_tk: log-probabilities of the k tokens that were likeliest at the beginning of the update:
+under the present policy (with gradient), and at that time, [A, k].
 adv_t, entropy_t: advantage and entropy, [A].
 trained_t, sampled_t: tokens that carry weight, and tokens that the policy sampled itself, bool [A].
 turn_t: turn of each token, int64 [A].
-outcome_e: return of each episode, equal where those of a group differ by rounding alone, float64 [R].
-kl_scale_e: factor of the teacher on the KL penalties of each episode, NaN where it asked for none, [R].
+outcome_e: return of each episode, float64 [R]; returns of a group that differ only by rounding are made equal.
+kl_scale_e: factor of the teacher on the KL penalties of each episode, NaN if the teacher set none, [R].
 taught_e, present_e: episodes with tokens of a teacher, and episodes with trained tokens, bool [R].
-episode: `Segments` of the tokens; those that are trained count.
-group: `Segments` of the episodes; those that are present count.
+episode: `Segments` of the tokens; only trained tokens count.
+group: `Segments` of the episodes; only present episodes count.
 """
 
 
@@ -103,7 +103,7 @@ def surrogate(name: str) -> Callable[[F], F]:
 def regulariser(name: str) -> Callable[[F], F]:
     """Register a formula as a regulariser: arrays -> value [A], or (value [A], `Statistics`).
 
-    Its ``coefficient`` must be at least 0: what it punishes would be rewarded otherwise.
+    Its ``coefficient`` must be at least 0: a negative one would turn the penalty into a reward.
     """
 
     def add(formula: F) -> F:
@@ -159,7 +159,7 @@ def from_scored(
 
 
 def arrays_of(component: Callable[..., Any]) -> frozenset[str]:
-    """Names in `LOSS_ARRAYS` of what a registered formula reads; none for a component that is no formula."""
+    """Return the names in `LOSS_ARRAYS` that a registered formula reads; empty for components that are not formulas."""
     return frozenset(inspect.signature(inspect.unwrap(component)).parameters) & LOSS_ARRAYS.keys()
 
 
@@ -186,8 +186,8 @@ def describe_component(
     parameters: Sequence[inspect.Parameter],
     measured: Mapping[str, str],
 ) -> Callable[..., Any]:
-    """Give a component the docstring and module of its formula, its registered name, a signature, and its needs: those
-    that the formula declares, and that of each measured array among its arguments.
+    """Give a component its formula's docstring and module, its registered name, a signature, and its needs: the needs
+    that the formula declares, and one for each measured array among its arguments.
     """
     functools.update_wrapper(component, formula)
     leading = [inspect.Parameter(a, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in stage_arguments]

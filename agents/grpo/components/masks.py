@@ -91,8 +91,8 @@ def last_turns(batch: Batch, advantage: Tensor, turns: int = 1) -> Tensor:
 @MASKS.register("unshared")
 @needs("nodes")
 def unshared(batch: Batch, advantage: Tensor) -> Tensor:
-    """Leave out stretches that several episodes of a group run through, in all of them: only the tokens after the
-    episodes part distinguish better from worse (R3L's pivotal credit, arXiv 2601.03715).
+    """Leave out prefixes that several episodes of a group share: only tokens after the branching point distinguish
+    better from worse (R3L's pivotal credit, arXiv 2601.03715).
     """
     tree = tree_of(batch)
     visits = torch.bincount(tree.node, minlength=len(tree.parent))
@@ -126,8 +126,8 @@ def low_probability(batch: Batch, advantage: Tensor, share: float = 0.2, scope: 
 @MASKS.register("hint_entropy")
 @needs("entropy")
 def hint_entropy(batch: Batch, advantage: Tensor, share: float = 0.2) -> Tensor:
-    """Of the tokens that were put into the policy's answers train those of highest entropy, ceil(share x n) of each
-    episode, and all others as before (IGPO, arXiv 2509.10396). The recipe's origins must include "hint".
+    """Train only the ceil(share x n) highest-entropy tokens among an episode's n hint tokens, and all of its other
+    tokens (IGPO, arXiv 2509.10396). The recipe's origins must include "hint".
     """
     given = batch.written_by(Origin.HINT)
     return _select_highest(batch, batch.measurement("entropy"), given, share, "episode") | (batch.action & ~given)

@@ -1,7 +1,7 @@
 """Reductions: one weight for each token, computed once for the whole optimiser batch.
 
-The loss is a plain sum of weight x value, so how a batch is cut into micro-batches, in which order, or packed how,
-cannot change a gradient. ``keep`` marks the tokens that are trained; an episode without any still counts as one.
+The loss is a plain sum of weight x value, so splitting, order and packing of micro-batches cannot change a gradient.
+``keep`` marks the trained tokens; an episode without trained tokens still counts as an episode.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class MovingAverage(ReferenceRule):
 
 @REFERENCES.register("previous")
 class Previous(MovingAverage):
-    """The policy as it was before the optimiser batch under way: KL to it is the step's own size."""
+    """The policy before the current optimiser batch: KL to it measures the size of the step."""
 
     def __init__(self) -> None:
         super().__init__(alpha=0.0)

@@ -31,7 +31,7 @@ def top_entropy(batch: Batch, advantage: Tensor, share: float = 0.2, scope: str 
 
 @WEIGHTS.register("signs")
 def signs(batch: Batch, advantage: Tensor, positive: float = 1.0, negative: float = 1.0) -> Tensor:
-    """One weight for tokens of positive advantage and one for those of negative."""
+    """One weight for tokens of positive advantage and one for tokens of negative advantage."""
     return torch.where(advantage > 0, positive, torch.where(advantage < 0, negative, 1.0)).to(advantage.dtype)
 
 
@@ -133,8 +133,8 @@ def entropy_factor(
     arXiv 2506.19767: 0.1 exp(H) on successful rollouts).
 
     Args:
-        sign: the tokens that it acts on: "any", or those with "positive" advantage; the others keep weight 1.
-        origin: likewise: "any", or those that the "policy" wrote.
+        sign: advantage of the weighted tokens, "any" or "positive"; the other tokens keep weight 1.
+        origin: origin of the weighted tokens, "any" or "policy".
     """
     check_choice("sign", sign, ("any", "positive"))
     check_choice("origin", origin, ("any", "policy"))

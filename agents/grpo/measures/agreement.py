@@ -15,7 +15,7 @@ def dispersion_of_groups(groups: Sequence[Group], instruments: Instruments, choi
     `components.credit.peers.answer_dispersion`).
 
     Args:
-        choices: number of answers that a task admits, in place of its own.
+        choices: number of answers that a task admits; None uses the task's number.
     """
     found = [{"answer_dispersion": answer_dispersion(group.valid, choices)} for group in groups]
     return [[value] * len(group.trajectories) for group, value in zip(groups, found, strict=True)]

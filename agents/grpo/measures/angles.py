@@ -18,8 +18,8 @@ from .likelihoods import valid_of
 
 @produces("angle_concentration")
 def prompt_angles(groups: Sequence[Group], instruments: Instruments, weight: float = 8.0) -> Found:
-    """`concentration` of the states of the first prompt's tokens (GAIN-RL, arXiv 2506.02281, section 3.2): of its text,
-    and with what the conversation has before it. The states are the input of the last layer's MLP.
+    """`concentration` of the states of the first prompt's tokens (GAIN-RL, arXiv 2506.02281, section 3.2): within its
+    text, and between its text and the preceding conversation. The states are the input of the last layer's MLP.
 
     Args:
         weight: at least 0.
@@ -39,7 +39,7 @@ def prompt_angles(groups: Sequence[Group], instruments: Instruments, weight: flo
 
 
 def _common_length(left: Sequence[int], right: Sequence[int]) -> int:
-    """Number of leading tokens that two sequences share."""
+    """Return the number of leading tokens that two sequences share."""
     count = 0
     while count < min(len(left), len(right)) and left[count] == right[count]:
         count += 1
@@ -47,11 +47,12 @@ def _common_length(left: Sequence[int], right: Sequence[int]) -> int:
 
 
 def concentration(states: Tensor, prefix: int, weight: float) -> float:
-    """Mean cosine of all pairs of a question's states, plus ``weight`` times that of its states with those before it.
+    """Return the mean cosine of all pairs of a question's states, plus ``weight`` x the mean cosine of the question's
+    states with the prefix's states.
 
     Args:
-        states: [L, H], those before the question first.
-        prefix: how many are before it; 0 leaves the second mean out.
+        states: [L, H], the prefix first, then the question.
+        prefix: number of states before the question; 0 leaves the second mean out.
 
     Returns:
         a number in [-weight, 1 + weight].

@@ -1,6 +1,6 @@
-"""Producers that keep a moving average of the policy's weights, and what that slow copy thinks of an episode.
+"""Producers that keep a moving average of the policy's weights and score episodes with this slow copy.
 
-A producer with weights of its own has four further methods: `attach` once before the first step, `follow` after the
+A producer that owns weights has four further methods: `attach` once before the first step, `follow` after the
 optimiser steps of each update, `state` and `load` for checkpoints.
 """
 
@@ -52,7 +52,7 @@ class AverageCopy:
             weight.copy_(exact)
 
     def state(self) -> dict[str, Any]:
-        """The average, for `torch.save`."""
+        """Return the average, for `torch.save`."""
         return {"weights": [exact.cpu() for exact in self._exact]}
 
     @torch.no_grad()
@@ -115,7 +115,7 @@ class TeacherAnswer(AverageCopy):
         return found
 
     def _player(self, instruments: Instruments) -> Player:
-        """A player of the average, with random numbers of this step."""
+        """Return a player of the average, with random numbers of this step."""
         ours = instruments.player
         if self._engine is None:
             language = replace(instruments.language, model=self.model)
@@ -130,7 +130,7 @@ class TeacherAnswer(AverageCopy):
 
 
 def cross_labels(labels: Sequence[str | None], pairs: Sequence[Any]) -> list[str | None]:
-    """Give each task the label of the other one of its pair; None where there is no other."""
+    """Give each task the label of its partner in the pair; None for a task without a partner."""
     members: dict[Any, list[int]] = {}
     for number, pair in enumerate(pairs):
         members.setdefault((number,) if pair is None else pair, []).append(number)

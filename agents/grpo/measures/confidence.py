@@ -42,7 +42,7 @@ def token_confidence(groups: Sequence[Group], instruments: Instruments, top: int
 
 
 def step_ends(text: str) -> list[int]:
-    """Number of characters up to the end of each blank line that parts two steps."""
+    """Return the number of characters through each blank line that separates two steps."""
     ends, place = [], 0
     for part in text.split("\n\n")[:-1]:
         place += len(part) + 2

@@ -1,7 +1,7 @@
-"""Values of prefixes by playing on from them: forced answers after each part of a response, and states after each turn.
+"""Values of prefixes by continuing them: forced answers after each part of a response, and states after each turn.
 
-With them come scores and labels of steps (Math-Shepherd, arXiv 2312.08935): a step is as good as the chance of success
-after it.
+They also give scores and labels of steps (Math-Shepherd, arXiv 2312.08935): the value of a step is the probability of
+success after it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .judgements import for_each_valid
 @produces("prefix_values")
 @dataclass(eq=False)
 class PrefixValues:
-    """Share of successes of episodes that continue from each prefix: the empty one, after each part of a single
-    response, or after each turn. The whole episode has its own success.
+    """Success rate of episodes that continue from each prefix: the empty prefix, after each part of a single response,
+    or after each turn. The whole episode counts with its own success.
 
     After a part of a response an answer is forced by a cue, as in MRT (arXiv 2503.07572) and VSRM (arXiv 2508.10293).
 
     Args:
         samples: episodes from each prefix.
         cue: text that forces the answer after a part.
-        temperature: of these episodes; None is that of training, 0 gives the deterministic completion.
+        temperature: sampling temperature; None is the training temperature, 0 gives the deterministic completion.
         min_segment: least length of a part in characters; see `rewards.terms.prefixes.PrefixProbe`.
         max_segments: most parts of a response.
     """
@@ -63,12 +63,12 @@ class PrefixValues:
 
     @staticmethod
     def _mean(ends: Sequence[Trajectory]) -> float:
-        """Share of successes; NaN, which makes the verdict invalid, if no episode is valid."""
+        """Return the share of successes; NaN, which makes the verdict invalid, if no episode is valid."""
         known = [end.success for end in ends if end.valid]
         return sum(known) / len(known) if known else float("nan")
 
     def _starts(self, trajectory: Trajectory, player: Player) -> list[Start]:
-        """A start for each prefix but the whole episode."""
+        """Return a start for each prefix but the whole episode."""
         task = RolloutTask(trajectory.params, trajectory.seed, 1)
         options = {"temperature": self.temperature, "role": "probe"}
         if len(trajectory.turns) != 1:
@@ -83,7 +83,7 @@ class PrefixValues:
 
 
 def replay_moments(trajectory: Trajectory, player: Player) -> list[Moment]:
-    """The moments before each turn, found by playing the episode's actions again in an environment."""
+    """Return the moments before each turn, found by replaying the episode's actions in an environment."""
     env = player.environments.take()
     observation, info = begin(env, trajectory.seed, trajectory.params)
     moments = []

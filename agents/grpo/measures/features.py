@@ -35,7 +35,7 @@ class _Features:
         return [None if text is None else text.hidden for text in scored]
 
     def answers(self, groups: Sequence[Group], instruments: Instruments) -> list[torch.Tensor | None]:
-        """The states at the action tokens of each valid trajectory, from where its context began anew last."""
+        """Return the states at the action tokens of each valid trajectory since the last restart of its context."""
         rows, acted = [], []
         for ids, action in map(conversation, valid_of(groups)):
             start = action.index(True) if True in action else len(ids)
@@ -95,7 +95,7 @@ class TokenFeatures(_Features):
 def _reference_states(
     producer: _Features, groups: Sequence[Group], instruments: Instruments
 ) -> list[torch.Tensor | None]:
-    """The states at the tokens of each valid trajectory's reference answer after the last observation."""
+    """Return the states at the tokens of each valid trajectory's reference answer after the last observation."""
     rows, places = [], []
     for trajectory, ids in zip(valid_of(groups), reference_ids(groups, instruments), strict=True):
         before = _before_last_action(trajectory)

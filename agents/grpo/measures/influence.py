@@ -25,14 +25,14 @@ def gradient_products(
     model: Any,
     forward: Forward,
 ) -> np.ndarray:
-    """Inner products of the gradients of the objectives' losses in the weights of the model's last layer: a small share
-    of all, which every token reaches (ours; arXiv 2509.11452 takes those of the whole model).
+    """Compute inner products of the gradients of the objectives' losses in the weights of the model's last layer: a
+    small share of the weights, which every token reaches (ours; arXiv 2509.11452 uses the whole model).
 
     Args:
-        groups: episodes whose extras have "objective_rewards"; the others take no part.
+        groups: episodes; only episodes with the extra "objective_rewards" are used.
         names: the objectives.
         weigh: weights the tokens of a batch by the recipe; called once for each objective.
-        model: the policy; it has no gradient before and none after.
+        model: the policy; it must not hold gradients, and holds none afterwards.
 
     Returns:
         float64 [O, O]. Penalties of the recipe, which are the same for all objectives, are left out.
@@ -54,7 +54,7 @@ def gradient_products(
 
 
 def _reward_alone(trajectory: Trajectory, name: str) -> Trajectory:
-    """The episode as if one objective were its only reward."""
+    """Return the episode with one objective as its only reward."""
     rewards: Mapping[str, float] = trajectory.extras["objective_rewards"]
     turns = tuple(replace(turn, shaping=0.0, spans=()) for turn in trajectory.turns)
     return replace(trajectory, turns=turns, shaping={name: rewards[name]}, replaced=True, stepwise=False)

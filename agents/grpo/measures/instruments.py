@@ -1,8 +1,8 @@
-"""Producers of measures: their instruments, their registry, and the way of their results to the episodes.
+"""Producers of measures: their instruments, their registry, and the storage of their results in episodes.
 
-A producer is called with groups of episodes that are not judged yet, before the rewards, and returns one mapping of
-names to values for each trajectory; they end in `Trajectory.extras`, where rewards and teachers read them. Only
-producers that something needs are called. The names are those of `rewards.measures.MEASURES`.
+A producer is called before the rewards, with groups of episodes that are not judged yet, and returns one mapping of
+names to values for each trajectory. The values are stored in `Trajectory.extras`, where rewards and teachers read
+them. Only needed producers are called. `rewards.measures.MEASURES` lists the names.
 """
 
 from __future__ import annotations
@@ -99,16 +99,16 @@ class Instruments:
         return [found.get(number) for number in range(len(pairs))]
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Ids of a text within a conversation, without special tokens."""
+        """Return the ids of a text within a conversation, without special tokens."""
         return tuple(self.language.tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids)
 
     def encode_blank(self) -> tuple[int, ...]:
-        """Ids that precede an answer to a prompt without text; at least one."""
+        """Return the ids that precede an answer to a prompt without text; at least one."""
         renderer = self.language.renderer
         return renderer.observation("", first=True) or renderer.stop_ids[:1]
 
     def strip_stop(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Ids of an action without its stop token."""
+        """Return the ids of an action without its stop token."""
         return tuple(ids[:-1] if ids and ids[-1] in self.language.renderer.stop_ids else ids)
 
 
@@ -124,8 +124,7 @@ def split_actions(batch: Batch, token_value: Tensor) -> list[Tensor]:
 
 
 def conversation(trajectory: Trajectory) -> tuple[list[int], list[bool]]:
-    """The tokens that a model sees of an episode after its last action, from where its context began anew last, and
-    which of them are actions."""
+    """Return the tokens of an episode's last context, through its last action, and True for each action token."""
     ids: list[int] = []
     acted: list[bool] = []
     for turn in last_context(trajectory.turns):
@@ -175,7 +174,7 @@ def measure_of(name: str) -> Callable[[Callable[[Trajectory], float]], Callable[
 def add_measures(
     groups: Sequence[Group], producers: Sequence[Callable[..., Found]], instruments: Instruments
 ) -> list[Group]:
-    """Add what the producers find to `Trajectory.extras` of the episodes that are not judged yet, in order."""
+    """Run the producers in order and store their values in `Trajectory.extras` of the episodes not judged yet."""
     measured = list(groups)
     for producer in producers:
         fresh = [replace(g, trajectories=tuple(t for t in g.trajectories if not t.judged)) for g in measured]

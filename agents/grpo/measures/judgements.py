@@ -27,18 +27,18 @@ QUESTIONS = {
     "thinking_score": "Is the thinking careful and to the point?",
     "consistency": "Does the answer follow from the reasoning?",
 }
-"""Measure of a whole response -> what the judge is asked."""
+"""Measure of a whole response -> question to the judge."""
 
 JudgeLike = str | Mapping[str, Any]
 
 
 def policy_scores(texts: Sequence[str], question: str | Sequence[str], instruments: Instruments) -> list[float | None]:
-    """Probability of "yes" under the policy, of yes and no, to a question about each text, one for all or one for each;
-    None where even the end of the text leaves no room in the context.
+    """Return the policy's probability of "yes" rather than "no" to a question about each text; None if the context has
+    no room for even the end of the text. ``question`` is one for all texts or one for each.
 
-    The words are compared at the first token in which they differ, as answers of one token each are elsewhere (MMLU,
-    arXiv 2009.03300; P(True), arXiv 2207.05221). Whole words would be unequal by their length alone: to a model of
-    characters "no" is likelier than "yes", whatever it has read.
+    The words are compared at the first token in which they differ, like one-token answers in MMLU (arXiv 2009.03300)
+    and P(True) (arXiv 2207.05221). Whole words would favour the shorter one: a character-level model finds "no"
+    likelier than "yes" after any text.
     """
     player = instruments.player
     questions = [question] * len(texts) if isinstance(question, str) else question
@@ -53,7 +53,7 @@ def policy_scores(texts: Sequence[str], question: str | Sequence[str], instrumen
 
 
 def _fit_context(text: str, question: str, answer: int, instruments: Instruments) -> tuple[int, ...] | None:
-    """Ids of the text and the question; the beginning of a text that does not fit is cut off."""
+    """Return the ids of the text and the question; the beginning of a text that does not fit is cut off."""
     player = instruments.player
     while True:
         ids = player.renderer.observation(f"{text}\n{question} Answer yes or no.", first=True)
@@ -176,7 +176,7 @@ def coalition_values(
 
 
 def _coalitions(episode: Episode, spans: int, most: int) -> list[str]:
-    """The text of the episode with each subset of its players: that of players i, j at 2**i + 2**j."""
+    """Return the text of the episode for each subset of its players; the subset {i, j} is at index 2**i + 2**j."""
     if len(episode.steps) == 1:
         parts = equal_spans(episode.response, spans)
         subsets = [{i for i in range(len(parts)) if mask >> i & 1} for mask in range(2 ** len(parts))]

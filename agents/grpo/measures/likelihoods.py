@@ -87,16 +87,16 @@ def thought_logps(groups: Sequence[Group], instruments: Instruments) -> Found:
 
 
 def reference_ids(groups: Sequence[Group], instruments: Instruments) -> list[tuple[int, ...]]:
-    """Ids of each valid trajectory's reference answer; () where it is no text."""
+    """Return the ids of each valid trajectory's reference answer; () where it is no text."""
     references = [trajectory.episode.extras.get("reference") for trajectory in valid_of(groups)]
     return [instruments.encode(text) if isinstance(text, str) else () for text in references]
 
 
 def list_logps(scored: ScoredText | None) -> list[float] | None:
-    """The log-probabilities as numbers; None where nothing could be scored."""
+    """Convert log-probabilities to a list of numbers; None if nothing could be scored."""
     return None if scored is None else scored.logps.tolist()
 
 
 def valid_of(groups: Sequence[Group]) -> Iterator[Trajectory]:
-    """The valid trajectories of several groups, in order."""
+    """Return the valid trajectories of several groups, in order."""
     return (trajectory for group in groups for trajectory in group.valid)

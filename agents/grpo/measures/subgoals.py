@@ -37,18 +37,18 @@ def judge_subgoals(
     threshold: float = 0.5,
     most: int = 4,
 ) -> Found:
-    """Subgoals achieved by each step, where the environment does not tell them or a judge is to tell them instead.
+    """Subgoals achieved by each step according to a judge, instead of the environment's report.
 
     The judge is asked once for each step and each subgoal that no earlier step achieved. An episode whose author or
     judge failed has no value.
 
     Args:
-        subgoals: their names; None lets ``author`` name those of each task.
+        subgoals: names of the subgoals; None lets ``author`` name them for each task.
         author: the policy, an agent as the command line names it (`agents.lookup.find_agent`), ``{"agent": name,
             ...options}``, or an endpoint as data, ``{"judge": "endpoint", "model": "..."}``. It is asked once for each
             task of a step.
         judge: the policy, a registered judge by name, or data.
-        question: what the judge is asked, with the place ``{subgoal}``.
+        question: question to the judge, with the place ``{subgoal}``.
         threshold: lowest score of a step that achieves the subgoal, in [0, 1].
         most: most subgoals that an author may name.
     """
@@ -99,7 +99,7 @@ def name_subgoals(tasks: Sequence[str], author: Any, most: int, instruments: Ins
 
 
 def _write_texts(author: Any, questions: Sequence[str]) -> list[str | None]:
-    """Let an agent or an endpoint answer each question in a conversation of its own."""
+    """Let an agent or an endpoint answer each question in a separate conversation."""
     if isinstance(author, Mapping) and "judge" in author:
         endpoint = as_judge(author)
         if not isinstance(endpoint, EndpointJudge):

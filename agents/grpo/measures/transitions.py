@@ -17,14 +17,14 @@ from .likelihoods import valid_of
 
 @produces("transition_loss")
 class TransitionModel:
-    """A linear map from the words of an observation and an action to those of what the environment answers, its reward
-    and whether the episode goes on (the transition model of TRACED, arXiv 2506.19997, section 4.1, over text).
+    """A linear map from the words of an observation and an action to the next observation's words, the reward and
+    whether the episode continues (the transition model of TRACED, arXiv 2506.19997, section 4.1, over text).
 
-    The loss is the mean squared length of the error over an episode's turns, before the model learns from them. It
-    learns from every episode that it judges, by normalised least mean squares.
+    The loss is the mean squared error norm over an episode's turns, before the model learns from them. The model learns
+    from every episode that it judges, by normalised least mean squares.
 
     Args:
-        lr: step size, in (0, 2); 1 would fit each transition exactly when it is met.
+        lr: step size, in (0, 2); 1 would fit each transition exactly at its update.
         columns: hashed features of a text.
     """
 
@@ -41,7 +41,7 @@ class TransitionModel:
         """Learn nothing from the policy's update."""
 
     def state(self) -> dict[str, Any]:
-        """The weights, for `torch.save`."""
+        """Return the weights, for `torch.save`."""
         return {"weights": torch.from_numpy(self._weights)}
 
     def load(self, state: Mapping[str, Any]) -> None:

@@ -32,18 +32,18 @@ def dry_run(
         samples: episodes a task.
         steps: optimiser batches of the run, for schedules.
         teacher_model: the run has a model to distil from.
-        extras: names of what the environment supplies.
+        extras: names of the extras that the environment supplies.
 
     Raises:
         InputError: a component raises it, a result is not finite, or ``samples`` is 1 and the recipe's gradient is 0
             for groups of one episode.
     """
-    # Neither rewards nor what they read are there yet.
+    # Synthetic episodes have neither rewards nor the measures that rewards read.
     objective = Objective(replace(recipe, shaping=(), measures=()), teacher_model=teacher_model, extras=extras)
     for step in sorted({1, (steps + 1) // 2, steps} - {0}):
         objective.advance(step, steps)
         groups = [synthetic_group(number, max(samples, 2)) for number in range(3)]
-        if recipe.replay.name != "none":  # which may give episodes an advantage of their own
+        if recipe.replay.name != "none":  # replayed episodes may carry a stored advantage
             groups = [replace(g, trajectories=tuple(replace(t, advantage=0.5) for t in g.trajectories)) for g in groups]
         objective.keep(groups)
         tally = Tally()
@@ -112,7 +112,7 @@ _MADE_BY = {
 
 
 def _learns_from_single_episodes(objective: Objective) -> bool:
-    """True if groups of one episode can have a gradient apart from penalties."""
+    """Return True if groups of one episode can have a gradient apart from penalties."""
     recipe, needs = objective.recipe, objective.loss.needs
     if recipe.streams or recipe.auxiliaries or (recipe.rollout.name, recipe.replay.name) != ("independent", "none"):
         return True

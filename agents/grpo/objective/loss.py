@@ -43,7 +43,7 @@ class LossTerms:
         return "batch" in self.needs
 
     def trains_every_row(self, at_reference: bool = False) -> bool:
-        """True if a token without advantage can have a gradient.
+        """Return True if a token without advantage can have a gradient.
 
         Args:
             at_reference: the policy is its reference, where penalties on their distance have no slope.
@@ -77,9 +77,9 @@ class WeightedBatch:
         advantage: [N].
         weight: weight of each token in the loss, coefficients of streams included, [N]; 0 if it is not trained.
         episodes: episodes that need a forward pass.
-        episodes_at_reference: those that need one while the policy is its reference.
+        episodes_at_reference: episodes that need a forward pass while the policy equals its reference.
         loss: the loss over these tokens.
-        live_anchor: importance ratios are taken against the present policy, so that it need not be measured.
+        live_anchor: True if importance ratios are taken against the present policy, so that no anchor is measured.
     """
 
     batch: Batch
@@ -235,7 +235,7 @@ def _accumulate_coupled(
 
 
 def add_loss_statistics(tally: Tally, scored: Scored, value: Tensor) -> None:
-    """Add the statistics that every loss has: over trained tokens, and, of the sampler, over those that it sampled."""
+    """Add the statistics of every loss, over trained tokens; sampler statistics only over tokens the policy sampled."""
     trained = scored.trained
     sampled = trained & ((scored.origin == Origin.POLICY) | (scored.origin == Origin.COPY))
     logp, count, compared = scored.logp.detach(), trained.sum(), sampled.sum()

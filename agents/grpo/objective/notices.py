@@ -1,5 +1,4 @@
-"""Effect of a configuration on a recipe, and notices: sentences on what a run does otherwise than the recipe's
-paper."""
+"""Effect of a configuration on a recipe, and notices: sentences on deviations of a run from the recipe's paper."""
 
 from __future__ import annotations
 
@@ -94,7 +93,7 @@ def recipe_notices(recipe: Recipe, config: TrainConfig) -> list[str]:
 
 
 def _principle_notices(part: Component) -> Iterator[str]:
-    """Say by which principle, and before which judge, a reward of a judge scores where none is given."""
+    """Yield a notice for each judge reward without a principle: the default principle and the judge it uses."""
     if part.name in REWARDS:
         known = inspect.signature(REWARDS[part.name]).parameters
         if {"principle", "judge"} <= known.keys() and "principle" not in part.params:
@@ -155,8 +154,7 @@ def _arrays(stage: Stage, part: Component) -> frozenset[str]:
 
 
 def _name_ratio_parts(recipe: Recipe, *stages: Stage) -> str:
-    """The parts of the loss that act through ratios alone, or have bounds on them, in words: those of the stages, and
-    regularisers."""
+    """Name the parts of the loss that act only through ratios or bound them: stages' components and regularisers."""
     return " and ".join(dict.fromkeys(map(str, _ratio_parts(recipe, stages))))
 
 
@@ -170,7 +168,7 @@ def _ratio_parts(recipe: Recipe, stages: Collection[Stage]) -> Iterator[Componen
 
 
 def _formulas(stage: Stage, part: Component) -> Iterator[Component]:
-    """The component and the components of its stage among its parameters."""
+    """Return the component and the components of its stage among its parameters."""
     yield part
     for value in part.params.values():
         if isinstance(value, Component) and value.name in stage:
@@ -182,7 +180,7 @@ _WITHOUT_BOUNDS = ("ratio", "distill")
 
 
 def _compares_policies(stage: Stage, part: Component) -> bool:
-    """True if a component reads the policy being trained and the one that ratios are taken against."""
+    """Return True if a component reads the policy being trained and the one that ratios are taken against."""
     if part.name in _WITHOUT_BOUNDS:
         return False
     arrays = _arrays(stage, part)

@@ -48,13 +48,13 @@ class Objective:
     Args:
         recipe: the recipe.
         teacher_model: True if the run has a model to distil from.
-        extras: names of what the environment supplies to rewards.
-        teacher_needs: names of what the teacher of the curriculum reads of episodes.
-        teacher_uses: names of what it reads where the environment or a producer supplies it.
+        extras: names of the extras that the environment supplies to rewards.
+        teacher_needs: names of the measures that the curriculum's teacher requires.
+        teacher_uses: names of the measures that the teacher reads if the environment or a producer supplies them.
 
     Raises:
-        InputError: the recipe names an unknown component or parameter, needs what nothing supplies, or contradicts
-            itself.
+        InputError: the recipe names an unknown component or parameter, needs an input that nothing supplies, or
+            contradicts itself.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Objective:
 
     @property
     def asked_measures(self) -> frozenset[str]:
-        """Names of what the producers that the recipe itself names measure; they go to the logs."""
+        """Names of the measures from producers that the recipe itself names; these are logged."""
         return frozenset().union(*(part.target.provides for part in self.own["measures"]))
 
     @property
@@ -109,15 +109,15 @@ class Objective:
         known: frozenset[str] = frozenset(),
         options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     ) -> list[Bound]:
-        """Find producers of the named measures and, before them, of what these need.
+        """Find producers of the named measures, preceded by producers of the inputs that these need.
 
         Args:
-            who: what needs them, for the error message.
-            known: measures that are there already.
-            options: of producers, by a measure that they provide.
+            who: component that needs the measures, for the error message.
+            known: measures that are supplied already.
+            options: options of producers, by a measure that they provide.
 
         Raises:
-            InputError: nothing produces one of them.
+            InputError: no producer provides one of the measures.
         """
         found: list[Bound] = []
         for name in sorted(names):
@@ -136,7 +136,7 @@ class Objective:
         return found
 
     def _is_producible(self, name: str, known: frozenset[str]) -> bool:
-        """True if a measure is known, or some producer makes it of what is known or producible itself."""
+        """Return True if a measure is known, or a producer can make it from known or producible measures."""
         return name in known or any(
             name in getattr(producer, "provides", ())
             and all(self._is_producible(need, known) for need in producer.needs - _MEASURED)
@@ -212,8 +212,8 @@ class Objective:
     def shape(self, groups: Sequence[Group], tokens_until: TokensUntil = count_all) -> list[Group]:
         """Add the recipe's reward terms to the episodes that have none yet.
 
-        Every reward judges an episode once in its life: those that are judged already stay as they are and take no part
-        in the judgement of the others. An invalid verdict makes its trajectory invalid; it is not a reward of 0.
+        Every reward judges an episode once: already judged episodes stay unchanged and do not influence the judgement
+        of the others. An invalid verdict makes its trajectory invalid; it is not a reward of 0.
 
         Args:
             tokens_until: see `TokensUntil`; places rewards of parts of an action.
@@ -280,7 +280,7 @@ class Objective:
         return WeightedBatch(anchored, advantage, weight, episodes, self.loss, live_anchor, at_reference)
 
     def sampled_now(self, batch: Batch) -> Tensor:
-        """Action tokens that the policy sampled in this step, as it is at the beginning of the update, bool [N]."""
+        """Mark the action tokens sampled in this step, by the policy as of the beginning of the update, bool [N]."""
         fresh = torch.tensor([t.version == self.clock.step for t in batch.trajectories], dtype=torch.bool)
         return batch.written_by(Origin.POLICY, Origin.COPY) & batch.per_token(fresh)
 
@@ -303,7 +303,7 @@ class Objective:
 
 
 def _check_learning(parts: Sequence[rewards.Reward]) -> None:
-    """Raise InputError where a reward that learns from the training batch is a part of another."""
+    """Raise InputError if a reward that learns from the training batch is nested in another reward."""
     for reward in parts:
         for inner in reward.walk():
             if inner is not reward and inner.learns_from:

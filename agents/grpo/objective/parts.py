@@ -44,8 +44,8 @@ class Selection:
 
 
 def trained_episodes(advantage: Tensor, weight: Tensor, loss: LossTerms, batch: Batch) -> tuple[list[int], list[int]]:
-    """Episodes with a token that can have a gradient, and those that still have one while the policy is its reference.
-    Denominators count the others, too."""
+    """Return the episodes with a token that can have a gradient, and the subset that still has one while the policy
+    equals its reference. Denominators count the other episodes, too."""
     active = weight != 0
     found = []
     for at_reference in (False, True):

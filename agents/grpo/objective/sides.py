@@ -1,9 +1,9 @@
-"""The two sides of a recipe where data is collected while earlier data is trained on: an objective for each.
+"""The two sides of a recipe in asynchronous training: one objective for collection, one for updates.
 
 The collecting side plays, measures, judges, filters, replays and draws the streams' groups; the training side assigns
-credit and computes losses. Each has a clock of its own, as the collection is ahead by some steps. What one of them
-keeps must not depend on what the other does meanwhile. In a checkpoint their states are joined, so that it is the same
-as one of a run with a single objective.
+credit and computes losses. Each has a separate clock, as the collection is ahead by some steps. The state of one side
+must not depend on the concurrent progress of the other. A checkpoint joins both states into the format of a run with a
+single objective.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OF_REFERENCE = frozenset({"logp_ref", "kl_ref"})
 
 
 def collecting_parts(objective: Objective) -> dict[str, Bound]:
-    """The components that act while data is collected, by their names in `Objective.parts`."""
+    """Return the components that act while data is collected, by their names in `Objective.parts`."""
     sources = {id(stream.source) for stream in objective.streams}
     return {
         name: part
@@ -34,7 +34,7 @@ def check_separable(objective: Objective) -> None:
     """Check that data can be collected while earlier data is trained on. Loads no model.
 
     Raises:
-        InputError: a component that acts in the collection needs what the update of the step before changes.
+        InputError: a component of the collecting side needs state that the previous step's update changes.
     """
     reasons = [
         f"the reward {reward.name!r} learns from the gradients of each update" for reward in objective.gradient_rewards
@@ -63,10 +63,10 @@ def check_separable(objective: Objective) -> None:
 
 
 def make_training_side(collecting: Objective, extras: frozenset[str], teacher_model: bool) -> Objective:
-    """Make the objective that trains on what another one collects: the same recipe without rewards and measures.
+    """Make the objective that trains on another one's data: the same recipe without rewards and measures.
 
     Args:
-        extras: names of what the environment supplies.
+        extras: names of the extras that the environment supplies.
         teacher_model: whether the run has a model to distil from.
     """
     producers = (*collecting.producers, *collecting.teacher_producers)
@@ -76,7 +76,7 @@ def make_training_side(collecting: Objective, extras: frozenset[str], teacher_mo
 
 
 def join_states(collecting: dict[str, Any], training: Objective) -> dict[str, Any]:
-    """The state of both sides as one of a single objective.
+    """Return the state of both sides as one of a single objective.
 
     Args:
         collecting: the `Objective.state_dict` of the collecting side.

@@ -1,1 +1,1 @@
-"""Carries out what the teacher's proposals ask of the learner: a function for each key of `Proposal.meta`."""
+"""Requests of the teacher's proposals to the learner: one function for each key of `Proposal.meta`."""

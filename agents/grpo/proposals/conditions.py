@@ -26,7 +26,7 @@ def limit_tokens(assignments: Sequence[Assignment], workplace: Workplace) -> Non
         tokens = int(assignment.request("max_tokens"))
         limits = TokenLimits(min(most.action, tokens), min(most.episode, tokens), most.context)
         assignment.set_conditions(
-            limits=extend(limits, assignment.task.conditions.inserts),  # what a hint gives is not counted
+            limits=extend(limits, assignment.task.conditions.inserts),  # tokens of a hint are not counted
             note=settings.budget.replace("{tokens}", str(tokens)),
         )
         assignment.done["max_tokens"] = min(most.episode, tokens)

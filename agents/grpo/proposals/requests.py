@@ -34,11 +34,11 @@ class Assignment:
 
     Attributes:
         proposal: the proposal.
-        task: its task, with the conditions that it is played under.
-        group: its episodes, once they have been played.
-        joined: how many of these, the last ones, are from earlier proposals.
+        task: the task, with the conditions that it is played under.
+        group: the episodes, once they have been played.
+        joined: number of episodes at the end of the group that come from earlier proposals.
         trained: whether the group is trained on.
-        done: request -> what was done about it, JSON-able: a number, or a word.
+        done: request -> its result, a number or a word (JSON-able).
     """
 
     proposal: Proposal
@@ -49,7 +49,7 @@ class Assignment:
     done: dict[str, Any] = field(default_factory=dict)
 
     def request(self, name: str) -> Any:
-        """The value of a request."""
+        """Return the value of a request."""
         return self.proposal.meta[name]
 
     def set_conditions(self, **changes: Any) -> None:
@@ -57,7 +57,7 @@ class Assignment:
         self.task = replace(self.task, conditions=replace(self.task.conditions, **changes))
 
     def change_each(self, change: Callable[[Trajectory], Mapping[str, Any]]) -> None:
-        """Replace fields of every trajectory by those that ``change`` returns for it."""
+        """Update every trajectory with the fields that ``change`` returns for it."""
         members = tuple(replace(t, **change(t)) for t in self.group.trajectories)
         self.group = replace(self.group, trajectories=members)
 

@@ -1,8 +1,8 @@
 """The rewriter of prompts: asks the policy, or another agent, for the same question in other words, and checks it.
 
-What the verifier compares with does not change, so that a rewritten prompt must ask for the same answer. That cannot be
-proved; what can be checked is: it has every number of the original, does not give the answer away, and leaves as much
-room to answer. Otherwise the original is shown.
+The verifier's reference answer does not change, so a rewritten prompt must ask for the same answer. That cannot be
+proved. The rewriter checks that the new prompt has every number of the original, does not give the answer away, and
+leaves as much room to answer. Otherwise the original is shown.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Rewriter:
         for first in range(0, len(questions), slots):
             part = questions[first : first + slots]
             infos = [{"episode_seed": _combine(seed)} for seed in seeds[first : first + slots]]
-            if hasattr(self.agent, "seed"):  # an agent with noise of its own must repeat it in a run that is resumed
+            if hasattr(self.agent, "seed"):  # a stochastic agent must repeat its answers in a resumed run
                 self.agent.seed(infos[0]["episode_seed"])  # type: ignore[attr-defined]
             self.agent.reset(range(len(part)))
             answers += self.agent.act(part, infos)
@@ -167,7 +167,7 @@ def find_fault(original: OriginalPrompt, text: str, player: Player) -> str:
 
 
 def _mentions(text: str, answer: str) -> bool:
-    """True if the answer stands in the text as words of its own."""
+    """Return True if the text contains the answer as whole words."""
     return bool(answer) and re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text) is not None
 
 

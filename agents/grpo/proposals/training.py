@@ -56,8 +56,8 @@ def _apply_factors(
 def refuse_outside_band(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Train only on groups whose success rate lies inside the open band (arXiv 2504.03380).
 
-    The rate is that of the episodes that are reported to the teacher, whichever of them a strategy keeps; of the
-    group's if there are none.
+    The rate is taken over the episodes that are reported to the teacher, kept by a strategy or not; without any, over
+    the group.
     """
     for assignment in assignments:
         attempts = workplace.player.attempts.get(assignment.proposal.id, assignment.group.trajectories)
@@ -93,6 +93,6 @@ def add_screening_episodes(assignments: Sequence[Assignment], workplace: Workpla
 
 
 def _with_own_nodes(trajectory: Trajectory, proposal: int) -> Trajectory:
-    """Rename the nodes of an episode, which are those of another tree."""
+    """Rename the nodes of an episode from another tree, so that they do not clash with the group's nodes."""
     nodes = tuple(replace(node, key=f"proposal {proposal}: {node.key}") for node in trajectory.nodes)
     return replace(trajectory, nodes=nodes)

@@ -1,8 +1,8 @@
 """Exchange between the processes of a run: orders, weights and gradients, by collectives of torch.distributed.
 
 Process 0 leads: it alone plays, decides, steps the optimiser and writes. The others hold copies of the models and carry
-out its orders, so that each takes part in the same collectives whatever its share of the work is. Orders travel through
-a group of their own that waits for days, as the leader may play for long; all else has the run's time limit.
+out its orders, so that each takes part in the same collectives whatever its share of the work is. Orders use a separate
+process group with a timeout of days, as the leader may play for long; all else has the run's time limit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from torch.distributed.rendezvous import rendezvous
 from ..optimizers import gradient_dtype
 
 _START = datetime.timedelta(minutes=15)
-"""How long processes wait for each other to be there at all: they load libraries, on several machines perhaps."""
+"""Timeout for all processes to join: they load libraries first, perhaps on several machines."""
 _PATIENT = datetime.timedelta(days=100)
 
 _BUCKET = 1 << 26
@@ -35,7 +35,7 @@ class LostRank(RuntimeError):
 
 
 _COLLECTIVE = ("gloo", "nccl", "connection", "process group", "timed out", "timeout")
-"""Words of which errors of collectives have one."""
+"""Words that mark an error of a collective: its message contains at least one."""
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def lost_ranks(among_others: bool = False) -> Iterator[None]:
     """Turn the errors of collectives into `LostRank`.
 
     Args:
-        among_others: there may be errors of other kinds, which stay what they are.
+        among_others: errors of other kinds are possible; they pass through unchanged.
     """
     try:
         yield
@@ -93,7 +93,7 @@ class RankChannel:
         return DeviceMesh.from_group(self._tensors, self.device.type)
 
     def most(self, count: int) -> int:
-        """The largest of a number that each process has."""
+        """Return the maximum of a number over all processes."""
         found = torch.tensor(count)
         with lost_ranks():
             dist.all_reduce(found, dist.ReduceOp.MAX, group=self._objects)
@@ -179,7 +179,7 @@ def _buckets(weights: Sequence[Tensor]) -> Iterator[list[Tensor]]:
 
 
 def unique_weights(models: Sequence[Any]) -> list[Tensor]:
-    """The parameters of models, each once, in an order that is the same in every process."""
+    """Return the parameters of models, each once, in an order that is the same in every process."""
     found: dict[int, Tensor] = {}
     for model in models:
         if model is not None:

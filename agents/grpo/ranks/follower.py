@@ -79,10 +79,10 @@ class Follower:
         self._here(forward).backward(self._models[model], batch, **self._resolve(settings), episodes=share)
 
     def _here(self, forward: Forward) -> Forward:
-        """The leader's settings, with what is known of this process's memory."""
+        """Return the leader's settings with this process's memory limits."""
         return replace(forward, memory=self._memory)
 
     def _resolve(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """The settings with the reference itself in place of its number."""
+        """Return the settings with the reference itself in place of its number."""
         number = settings["reference"]
         return {**settings, "reference": None if number is None else self._models[number]}

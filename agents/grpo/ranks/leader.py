@@ -1,8 +1,9 @@
 """The leader's side: passes through the models that are split over the processes of a run.
 
-`SplitForward` takes the place of `Forward`: what is measured of the policy, its reference or the model to distil from
-is measured in shares. Gradients gather in each process until `Ranks.collect_gradients` adds them up. Weights that have
-changed since the last order travel with the next one. Models of which the others have no copy are computed here alone.
+`SplitForward` takes the place of `Forward`: each process measures a share of the batch with the policy, its reference
+or the model to distil from. Gradients accumulate in each process until `Ranks.collect_gradients` adds them up. Weights
+that have changed since the last order are sent with the next one. Models without copies in the other processes are
+computed by the leader alone.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class Ranks:
         self._sent: list[int] = []
 
     def begin(self, config: TrainConfig, models: Sequence[Any], forward: Forward) -> SplitForward:
-        """Give every process copies of the policy, the reference and the model to distil from (None where there is
-        none), in place of earlier ones. Return the passes through them."""
+        """Send copies of the policy, the reference and the model to distil from (each may be None) to every process,
+        replacing earlier ones. Return the passes through them."""
         buffer = io.BytesIO()
         torch.save(list(models), buffer)
         self.channel.order(("begin", (config.to_json(), torch.get_num_threads(), buffer.getvalue())))
@@ -61,21 +62,21 @@ class Ranks:
         return self._split(forward)
 
     def optimizer_steps(self, config: TrainConfig) -> OptimizerSteps:
-        """The steps of the optimiser, which the leader takes alone."""
+        """Return the steps of the optimiser, which the leader takes alone."""
         return OptimizerSteps(config, self.models[0], self.models[1])
 
     def number(self, model: Any) -> int | None:
-        """The number under which the others have a model, if they have it."""
+        """Return the number of a model in the other processes, if they have a copy."""
         return next((i for i, known in enumerate(self.models) if known is model and model is not None), None)
 
     def accumulate(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
-        """Accumulate the gradient of a loss, each process that of its episodes.
+        """Accumulate the gradient of a loss; each process computes the part of its episodes.
 
         Args:
-            number: 0 for the rollouts' loss, then that of each stream.
+            number: index of the loss, 0 for the rollouts, then one for each stream.
         """
         if part.loss.coupled:
-            # The loss is evaluated here, on log-probabilities that are measured in shares, as its slopes are applied.
+            # The leader evaluates the loss; the processes share the log-probabilities and the backward passes.
             gathering = self._split(forward, gathers=True)
             return accumulate_gradients(self.models[0], part, gathering, reference=reference)
         return self._accumulate_in_shares(part, number, forward, reference)
@@ -124,7 +125,7 @@ class Ranks:
         return SplitForward(**own, ranks=self, gathers=gathers)
 
     def _refer(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """The settings with the number of the reference in place of the model."""
+        """Return the settings with the number of the reference in place of the model."""
         return {**settings, "reference": self.number(settings.get("reference"))}
 
     def _send(self, name: str, data: Any) -> None:
@@ -170,5 +171,5 @@ class SplitForward(Forward):
 
 
 def plain(forward: Forward) -> Forward:
-    """The passes as one process makes them."""
+    """Return the passes as one process makes them."""
     return Forward(**{item.name: getattr(forward, item.name) for item in fields(Forward)})

@@ -1,7 +1,6 @@
-"""Steps of the optimiser on a policy that is whole in this process, the reference that follows it, and what is saved.
+"""Optimiser steps on an unsharded policy, the reference that follows it, and their checkpoints.
 
-`part_steps` takes them on one process's part of a policy that is split over processes, and `sharded.ShardedSteps` in
-all of these at a time.
+`part_steps` does the same for one process's shards of a policy, and `sharded.ShardedSteps` for all processes at once.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ class OptimizerSteps:
         return [weight for group in self.optimizer.param_groups for weight in group["params"]]
 
     def finish(self) -> None:
-        """Make the policy's weights, wherever they are read, those of the latest step."""
+        """Update all copies of the policy's weights to the latest step."""
 
     @torch.no_grad()
     def move_reference(self, share: float) -> None:
@@ -96,11 +95,11 @@ class OptimizerSteps:
 
     @property
     def own_reference(self) -> Any:
-        """The reference if it has weights of its own, which must be saved; else None."""
+        """The reference if it owns weights, which must be saved; else None."""
         return None if isinstance(self.reference, BaseOnly) else self.reference
 
     def save(self, folder: Path) -> None:
-        """Save the optimiser, and a reference that has weights of its own."""
+        """Save the optimiser, and the reference if it owns weights."""
         torch.save(self.optimizer.state_dict(), folder / OPTIMIZER)
         if self.own_reference is not None:
             torch.save(self.own_reference.state_dict(), folder / REFERENCE)

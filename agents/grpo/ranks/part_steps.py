@@ -105,7 +105,7 @@ class PartSteps(OptimizerSteps):
                 self._take_part(weight, saved[name])
 
     def _take_part(self, mine: Any, whole: Tensor) -> None:
-        """Copy what is this process's of a whole tensor: split along its first dimension, as torch splits weights."""
+        """Copy this process's part of a whole tensor, split along its first dimension as torch splits weights."""
         if mine.shape != whole.shape:
             raise ValueError(f"it has a weight of shape {tuple(whole.shape)} where {tuple(mine.shape)} is needed")
         parts = whole.chunk(self._channel.size)

@@ -1,8 +1,8 @@
-"""Files of a checkpoint that several processes write, each its shards: by torch.distributed.checkpoint.
+"""Checkpoint files to which each process writes its shards, by torch.distributed.checkpoint.
 
-They hold the moments of the optimiser, single-precision masters of half-precision weights, and a reference that has
-weights of its own, under the names of the weights. Any number of processes can read them, each what it has shards of;
-`load_whole` reads them into one process that has everything.
+They hold the moments of the optimiser, single-precision masters of half-precision weights, and a reference that owns
+weights, under the names of the weights. Any number of processes can read them, each its own shards; `load_whole` reads
+everything into one process.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def write_shards(folder: Path, tensors: dict[str, Any], group: dist.ProcessGroup
 
 
 def read_shards(folder: Path, tensors: dict[str, Any], group: dist.ProcessGroup | None) -> None:
-    """Read tensors in place, as far as this process has shards of them; None: alone, as this process has all.
+    """Read this process's shards of tensors in place. With ``group`` None, one process reads whole tensors.
 
     Raises:
-        OSError: the files, or some tensors in them, cannot be read by one of the processes.
+        OSError: one of the processes cannot read the files, or some tensors in them.
     """
     from torch.distributed.checkpoint.api import CheckpointException
     from torch.distributed.checkpoint.state_dict_loader import load
@@ -61,14 +61,14 @@ def _first_reason(error: Any) -> str:
 
 
 def names_in(folder: Path) -> frozenset[str]:
-    """Names of the tensors that were written."""
+    """Return the names of the tensors that were written."""
     from torch.distributed.checkpoint.filesystem import FileSystemReader
 
     return frozenset(FileSystemReader(folder).read_metadata().state_dict_metadata)
 
 
 def moment_tensors(optimizer: torch.optim.Optimizer, weights: Iterable[tuple[str, Tensor]]) -> dict[str, Any]:
-    """The state of AdamW under the names of its weights; those that never had a gradient have none."""
+    """Return AdamW's state under the names of its weights, without weights that never had a gradient."""
     found: dict[str, Any] = {}
     for name, weight in weights:
         if state := optimizer.state.get(weight):
@@ -77,7 +77,7 @@ def moment_tensors(optimizer: torch.optim.Optimizer, weights: Iterable[tuple[str
 
 
 def empty_moments(weight: Tensor) -> dict[str, Tensor]:
-    """The state that AdamW has of a weight, with room for its values."""
+    """Return the state that AdamW has of a weight, with room for its values."""
     step = torch.zeros((), device=weight.device if weight.is_cuda else "cpu")
     return {STEP: step, **{key: torch.zeros_like(weight) for key in MOMENTS}}
 
@@ -108,12 +108,12 @@ def load_whole(folder: Path, model: Any, optimizer: torch.optim.Optimizer, refer
 
 
 def trained_weights(model: Any) -> list[tuple[str, Tensor]]:
-    """Names and weights that are trained, in the order of the optimiser."""
+    """Return the names and weights that are trained, in the order of the optimiser."""
     return [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
 
 
 def reference_tensors(reference: Any) -> dict[str, Any]:
-    """The weights of a reference under the names that they are saved by; nothing if it is None."""
+    """Return the weights of a reference under the names that they are saved by; {} if it is None."""
     found = {} if reference is None else dict(reference.named_parameters())
     return {f"{REFERENCE}/{name}": weight.detach() for name, weight in found.items()}
 

@@ -1,9 +1,9 @@
-"""A run whose models are split over its processes: the leader's side, and that of the others.
+"""A run whose models are sharded over its processes: the leader's side and the followers' side.
 
-The leader has a whole copy of the policy's weights beside its part, in the type that they are sampled in. It plays with
-it, and evaluates and saves it; after each update the trained weights are gathered into it. What is measured and trained
-goes through the split models in all processes at once. Models beside the policy, auxiliary ones and averages of its
-weights, are whole and at the leader alone.
+In addition to its shards the leader holds a whole copy of the policy's weights, in the type used for sampling. This
+copy plays, is evaluated and saved; after each update the trained weights are gathered into it. Measuring and training
+go through the sharded models in all processes at once. Auxiliary models and averages of the policy's weights are whole
+and exist only at the leader.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class ShardedRanks(Ranks):
     shards: Shards
 
     def begin(self, config: TrainConfig, models: Sequence[Any], forward: Forward) -> SplitForward:
-        """Split the policy, the reference and the model to distil from (None where there is none) over the processes,
-        in place of earlier ones. Return the passes through them.
+        """Shard the policy, the reference and the model to distil from (each may be None) over the processes, replacing
+        earlier ones. Return the passes through them.
 
-        Afterwards the reference and the model to distil from have no weights here beside this process's parts, except
-        for a model that also plays, which stays whole and is not split.
+        Afterwards this process holds only its shards of the reference and of the model to distil from. A model that
+        also plays stays whole and is not sharded.
 
         Raises:
             InputError: a model cannot be split.
@@ -72,11 +72,11 @@ class ShardedRanks(Ranks):
         return self._split(forward)
 
     def optimizer_steps(self, config: TrainConfig) -> ShardedSteps:
-        """The steps of all processes' optimisers."""
+        """Return the steps of all processes' optimisers."""
         return ShardedSteps(self, self.models[0])
 
     def together(self, name: str, *arguments: Any) -> Any:
-        """Let every process do the same; what it returns here."""
+        """Call a method in every process. Return this process's result."""
         self.channel.order((name, arguments))
         return self.shards.call(name, arguments)
 
@@ -106,13 +106,13 @@ class ShardedRanks(Ranks):
 
 
 def _teacher_plays(recipe: Recipe) -> bool:
-    """True if episodes of a recipe may be played by the model to distil from."""
+    """Return True if episodes of a recipe may be played by the model to distil from."""
     streams = [stream.source.name for stream in recipe.streams]
     return recipe.rollout.name != "independent" or "teacher_model" in streams
 
 
 def _together(method: Callable[Concatenate[PartSteps, P], T]) -> Callable[Concatenate[ShardedSteps, P], T]:
-    """Make a method of `PartSteps` one that all processes carry out; what it returns here."""
+    """Turn a method of `PartSteps` into a call in all processes that returns this process's result."""
 
     @functools.wraps(method)
     def call(self: ShardedSteps, *arguments: P.args, **named: P.kwargs) -> T:
@@ -165,16 +165,16 @@ class ShardedSteps:
         """Let each process write its shards.
 
         Raises:
-            OSError: one of them could not.
+            OSError: a process could not write its shards.
         """
         if failed := _first_failure(self._ranks.together("attempt", "save", folder)):
             raise OSError(failed)
 
     def load(self, folder: Path) -> None:
-        """Let each process read what it has parts of, whatever number of processes wrote it.
+        """Let each process read its shards, whatever number of processes wrote the files.
 
         Raises:
-            RuntimeError: one of them could not.
+            RuntimeError: a process could not read its shards.
         """
         if failed := _first_failure(self._ranks.together("attempt", "load", folder)):
             raise RuntimeError(failed)

@@ -109,7 +109,7 @@ def _call(model: nn.Module, function: Callable[[], T]) -> T:
 
 
 def root_of(model: Any) -> Any:
-    """The sharded module that a model is, or is a view of."""
+    """Return the sharded module that a model is, or is a view of."""
     return model._model if isinstance(model, BaseOnly) else model
 
 
@@ -117,7 +117,7 @@ class Partners(Protocol):
     """The processes that pass through the same models together."""
 
     def most(self, count: int) -> int:
-        """The largest of a number that each process has."""
+        """Return the maximum of a number over all processes."""
         ...
 
 
@@ -136,7 +136,7 @@ class ShardedForward(Forward):
 
     @classmethod
     def of(cls, forward: Forward, partners: Partners) -> ShardedForward:
-        """The same settings for sharded models."""
+        """Return the same settings for sharded models."""
         own = {item.name: getattr(forward, item.name) for item in fields(Forward)}
         # A micro-batch that is cut smaller in one process only would leave the others waiting.
         return cls(**{**own, "memory": MemoryLimit(splits=False)}, partners=partners)
@@ -173,6 +173,6 @@ class ShardedForward(Forward):
 
 
 def _silence(micro: MicroBatch) -> MicroBatch:
-    """The same tokens, none of which is scored."""
+    """Return the micro-batch with the same tokens, but without scored ones."""
     none = torch.zeros(0, dtype=torch.int64)
     return replace(micro, episodes=none, scored=none, source=none, targets=none, episode=none)

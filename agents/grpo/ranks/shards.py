@@ -1,6 +1,6 @@
-"""One process's part of models that are split over the processes of a run, and what all of them do together.
+"""One process's shards of the models of a run, and the operations that all processes carry out together.
 
-Every method is called in all processes at a time, by the order of the leader (`sharded`), with the same arguments.
+Every method is called in all processes at once, on the leader's order (`sharded`), with the same arguments.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Shards:
     # Memory ----------------------------------------------------------------------------------------------------------
 
     def count_bytes(self) -> dict[str, int]:
-        """Bytes of this process's parts: of weights, gradients and the optimiser's state."""
+        """Return the bytes of this process's parts: of weights, gradients and the optimiser's state."""
         weights = [w for model in self.models if model is not None for w in root_of(model).parameters()]
         weights = list({id(weight): weight for weight in weights}.values())
         gradients = [weight.grad for weight in weights if weight.grad is not None]

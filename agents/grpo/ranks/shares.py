@@ -11,7 +11,7 @@ from ..batch.batch import Batch
 
 
 def split_episodes(batch: Batch, episodes: Sequence[int], count: int) -> list[list[int]]:
-    """Cut episodes, in order, into ``count`` runs of nearly equal numbers of tokens, some of which may be empty.
+    """Cut episodes, in order, into ``count`` shares with nearly equal numbers of tokens; a share may be empty.
 
     Neighbours stay together, so that most prompts are still encoded once.
     """
@@ -26,7 +26,7 @@ def split_episodes(batch: Batch, episodes: Sequence[int], count: int) -> list[li
 
 
 def strip(batch: Batch) -> Batch:
-    """The batch without what no forward pass and no loss reads: the episodes themselves and functions."""
+    """Return the batch without the parts that forward passes and losses do not read: episodes and functions."""
     bare = replace(batch, trajectories=(), group_list=(), head=None, hidden=None)
     bare.__dict__["kl_scale"] = batch.kl_scale  # worked out from the episodes
     return bare

@@ -1,6 +1,6 @@
 """Recipes: rows that name the components of each stage with their parameters.
 
-Rows are data, checked when a learner is built; fields left out are those of GRPO. `register_recipe` adds a row from any
+Rows are data, checked when a learner is built; omitted fields default to GRPO's. `register_recipe` adds a row from any
 package; `Recipe.with_` replaces stages, as the command line does.
 """
 
@@ -70,7 +70,7 @@ _NAMED = re.compile(
     r"""("[^"]*"|'[^']*')|([~./]*[A-Za-z_][\w./-]*\.py:[A-Za-z_][\w.]*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_][\w.]*(?:-[A-Za-z_]\w*)*"""
     r"""|[A-Za-z_]\w*(?:-[A-Za-z_]\w*)+)"""
 )
-"""Quoted text, or a name that Python does not parse: with dashes, such as those of rewards, ``module:name`` or
+"""Quoted text, or a name that Python does not parse: a name with dashes (rewards), ``module:name`` or
 ``folder/file.py:name``."""
 _SIGNS = {"-": "__dash__", ":": "__colon__", ".": "__dot__", "/": "__slash__", "~": "__tilde__"}
 
@@ -117,7 +117,7 @@ def c(name: str, **params: Any) -> Component:
 def schedule(kind: str, **params: Any) -> Component:
     """Make a parameter that changes during training: ``schedule("linear", start=1.0, end=0.5)``.
 
-    Kinds and parameters are those of `palaestra.schedules`.
+    See `palaestra.schedules` for kinds and parameters.
     """
     return c(SCHEDULE + kind.replace("-", "_"), **params)
 
@@ -238,12 +238,12 @@ class Recipe:
         return texts
 
     def differences(self, other: Recipe) -> dict[str, str]:
-        """The stages in which this recipe differs from another, with this one's components."""
+        """Return the stages in which this recipe differs from another, with this recipe's components."""
         mine, theirs = self.stages(), other.stages()
         return {stage: text for stage, text in mine.items() if text != theirs[stage]}
 
     def with_(self, **overrides: str | Component | Sequence[Component]) -> Recipe:
-        """Replace stages by components, or by those in a text: ``with_(surrogate="cispo", masks="none")``.
+        """Replace stages by components, given as objects or as text: ``with_(surrogate="cispo", masks="none")``.
 
         ``returns``, ``baseline`` and ``scale`` replace parts of the credit of a recipe with one credit term.
 
@@ -320,29 +320,29 @@ def _read_part(stage: str, value: Any) -> Component:
 @dataclass(frozen=True)
 class Stages:
     """Stages that replace the recipe's. A component is written name(parameter=value), several are joined by +, and
-    "none" leaves a stage empty; `palaestra list components` names them all. One of your own that no package announces
-    is named with its module: mine:my_component, or mine:my-reward.
+    "none" leaves a stage empty; `palaestra list components` lists all components. A component that is not announced by
+    a package is named with its module: mine:my_component, or mine:my-reward.
 
     Attributes:
-        rollout: how the samples of a task are played.
-        measures: producers of what rewards and teachers read, with parameters, e.g. "prefix_values(samples=4)".
-        reward: rewards in place of the environment's, e.g. "mine:score", or of a file "mine.py:score".
-        shaping: rewards beside the environment's, e.g. "overlong(cache=16) + mine:Brevity".
-        filters: which groups and episodes are trained.
-        replay: what is remembered and mixed in.
-        returns: what is credited.
-        baseline: what is subtracted from returns.
-        scale: what centred returns are divided by.
-        adjustments: what happens to advantages afterwards.
-        masks: which tokens are trained.
+        rollout: strategy that plays the samples of a task.
+        measures: producers of measures for rewards and teachers, with parameters, e.g. "prefix_values(samples=4)".
+        reward: rewards in place of the environment's, e.g. "mine:score", or from a file "mine.py:score".
+        shaping: rewards added to the environment's, e.g. "overlong(cache=16) + mine:Brevity".
+        filters: selection of the groups and episodes to train on.
+        replay: memory of earlier episodes that are mixed in.
+        returns: return of each unit of credit.
+        baseline: value subtracted from returns.
+        scale: divisor of centred returns.
+        adjustments: changes to the advantages afterwards.
+        masks: selection of the tokens to train on.
         weights: factors on the weight of each token.
-        anchor: what ratios are taken against, "sampler", "policy" or "rescored".
+        anchor: denominator of importance ratios, "sampler", "policy" or "rescored".
         corrector: factors for the gap between sampler and anchor.
-        surrogate: what is maximised, e.g. "cispo" or "clip(low=0.2, high=0.28)".
+        surrogate: objective that is maximised, e.g. "cispo" or "clip(low=0.2, high=0.28)".
         regularisers: penalties, e.g. "kl_k3(coefficient=0.01) + entropy_bonus".
-        reduction: how tokens are averaged.
-        auxiliaries: models trained beside the policy.
-        reference: how the reference policy follows the policy.
+        reduction: average over tokens.
+        auxiliaries: models trained in addition to the policy.
+        reference: rule by which the reference policy follows the policy.
         guards: conditions on an update.
     """
 
@@ -368,7 +368,7 @@ class Stages:
     guards: str | None = None
 
     def replacements(self) -> dict[str, str]:
-        """Stage -> text, for those that are replaced."""
+        """Return the replaced stages: stage -> text."""
         return {name: text for name, text in dataclasses.asdict(self).items() if text is not None}
 
 

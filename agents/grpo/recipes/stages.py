@@ -23,13 +23,13 @@ class Stage(Registry[Callable[..., Any]]):
 
     Args:
         name: the field of a recipe that names its components.
-        kind: what a component is called in error messages.
-        modules: where components are, below ``agents/grpo``: modules, or packages with their direct modules, imported
-            when the stage is first asked.
-        arguments: how many arguments a component that is a function is called with; its options follow.
+        kind: word for a component in error messages.
+        modules: modules with the components, below ``agents/grpo``, or packages with their direct modules; imported
+            when the stage is first read.
+        arguments: number of leading arguments of a component that is a function; its options follow.
         many: whether a recipe names any number of components, which act in order, rather than one.
-        part: what resolves the components: "objective" itself, each "credit" term, the "selection" of tokens, the
-            "loss" or each of the "streams".
+        part: part of the objective that resolves the components: "objective" itself, each "credit" term, the
+            "selection" of tokens, the "loss" or each of the "streams".
         group: see `Registry`.
     """
 
@@ -48,7 +48,7 @@ class Stage(Registry[Callable[..., Any]]):
         self.name, self.arguments, self.many, self.part = name, arguments, many, part
 
     def parameters(self, component: str) -> dict[str, inspect.Parameter]:
-        """The parameters of a component that a recipe may set."""
+        """Return the parameters of a component that a recipe may set."""
         target = self[component]
         parameters = list(inspect.signature(target).parameters.values())
         filled = 0 if inspect.isclass(target) else self.arguments
@@ -71,13 +71,13 @@ PRODUCERS = _add(
     Stage("measures", "producer of measures", "measures", arguments=2, many=True, group="palaestra.measures")
 )
 """``(groups, instruments, **params) -> [[{name: value}]]``: values of each trajectory, found before it is judged (see
-`measures.instruments`). Those that a reward or the teacher needs are added to a recipe by themselves."""
+`measures.instruments`). Measures that a reward or the teacher needs are added to a recipe automatically."""
 
 FILTERS = _add(Stage("filters", "filter", "components.filters", arguments=1, many=True))
-"""``(groups, **params) -> groups``: the groups, and trajectories of them, that are trained."""
+"""``(groups, **params) -> groups``: the groups and trajectories to train on."""
 
 REPLAYS = _add(Stage("replay", "replay", "components.replay"))
-"""``replay(**params)``; ``.mix(groups, step, rng) -> groups`` stores what is new and mixes in what is old."""
+"""``replay(**params)``; ``.mix(groups, step, rng) -> groups`` stores new episodes and mixes in old ones."""
 
 RETURNS = _add(Stage("returns", "return", "components.credit", arguments=1, part="credit"))
 """``(batch, **params) -> Units``: returns, by token, turn or episode (see `credit.units`)."""

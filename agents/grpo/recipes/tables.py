@@ -1,8 +1,8 @@
 """Reads the recipes of the ``.toml`` files beside this module, one file per family, and registers them.
 
-A table is a recipe. Its keys are the fields of `Recipe`; its texts are what the command line takes for these stages;
-what it leaves out is GRPO's. ``returns``, ``baseline`` and ``scale`` stand for the only term of the credit; several
-terms, and streams, are lists of tables.
+A table is a recipe. Its keys are the fields of `Recipe`; its texts have the command line's form for these stages;
+omitted keys default to GRPO's. ``returns``, ``baseline`` and ``scale`` describe the only credit term; several terms,
+and streams, are lists of tables.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Environments in processes of their own, on this machine or in a Ray cluster, so that one may die without the run.
+"""Environments in separate processes, on this machine or in a Ray cluster, so that a crash does not end the run.
 
-An environment whose process is lost is made anew in another one, where the episode so far is played again: the
-environment is deterministic, so the episode goes on as if nothing had happened. If it turns out otherwise, or the same
-call loses its process again and again, that call fails, and its episode counts for nothing.
+If a process is lost, its environments are recreated in another one, where their episodes so far are replayed. As
+environments are deterministic, the episodes then continue unchanged. If a replay differs, or the same call loses its
+process repeatedly, that call fails, and its episode is invalid.
 """
 
 from __future__ import annotations
@@ -79,15 +79,15 @@ class ProcessHost:
         return self._process.pid
 
     def request(self, number: int, call: str, arguments: tuple[Any, ...], seconds: float) -> Any:
-        """Ask something of an environment; see `EnvironmentHost.request`.
+        """Send a call to an environment and return its result; see `EnvironmentHost.request`.
 
         Args:
-            seconds: that it may take; 0 sets no limit.
+            seconds: time limit of the call; 0 sets no limit.
 
         Raises:
             HostLostError: the process has ended.
-            StepTimeout: it took longer, and its process was ended.
-            Exception: what the environment raised.
+            StepTimeout: the call exceeded the limit, and its process was ended.
+            Exception: any exception of the environment.
         """
         with self._lock:
             if not self.alive:
@@ -174,12 +174,12 @@ class RayHost:
 
 
 class EnvironmentProcesses:
-    """Processes in which environments live; they start when they are needed.
+    """Pool of processes that hold environments; each starts when it is first needed.
 
     Args:
-        count: of processes, at least 1.
-        seconds: most seconds of one call of an environment; 0 sets no limit.
-        address: of the Ray cluster that they are in; None or "local" for this machine.
+        count: number of processes, at least 1.
+        seconds: time limit of one call of an environment; 0 sets no limit.
+        address: address of the Ray cluster that runs them; None or "local" for this machine.
     """
 
     def __init__(self, count: int, seconds: float = 0.0, address: str | None = None):
@@ -193,7 +193,7 @@ class EnvironmentProcesses:
         self._numbers = itertools.count()
 
     def environment(self, env_id: str, arguments: Mapping[str, Any]) -> ProcessEnvironment:
-        """An environment that lives in one of the processes."""
+        """Return an environment that lives in one of the processes."""
         return ProcessEnvironment(self, next(self._numbers), env_id, arguments)
 
     def assign(self, env: ProcessEnvironment) -> Any:
@@ -232,8 +232,8 @@ class EnvironmentProcesses:
 class ProcessEnvironment(gymnasium.Env[Any, Any]):
     """An environment that lives in another process.
 
-    What is asked for beside `CALLS`, such as the parameter space or the task in play, is read from a twin in this
-    process, which is brought to the same place in the episode first.
+    Attributes other than `CALLS`, such as the parameter space or the current task, are read from a twin in this
+    process, which first replays the episode to the same point.
     """
 
     def __init__(self, processes: EnvironmentProcesses, number: int, env_id: str, arguments: Mapping[str, Any]):
@@ -242,9 +242,9 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
         self._twin = make(*self._made)
         self.spec, self.metadata = self._twin.spec, self._twin.metadata
         self.observation_space, self.action_space = self._twin.observation_space, self._twin.action_space
-        # The episode so far: calls that change it, with their arguments and what was seen.
+        # The episode so far: state-changing calls with their arguments and results.
         self._played: list[tuple[str, tuple[Any, ...], Any]] = []
-        self._repeated = 0  # by the twin
+        self._repeated = 0  # number of these calls that the twin has replayed
         self._host: Any = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
@@ -341,5 +341,5 @@ def _apply(env: Any, call: str, arguments: tuple[Any, ...]) -> Any:
 
 
 def _comparable(value: Any) -> Any:
-    """The part that must be the same when a call is repeated: all but the info."""
+    """Return the part that must be the same when a call is repeated: all but the info."""
     return value[:-1] if isinstance(value, tuple) else None

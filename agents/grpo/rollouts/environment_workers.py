@@ -1,8 +1,7 @@
-"""Threads in which environments are reset and stepped while the sampler goes on, with a limit on the time of each call.
+"""Threads that reset and step environments while the sampler decodes, with a time limit for each call.
 
-A call that exceeds the limit counts as failed, and its thread is given up: Python cannot end it, so another takes its
-place. In: functions under a key. Out: the keys of those that ended, with what they returned or raised, as soon as it is
-known.
+A call that exceeds the limit counts as failed. Python cannot end its thread, so the thread is abandoned and replaced.
+In: functions under a key. Out: the keys of finished calls with their result or exception, as soon as they finish.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ....checks import check_count
 from ....errors import InputError
 
 Ended = tuple[int, Future[Any]]
-"""The key of a call, and what it returned or raised."""
+"""The key of a finished call, and its result or exception."""
 
 
 class StepTimeout(Exception):
@@ -54,7 +53,7 @@ class EnvironmentWorkers:
         self._threads = 0
 
     def line(self) -> CallLine:
-        """Make a line, whose calls are known by keys of their own."""
+        """Make a queue of calls with a separate set of keys."""
         return CallLine(self)
 
     def enqueue(self, call: _Call) -> None:
@@ -81,7 +80,7 @@ class EnvironmentWorkers:
 
 
 class CallLine:
-    """Calls that belong together, such as those of one wave of episodes. A key has one call at a time."""
+    """Queue of related calls, such as the calls of one wave of episodes. A key has one call at a time."""
 
     def __init__(self, workers: EnvironmentWorkers):
         self._workers = workers
@@ -90,7 +89,7 @@ class CallLine:
         self._ended: dict[int, Future[Any]] = {}
 
     def __len__(self) -> int:
-        """Number of calls whose end has not been taken."""
+        """Return the number of calls whose results have not been taken."""
         return len(self._calls) + len(self._ended)
 
     def submit(self, key: int, function: Callable[[], object]) -> None:
@@ -101,7 +100,7 @@ class CallLine:
         self._workers.enqueue(call)
 
     def ready(self) -> bool:
-        """True if a call has ended that was not taken."""
+        """Return True if a finished call waits to be taken."""
         return bool(self._ended)
 
     def take(self, wait: bool) -> list[Ended]:
@@ -122,10 +121,10 @@ class CallLine:
             return key, self._ended.pop(key)
 
     def cancel(self) -> set[int]:
-        """Give up the calls that have not begun and wait for the others.
+        """Cancel the calls that have not begun and wait for the others.
 
         Returns:
-            The keys of all calls but those that failed, whose environments can be used again.
+            The keys of the calls that did not fail; their environments can be used again.
         """
         with self._changed:
             for call in [call for call in self._calls.values() if call.begun is None]:

@@ -1,4 +1,4 @@
-"""A pool of environments of one id, and how they are reset, saved and restored.
+"""A pool of environments of one id, and functions to reset, save and restore them.
 
 An environment taken from the pool has one user until it is given back. An exception inside an environment is never the
 agent's fault: such an environment is dropped instead of being given back.
@@ -35,13 +35,13 @@ class Environments:
     """Environments of one id, made on demand and reused; actions and observations are text.
 
     Args:
-        history: what is seen of a long episode, see `HistoryWrapper`; None: all of it.
-        processes: in which they live; None: in this one.
+        history: view of a long episode, see `HistoryWrapper`; None: the whole episode.
+        processes: processes that hold the environments; None: this process.
         shots: worked examples before each question, see `ShotsWrapper`; 0: none.
         kwargs: arguments of the environment.
 
     Raises:
-        InputError: the id's actions are not text, there is no such history, or no examples can be shown.
+        InputError: the id's actions are not text, the history is unknown, or no examples can be shown.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Environments:
         self.range_options = range_options(first)
         # Names of what rewards can read of its episodes beside the standard fields.
         self.supplies = frozenset(getattr(first.unwrapped, "supplies", ()))
-        # The thread pool in which they are stepped; None steps them in this thread.
+        # The thread pool that steps the environments; None steps them in this thread.
         self.threads = threads_for(first)
         if self.threads is None and processes is not None:
             self.threads = ThreadPoolExecutor(processes.count, thread_name_prefix="step")
@@ -88,8 +88,8 @@ class Environments:
             self.param_space.set_progress(step, steps)
 
     def take(self) -> gymnasium.Env[Any, Any]:
-        """Take a free environment; make one if there is none."""
-        with contextlib.suppress(IndexError):  # not asked before, as a thread may take the last one meanwhile
+        """Take a free environment; make a new one if all are in use."""
+        with contextlib.suppress(IndexError):  # no check beforehand: another thread may take the last one meanwhile
             return self._free.pop()
         env: gymnasium.Env[Any, Any]
         if self._processes is None:
@@ -126,8 +126,8 @@ def snapshot(env: gymnasium.Env[Any, Any]) -> Any:
 
 
 def restore(env: gymnasium.Env[Any, Any], state: Any, seed: int, params: Mapping[str, Any]) -> None:
-    """Set an environment to a snapshot, taken of it or of another environment of the same id."""
-    # Gymnasium's wrapper refuses to step what was never reset; making a task can be slow, so it is done only then.
+    """Set an environment to a snapshot of itself or of another environment with the same id."""
+    # Gymnasium's wrapper refuses to step before a reset. A reset can be slow, so it is done only if there was none.
     if env.has_wrapper_attr("has_reset") and not env.get_wrapper_attr("has_reset"):
         begin(env, seed, params)
     env.get_wrapper_attr("set_state")(state)

@@ -54,14 +54,14 @@ class LiveEpisode:
         entropies: bool,
     ):
         self.env, self.start, self.over = env, start, False
-        # Whether the first observation left no room for an action.
+        # True if the first observation left no room for an action.
         self.overlong = False
         self.moments: list[Moment] = []
         self._info, self._renderer, self._limits = info, renderer, limits
         self._recording = Recording(observation, info)
         self._temperature, self._version, self._states, self._entropies = temperature, version, states, entropies
         self._turns = list(start.moment.turns) if start.moment else []
-        # Whether the context begins anew with the present observation, and with the next request.
+        # True if the context restarts with the present observation; `begins_anew` is the same for the next request.
         self._fresh = start.moment is not None and start.moment.fresh
         self.begins_anew = False
         self._unsent: list[int] = [i for turn in last_context(self._turns) for i in (*turn.obs_ids, *turn.act_ids)]
@@ -78,10 +78,10 @@ class LiveEpisode:
         """Play until the sampler is needed. Return its request, or None once the episode is over.
 
         Args:
-            inline: step the environment here where that is next. Otherwise None is returned there too, and the episode
-                is not over: `prepare_step` has the step.
+            inline: step the environment in this call. Otherwise None is also returned before an environment step, with
+                the episode not over; `prepare_step` then makes the step.
 
-        Where the request begins the context anew, ``begins_anew`` is True, and it needs a session of its own.
+        If the request restarts the context, ``begins_anew`` is True, and the request needs a new session.
 
         Raises:
             InputError: the environment lacks the oracle that the start needs.
@@ -130,7 +130,7 @@ class LiveEpisode:
             self._insert(action)
 
     def trajectory(self) -> Trajectory:
-        """The turns played so far, as a trajectory."""
+        """Return the turns played so far, as a trajectory."""
         sampled = any(o in (Origin.POLICY, Origin.COPY) for turn in self._turns for o in turn.token_origins)
         played = self._recording
         return Trajectory(
@@ -260,7 +260,7 @@ class LiveEpisode:
 
 
 def _describe_failure(played: Recording) -> str:
-    """Return what the environment said of an episode that it calls invalid."""
+    """Return the environment's explanation for an invalid episode."""
     step = played.steps[-1] if played.steps else None
     said = (step.action_error or step.feedback) if step is not None else ""
     return f"the environment could not judge it: {said or 'it gave no reason'}"

@@ -196,9 +196,9 @@ class Solution:
 
     Attributes:
         played: the episode, its tokens marked as a teacher's.
-        steps: the worked solution, the last step being the answer; () for a game of which only turns are known.
-        ends: for each step, the number of first tokens of a single action that hold the solution up to its end; only
-            the last number where there are no steps.
+        steps: the worked solution, the last step being the answer; () for a game whose solution has only turns.
+        ends: for each step, the number of tokens of a single action through the end of that step; without steps, only
+            the total number.
     """
 
     played: FinishedEpisode
@@ -240,7 +240,7 @@ class Solution:
         return "\n".join(self.actions[: min(round(share * count), count - (share < 1))])
 
     def tokens(self, share: float, renderer: Renderer) -> int:
-        """Number of first tokens of a single action that hold no more than the text of the same share."""
+        """Return the number of first tokens of a single action that hold no more than the text of the same share."""
         *working, whole = self.ends
         if share <= 0 or share >= 1:
             return whole if share > 0 else 0
@@ -294,7 +294,7 @@ def solve(tasks: Sequence[RolloutTask], player: Player) -> list[Solution]:
 
 
 def context_limits(player: Player) -> TokenLimits:
-    """The budgets of an author whom only the context bounds."""
+    """Return budgets that are limited by the context only."""
     return TokenLimits(player.limits.context, player.limits.context, player.limits.context)
 
 
@@ -382,6 +382,9 @@ def in_chunks(task: RolloutTask, solution: Solution, share: float, player: Playe
 
 
 def extend(limits: TokenLimits, inserts: Sequence[Insert]) -> TokenLimits:
-    """Budgets that leave the policy as many tokens of its own as without the inserts, within the same context."""
+    """Extend the budgets by the tokens of the inserts, so that the policy can write as many tokens as without them.
+
+    The limit on the context stays.
+    """
     given = sum(len(insert.ids) for insert in inserts)
     return replace(limits, action=limits.action + given, episode=limits.episode + given)

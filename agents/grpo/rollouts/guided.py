@@ -48,10 +48,10 @@ class Guided(Strategy):
             some of the "criteria" that it meets, or "feedback" on a failed attempt followed by the first steps.
         template: text of the hint; ``{hint}`` stands for the source's text.
         count: guided episodes of a task; 0: as many as its samples, -1: one for each failed sample.
-        keep: guided episodes that are kept: "all" or only "successes".
-        merge: guided episodes "replace" the plain ones, take the place of "failures" (in the order of both), are
-            "add"ed to the group, or form a group of their own ("beside"), compared only with each other.
-        most: most guided episodes that are kept; 0: no bound.
+        keep: guided episodes to keep: "all" or only "successes".
+        merge: guided episodes "replace" the plain ones, replace "failures" (in the order of both), are "add"ed to the
+            group, or form a separate group ("beside"), compared only with each other.
+        most: most guided episodes to keep; 0: no bound.
         chunk: least and most tokens of a chunk.
         sources: authors of the solutions: names of `solution_sources.SOLUTIONS`, joined by +. The episodes of a task
             take turns with the right solutions of its pool.
@@ -124,7 +124,7 @@ class Guided(Strategy):
         rounds: list[Shares] = [self._amount.shares(count, player) for count in counts]
         pools = gather_solutions(self._sources, tasks, player, complete=False)
         kept: list[list[FinishedEpisode]] = [[] for _ in tasks]
-        # A task without a solution is played as it is, where it has not been played yet.
+        # A task without a solution is played without guidance, unless it has been played already.
         asked: dict[int, list[float] | None] = {
             i: next(shares, None) if pools[i] or self._only_guided else None for i, shares in enumerate(rounds)
         }
@@ -179,7 +179,7 @@ class Guided(Strategy):
 
 
 def _same_help(starts: Sequence[Start], others: Sequence[Start]) -> bool:
-    """True if both rounds give the same help, whatever share they asked for."""
+    """Return True if both rounds give the same help, whatever share they asked for."""
     return [replace(start, guided=0.0) for start in starts] == [replace(start, guided=0.0) for start in others]
 
 
@@ -192,14 +192,14 @@ def replace_failures(plain: Sequence[FinishedEpisode], others: Sequence[Finished
 def feedback_on(attempt: Trajectory, plan: str) -> str:
     """Write a hint from a failed attempt and a plan.
 
-    It has the attempt's actions, the environment's errors and feedback, the report of the tests that failed
-    (``extras["test_report"]``), and the plan, each where there is one (Agent-RLVR, arXiv 2506.11425, section 3.2).
+    It consists of the attempt's actions, the environment's errors and feedback, the report of the failed tests
+    (``extras["test_report"]``) and the plan; absent parts are left out (Agent-RLVR, arXiv 2506.11425, section 3.2).
     """
     actions = "\n".join(turn.action for turn in attempt.turns)
     report = str(attempt.turns[-1].extras.get("test_report") or "") if attempt.turns else ""
     found = [text for turn in attempt.turns for text in (turn.action_error, turn.feedback) if text]
     if report:
-        # Feedback on tests begins as the report does, and has less.
+        # Feedback on tests is a shortened copy of the report: both begin with the same line.
         found = [text for text in found if not text.startswith(report.partition("\n")[0])]
     lines = [f"An earlier attempt failed: {actions}", *found, *([report] if report else [])]
     return "\n".join(dict.fromkeys([*lines, *([f"Plan: {plan}"] if plan else [])]))

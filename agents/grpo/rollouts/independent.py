@@ -15,10 +15,10 @@ class Strategy:
     """Base of the rollout strategies.
 
     ``play`` returns one group for each task, in their order, followed by groups that belong to no proposal of the
-    teacher (``Group.proposal`` -1). ``provides`` names what its groups have beside trajectories: "greedy", "drawn",
-    "nodes", "node_values"; ``abilities`` what the engine must be able to do (`engines.engine.ABILITIES`). Parameters
-    are attributes of the same name, so that a schedule can set them. A strategy with memory also overrides the two
-    state methods.
+    teacher (``Group.proposal`` -1). ``provides`` names the data of its groups besides trajectories: "greedy", "drawn",
+    "nodes", "node_values". ``abilities`` names the required abilities of the engine (`engines.engine.ABILITIES`).
+    Parameters are attributes of the same name, so that a schedule can set them. A strategy with memory also overrides
+    the two state methods.
     """
 
     provides: ClassVar[frozenset[str]] = frozenset()
@@ -29,7 +29,7 @@ class Strategy:
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
-        """The memory that lasts between updates, JSON-able."""
+        """Return the memory that lasts between updates, JSON-able."""
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -1,8 +1,8 @@
 """Groups whose episodes branch off from one another and form trees.
 
-A group grows in waves. Each wave plays shoots: episodes that begin anew or leave an earlier member after some of its
+A group grows in waves. Each wave plays shoots: new episodes, or branches from an earlier member after some of its
 action tokens. At the end every trajectory gets its path through the tree (`Trajectory.nodes`), from which credit
-assignment reads the stretches that episodes share.
+assignment reads the segments that episodes share.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .starts import FinishedEpisode, RolloutTask, Start, branch
 
 @dataclass(frozen=True)
 class Shoot:
-    """An episode to play: a new one, or one that leaves member ``parent`` after ``tokens`` tokens of its action
-    ``turn``. ``hint`` and ``keep_hint`` are those of `Start`.
+    """An episode to play: a new one, or a branch from member ``parent`` after ``tokens`` tokens of its action ``turn``.
+    See `Start` for ``hint`` and ``keep_hint``.
     """
 
     parent: int = -1
@@ -32,7 +32,7 @@ class Shoot:
 
 @dataclass(frozen=True)
 class Member:
-    """An episode of the group; its first ``shared`` action tokens are those of member ``parent`` (-1: of none)."""
+    """An episode of the group that shares its first ``shared`` action tokens with member ``parent`` (-1: no parent)."""
 
     played: FinishedEpisode
     parent: int = -1
@@ -87,7 +87,7 @@ def place_of(trajectory: Trajectory, token: int) -> tuple[int, int]:
 
 
 def turn_starts(trajectory: Trajectory) -> list[int]:
-    """Index of the first action token of each turn, counted over the episode."""
+    """Return the index of the first action token of each turn, counted over the episode."""
     starts, at = [], 0
     for turn in trajectory.turns:
         starts.append(at)

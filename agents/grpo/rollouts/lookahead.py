@@ -87,7 +87,7 @@ class Branch:
 
     @property
     def age(self) -> int:
-        """Number of tokens of its own."""
+        """Number of tokens since the branch left its parent."""
         return len(self.ids) - self.born
 
 
@@ -128,7 +128,7 @@ class LookaheadTree:
         return []
 
     def _step(self) -> None:
-        """Append one token to every living branch, open new branches, and drop those that are alike their parent."""
+        """Append one token to every living branch, open new branches, and drop branches too similar to their parent."""
         options = [
             (rank, row, candidate)
             for row, branch in enumerate(self.branches)
@@ -172,26 +172,26 @@ class LookaheadTree:
 class Lookahead(Strategy):
     """Branch at uncertain tokens and keep branches that stay different (LATR, arXiv 2510.24302, section 3).
 
-    A tree grows in the first action. At each position the ``width`` likeliest tokens of a branch are candidates: one
-    that is not the likeliest opens a branch if its probability exceeds ``tau_abs`` and is less than ``tau_rel`` below
-    the highest one. If there is no room for all, likelier ranks come first, then earlier branches. A branch that is
-    left continues with its likeliest token; all others continue as sampled. At certain ages a branch is dropped, and
-    its place becomes free, if its last tokens, as many as its age, are alike those of its parent (the branch that it
-    left, or the nearest ancestor still living). Once the tree is full and all branches are past these ages, they are
-    sampled to the end.
+    A tree grows in the first action. At each position the ``width`` likeliest tokens of a branch are candidates. A
+    candidate other than the likeliest token opens a branch if its probability exceeds ``tau_abs`` and is less than
+    ``tau_rel`` below the highest probability. If there is no room for all, likelier ranks come first, then earlier
+    branches. A branch with a new child continues with its likeliest token; all others continue as sampled. When a
+    branch reaches one of the ``ages``, its last tokens, as many as its age, are compared with its parent's (the branch
+    that it left, or the nearest living ancestor). If they are similar, the branch is dropped and its place becomes
+    free. Once the tree is full and all branches are past these ages, they are sampled to the end.
 
     Tokens that this rule chose have the policy's log-probability, and every episode is trained whole. Samples that the
-    tree does not fill begin anew. The thresholds are those for mathematics; for Countdown the released code has tau_abs
-    0.25, tau_rel 0.15 and the metric "edit".
+    tree does not fill are played independently. The default thresholds are the paper's for mathematics; for Countdown
+    the released code has tau_abs 0.25, tau_rel 0.15 and the metric "edit".
 
     Args:
         share: share of the samples that the tree makes; the others are independent.
         width: number of likeliest tokens that are candidates.
         tau_abs, tau_rel: see above.
-        ages: ages, in tokens of a branch's own, at which it is compared with its parent.
-        metric: two stretches are alike by "edit" (distance / tokens below the threshold), "suffix" (common ending /
-            tokens above it) or "rouge_l" (longest common subsequence / tokens above it).
-        threshold: of the metric; None: 0.4, 0.2 and 0.5, respectively.
+        ages: ages, in tokens since the branch point, at which a branch is compared with its parent.
+        metric: similarity of two token sequences: "edit" (distance / tokens below the threshold), "suffix" (common
+            ending / tokens above it) or "rouge_l" (longest common subsequence / tokens above it).
+        threshold: threshold of the metric; None: 0.4, 0.2 and 0.5, respectively.
 
     Raises:
         InputError: a share or tau outside [0, 1], no age, or an unknown metric.
@@ -225,7 +225,7 @@ class Lookahead(Strategy):
         ]
 
     def are_alike(self, one: Sequence[int], other: Sequence[int]) -> bool:
-        """True if two stretches of equal length count as the same."""
+        """Return True if two token sequences of equal length count as similar."""
         test, usual = METRICS[self.metric]
         return test(one, other, usual if self.threshold is None else self.threshold)
 

@@ -19,14 +19,14 @@ from .starts import Moment, RolloutTask, Start
 @ROLLOUTS.register("paired_rephrase")
 @dataclass(eq=False)
 class PairedRephrase(Strategy):
-    """Each task is played as it is, and once more, as a group of its own, with its prompt in other words
-    (Co-rewarding-I, arXiv 2508.00410, section 3.2, where a language model rephrased the data beforehand).
+    """Play each task twice, with its prompt and, in a second group, with the prompt in other words (Co-rewarding-I,
+    arXiv 2508.00410, section 3.2, where a language model rephrased the data beforehand).
 
-    Both groups have the extra "pair" in common, and the other's prompt as "twin_prompt". The second group belongs to no
-    proposal of the teacher. A task whose rewording leaves no room for an action is played alone.
+    Both groups share the extra "pair", and each has the other's prompt as "twin_prompt". The second group belongs to no
+    proposal of the teacher. A task whose rewording leaves no room for an action is played once.
 
     Args:
-        changes: how many of the five rewordings of palaestra/Rephrased-v0 are made, at least 1.
+        changes: number of palaestra/Rephrased-v0's five rewordings to apply, at least 1.
     """
 
     changes: int = 3
@@ -52,7 +52,7 @@ class PairedRephrase(Strategy):
         return player.judge([*groups, *pairs])  # together, as rewards compare the two
 
     def _reword(self, task: RolloutTask, player: Player) -> Moment | None:
-        """The beginning of a task in other words; None if they leave no room for an action."""
+        """Return the start of a task with its prompt reworded; None if no room for an action remains."""
         env = player.environments.take()
         observation, info = begin(env, task.seed, task.params)
         moment = Moment(snapshot(env), reword(observation, player.rng, self.changes), info)
@@ -62,7 +62,7 @@ class PairedRephrase(Strategy):
 
 
 def _prompt(group: Group | None) -> list[int] | None:
-    """Ids of the first prompt of a group; None if no episode of it is valid."""
+    """Return the ids of the first prompt of a group; None if no episode of it is valid."""
     return list(group.valid[0].turns[0].obs_ids) if group and group.valid else None
 
 

@@ -18,12 +18,12 @@ from .starts import RolloutTask, Start
 @ROLLOUTS.register("perturbed_twin")
 @dataclass(eq=False)
 class PerturbedTwin(Strategy):
-    """Beside the group of a task another one, compared only with each other, whose prompt is reworded; its episodes
-    know the tokens of the task's own prompt, so that the policy can be compared with itself after either wording
-    (VOGUE, arXiv 2510.01444).
+    """Play a second group of each task, with a reworded prompt and separate baselines; its episodes also store the
+    original prompt's tokens, so that the policy can be compared with itself after either wording (VOGUE, arXiv
+    2510.01444).
 
-    Rewordings are those of palaestra/Rephrased-v0, which leave the question as it is. The second group is played with
-    a probability of ``start`` x (1 - share of training that is done): the branch fades out.
+    The rewordings of palaestra/Rephrased-v0 do not change the question. The second group is played with a probability
+    of ``start`` x (1 - share of training that is done): the branch fades out.
 
     Args:
         start: probability at the beginning, in [0, 1].

@@ -25,7 +25,7 @@ from .wave import OverlappedWave, Wave
 
 
 def leave_unjudged(groups: Sequence[Group]) -> list[Group]:
-    """Return the groups as they are, so that their returns are the environment's."""
+    """Return the groups unchanged, with the environment's returns."""
     return list(groups)
 
 
@@ -33,19 +33,19 @@ class Player:
     """Plays waves of episodes with one policy.
 
     Args:
-        environments: where tasks are played.
+        environments: pool of environments to play in.
         sampler: the policy; its sessions belong to this player while it lives.
-        renderer: between text and ids.
+        renderer: converts between text and ids.
         limits: budgets in tokens.
-        temperature: of sampling; a start can override it.
-        rng: random choices of strategies (where to branch, which hint); the sampler has a generator of its own.
+        temperature: sampling temperature; a start can override it.
+        rng: generator for choices of strategies (branch points, hints); the sampler has a separate one.
         step, steps: updates done and updates of the whole run, for schedules.
         version: number of optimiser batches that the policy has been trained on.
         judge: adds a recipe's rewards to groups, for strategies that need returns before credit is assigned (greedy
-            twins, values of states). Each episode is judged once, together with the episodes of its group; whatever
-            becomes of it afterwards, it keeps the judgement.
-        teacher: makes a player of the run's second model; None where the run has none.
-        noise: the seeds of all requests follow from it.
+            twins, values of states). Each episode is judged once, together with the episodes of its group, and keeps
+            the judgement.
+        teacher: makes a player of the run's second model; None if the run has no second model.
+        noise: root of the seeds of all requests.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class Player:
         self.temperature, self.rng, self.judge, self.teacher = temperature, rng, judge, teacher
         self.step, self.steps, self.version = step, steps, version
         self.attempts: dict[int, list[Trajectory]] = {}
-        """Unaided episodes from the beginning of each proposed task, by the proposal's id. All of them are reported to
-        the teacher, whichever of them a strategy keeps or replaces.
+        """Unaided episodes from the beginning of each proposed task, by the proposal's id. All are reported to the
+        teacher, even if a strategy drops or replaces some.
         """
         self.overlong: set[tuple[int, int]] = set()
         """Proposal and seed of each task whose first observation, or question to a proposer, left no room for an
@@ -102,8 +102,9 @@ class Player:
                 unfinished episodes are cancelled.
             at_once: most episodes in progress; the next one begins when one ends. None begins all of them.
 
-        With workers the tokens are the same in any order of the environments' steps. Where ``enough`` makes the order
-        of the ends count, it does not depend on them either: then episodes resume in the order of their actions.
+        With workers, the sampled tokens do not depend on the order in which environments finish their steps. With
+        ``enough``, the order of the episodes' ends does not depend on it either: episodes then resume in the order of
+        their actions.
 
         Returns:
             Episodes in the order of ``starts``, without cancelled ones.
@@ -140,13 +141,13 @@ class Player:
         return self.limits.context - len(self.renderer.observation(question, first=True))
 
     def ask(self, questions: Sequence[str], most: int | None = None) -> list[Turn | None]:
-        """Sample the policy's answers to questions outside any environment, each in a conversation of its own.
+        """Sample the policy's answers to questions outside any environment, each in a separate conversation.
 
         Args:
             most: most tokens of an answer; None is the limit of an action.
 
         Returns:
-            None for a question that leaves no room to answer.
+            An answer for each question; None for a question that leaves no room to answer.
         """
         requests: list[Request | None] = []
         for question in questions:
@@ -196,9 +197,9 @@ class Player:
         return answers
 
     def request_seed(self, *keys: int) -> int:
-        """Seed of a request's noise, of an episode's by its numbers, of another's by the order in which it is made.
+        """Return the sampling seed of a request: derived from ``keys`` for episodes, from a counter for other requests.
 
-        So what is sampled does not depend on what else is sampled at the time, nor on the order in which episodes end.
+        Samples therefore depend neither on concurrent requests nor on the order in which episodes end.
         """
         if not keys:
             self._questions += 1

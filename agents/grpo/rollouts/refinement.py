@@ -1,4 +1,4 @@
-"""A strategy that lets the policy improve its best sample by what the rewards found missing in it."""
+"""A strategy that lets the policy improve its best sample with a critique from the rewards."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class RubricRefine(Strategy):
     """Judge the samples of a task, let the policy write the best one again with a critique in the prompt, and add the
     new episode to the group (RGR-GRPO, arXiv 2511.12344, section 3).
 
-    The critique is what the rewards say of the best sample, such as the criteria of a rubric that it does not meet, or
-    else the environment's feedback. A group whose best sample has nothing to criticise stays as it is. The critique is
-    left out of the trained context, and the new tokens count as a teacher's, so that a recipe can shape their ratio.
+    The critique consists of the rewards' remarks on the best sample, such as unmet criteria of a rubric, or else of the
+    environment's feedback. A group without a critique stays unchanged. The critique is left out of the trained context,
+    and the new tokens count as a teacher's, so that a recipe can shape their ratio.
 
     Args:
         template: the hint; ``{attempt}`` stands for the actions of the best sample, ``{critique}`` for the critique.
         count: new episodes of a task.
-        keep: new episodes that are kept: "all" or only those of a higher return than the best sample ("better").
-        merge: they are "add"ed to the group, or take the place of "failures".
+        keep: new episodes to keep: "all", or only episodes with a higher return than the best sample ("better").
+        merge: "add" the new episodes to the group, or let them replace "failures".
     """
 
     template: str = (
@@ -75,8 +75,8 @@ class RubricRefine(Strategy):
 
 
 def find_critique(trajectory: Trajectory) -> str:
-    """Return what the rewards said of a judged episode, or else the environment of a failed one; "" if there is
-    nothing."""
+    """Return the rewards' remarks on a judged episode, or else the environment's feedback on a failed one; "" without
+    either."""
     if trajectory.remarks or trajectory.success:
         return trajectory.remarks
     return "\n".join(

@@ -22,7 +22,7 @@ from .starts import Insert, RolloutTask, Start, branch
 
 
 def first_error(trajectory: Trajectory, least: float = 0.0) -> int | None:
-    """Index of the first turn with an action error or a reward below ``least``; None if there is none."""
+    """Return the index of the first turn with an action error or a reward below ``least``, or None."""
     for number, turn in enumerate(trajectory.turns):
         if turn.action_error is not None or turn.reward < least:
             return number
@@ -30,13 +30,13 @@ def first_error(trajectory: Trajectory, least: float = 0.0) -> int | None:
 
 
 def first_wrong_line(text: str, steps: Sequence[str]) -> tuple[int, int] | None:
-    """Find the first line of an answer that is none of the steps of a worked solution that are still to come.
+    """Find the first line of an answer that matches none of the remaining steps of a worked solution.
 
-    Case, white space and full stops do not count; steps may be left out.
+    Case, white space and full stops are ignored; steps may be left out.
 
     Returns:
-        The number of characters before that line, and the index of the first step after those that were found; the end
-        of the text if it stops too early, None if it holds the last step after others of the solution.
+        The number of characters before that line, and the index of the step after the last matched one; the end of the
+        text if the answer stops too early, None if it reaches the last step without a wrong line.
     """
     place, done = 0, 0
     plain = [_bare(step) for step in steps]
@@ -55,8 +55,8 @@ def _bare(line: str) -> str:
 
 @dataclass(frozen=True)
 class ErrorPlace:
-    """The place of an error: the turn, the tokens of its action before it, and what the teacher writes there ("" lets
-    the oracle play the whole turn)."""
+    """The place of an error: the turn, the number of tokens of its action before the error, and the teacher's text for
+    this place ("" lets the oracle play the whole turn)."""
 
     turn: int
     tokens: int = 0
@@ -69,17 +69,17 @@ class FirstErrorRepair(Strategy):
     """Play a failed episode again from its first error: the oracle writes that step, the policy continues, and the new
     episode joins the group if it succeeds (SCOPE, arXiv 2602.24110, section 3).
 
-    The paper's process reward model is replaced by what is known. The steps of a single answer are its lines: the first
-    one that is no step of the worked solution is wrong, or the first that a judge finds wrong, and the teacher writes
-    the solution's step in its place. In a game the first turn with an action error or a negative reward is wrong, or
-    else the last one before which the oracle could still have won. Tokens before the error stay as they are.
+    The environment's solution replaces the paper's process reward model. The steps of a single answer are its lines:
+    the first line that matches no step of the worked solution, or that a judge finds wrong, is replaced by the
+    solution's step. In a game the first turn with an action error or a negative reward is wrong, or else the last turn
+    before which the oracle could still have won. Tokens before the error stay unchanged.
 
     Args:
         least: a turn of a game with a smaller reward is an error.
         copies: the tokens before the error, shared with the failed episode, are trained "once" or in "each" of both.
         judge: a registered judge of the lines of an answer, such as "endpoint(model='m')"; "" compares them with the
             worked solution.
-        threshold: a line is wrong if the judge gives the answer up to its end less than this, in [0, 1].
+        threshold: a line is wrong if the judge scores the answer through this line lower than this, in [0, 1].
     """
 
     least: float = 0.0
@@ -214,8 +214,8 @@ class ReflectRetry(Strategy):
     that turn with the reflection as a hint (R3L, arXiv 2601.03715, section 3.1).
 
     The hint is left out of the trained context. The turns before it are shared nodes, to be masked in both episodes. If
-    the reflection names no turn of the episode, the retry starts at the first one. Samples of the second half without a
-    failure to reflect on begin anew.
+    the reflection names no turn of the episode, the retry starts at the first one. If there are fewer failures than
+    samples in the second half, the remaining samples are fresh episodes.
 
     Args:
         question: the request for a reflection; ``{episode}`` stands for the failed episode.
@@ -247,7 +247,7 @@ class ReflectRetry(Strategy):
         failed = [several[: task.samples // 2] for several, task in zip(failed, tasks, strict=True)]
         asked = [(i, n) for i, several in enumerate(failed) for n in several]
         questions = [self.question.replace("{episode}", transcript(trees[i][n].trajectory)) for i, n in asked]
-        # An episode that is too long to be asked about is followed by a fresh sample, as are those that succeeded.
+        # Episodes that succeeded, or are too long for the question, are followed by a fresh sample.
         answers = {place: turn for place, turn in zip(asked, player.ask(questions), strict=True) if turn is not None}
         shoots: list[list[Shoot]] = [[] for _ in tasks]
         for (i, n), answer in answers.items():
@@ -273,7 +273,7 @@ class ReflectRetry(Strategy):
 
 
 def transcript(trajectory: Trajectory) -> str:
-    """The episode as text, its turns numbered from 1."""
+    """Return the episode as text, its turns numbered from 1."""
     lines = []
     for number, turn in enumerate(trajectory.turns, 1):
         lines += [turn.observation, f"Turn {number}: {turn.action}"]

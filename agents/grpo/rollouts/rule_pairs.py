@@ -19,13 +19,13 @@ from .starts import RolloutTask
 @ROLLOUTS.register("rule_pairs")
 @dataclass(eq=False)
 class RulePairs(Strategy):
-    """Pairs of the oracle's turn and of another one that the environment's rules call worse (``extras
-    ["worse_actions"]``), after the same turns of the oracle: data for "dpo", "ipo_pairs" and "kto" (Pedagogical
-    alignment, arXiv 2402.05000: the act that suits the student's state against the one that tells the answer).
+    """Pairs of the oracle's turn and a turn that the environment's rules call worse (``extras["worse_actions"]``),
+    after the same turns of the oracle: data for "dpo", "ipo_pairs" and "kto" (Pedagogical alignment, arXiv 2402.05000:
+    an action that suits the student's state against one that gives the answer away).
 
-    The right turn has the outcome 1 and the worse one 0, whatever rewards a run has. Each pair is a group of its own,
-    of ``samples`` / 2 turns of a dialogue drawn without replacement; those after the first belong to no proposal. The
-    tokens of the two turns count as a teacher's, the turns before them as a hint, which is not trained.
+    The oracle's turn has outcome 1 and the worse turn 0, whatever rewards a run has. Each of ``samples`` / 2 turns of a
+    dialogue, drawn without replacement, gives one pair, which is a separate group; pairs after the first belong to no
+    proposal. The tokens of the two turns count as a teacher's, the turns before them as a hint, which is not trained.
     """
 
     provides: ClassVar[frozenset[str]] = frozenset()
@@ -46,7 +46,7 @@ class RulePairs(Strategy):
 
 
 def _make_pair(shown: Trajectory, place: int, renderer: Renderer) -> tuple[Trajectory, Trajectory]:
-    """The episode of the oracle up to its turn ``place``, and the same with the worse action there.
+    """Return the episode of the oracle up to its turn ``place``, and the same with the worse action there.
 
     Raises:
         InputError: the environment does not tell a worse action for each turn.

@@ -1,4 +1,4 @@
-"""Strategies that choose how many episodes of each task to sample from its beginning, and which of them to keep."""
+"""Strategies that choose the number of episodes of each task, and select the episodes to keep."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ def _list_returns(group: Group) -> tuple[float, ...]:
 
 
 def clumsiness(trajectory: Trajectory, tag: str = "answer") -> float:
-    """Share of failed tool calls plus a penalty on the form of the answer (rStar2-Agent, section 2.3).
+    """Return the share of failed tool calls plus a penalty on the form of the answer (rStar2-Agent, section 2.3).
 
-    Which calls failed is what the environment says (``extras["tool_errors"]``); where it does not, every turn but the
-    last is a call, which failed if it had an action error. Without a call the share is 0.5. The penalty is 1 if the
-    answer's tags are missing or do not match, else min((answers - 1) / turns, 1).
+    The environment reports failed calls in ``extras["tool_errors"]``. Without that report, every turn but the last is a
+    call, and an action error is a failure. Without a call the share is 0.5. The penalty is 1 if the answer's tags are
+    missing or do not match, else min((answers - 1) / turns, 1).
     """
     failed = trajectory.turns[-1].extras.get("tool_errors") if trajectory.turns else None
     if failed is None:
@@ -205,12 +205,12 @@ class FirstFinished(Strategy):
 class GrowingGroups(Strategy):
     """Larger groups, of fewer tasks, once success no longer rises (BroRL, arXiv 2510.01180, section 3).
 
-    The factor by which groups have grown doubles when the mean success of the last ``patience`` steps exceeds that of
-    the ``patience`` before by less than ``gain``. The number of episodes stays: only the first 1 / factor of the tasks
-    are played, and the groups of the others are empty.
+    The growth factor doubles when mean success over the last ``patience`` steps exceeds mean success over the
+    ``patience`` steps before by less than ``gain``. The number of episodes stays constant: only the first 1 / factor of
+    the tasks are played, and the groups of the others are empty.
 
     Args:
-        patience: steps in each of the two windows that are compared.
+        patience: steps in each of the two compared windows.
         gain: least rise in mean success that counts as progress.
         most: largest factor; the paper goes from 16 to 512 samples.
     """

@@ -22,15 +22,15 @@ _PAIR = re.compile(r"([A-Za-z_]\w{0,63})\s*[=:]\s*(\"[^\"]*\"|'[^']*'|[^\s,;]+)"
 @ROLLOUTS.register("self_play")
 @dataclass(eq=False)
 class SelfPlay(Strategy):
-    """For every task of the teacher the policy writes parameters of another one and plays it (Absolute Zero, arXiv
-    2505.03335, section 3.2).
+    """For every task of the teacher, let the policy write the parameters of a new task and play that task (Absolute
+    Zero, arXiv 2505.03335, section 3.2).
 
     The proposer's reward is 1 - |2p - 1| ("distance", R-Zero arXiv 2508.05004), 4p(1 - p) ("variance") or 1 - p for
-    p > 0 and else 0 ("frontier", Absolute Zero, eq. 4), p being the success rate of the solvers. For a text that is no
-    set of parameters it is ``penalty``, and the teacher's own task is played, as it is where the question to the
-    proposer leaves no room to answer. The proposals of a step form one group of
-    role "proposer"; solvers have the role "solver". Groups on proposed parameters have ``proposal`` -1, as they belong
-    to no proposal of the teacher.
+    p > 0 and else 0 ("frontier", Absolute Zero, eq. 4), p being the success rate of the solvers. A text that cannot be
+    read as parameters gets the reward ``penalty``, and the teacher's task is played. The teacher's task is also played
+    if the question to the proposer leaves no room to answer. The proposals of a step form one group of role "proposer";
+    solvers have the role "solver". Groups on proposed parameters have ``proposal`` -1, as they belong to no proposal of
+    the teacher.
 
     Args:
         reward: "distance", "variance" or "frontier".

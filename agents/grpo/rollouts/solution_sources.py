@@ -1,8 +1,7 @@
-"""Sources of solutions. Several of them make a pool, from which teacher rows and hints are taken.
+"""Sources of solutions. Several sources form a pool, from which teacher rows and hints are taken.
 
-A source writes zero or more solutions of each task. All are played in the environment, so that its verifier decides
-which are right: `gather_solutions` keeps those alone. A strategy names its sources by text, such as
-``"oracle + model(samples=2)"``.
+A source writes zero or more solutions of each task. `gather_solutions` plays all of them in the environment and keeps
+only solutions that its verifier accepts. A strategy names its sources by text, such as ``"oracle + model(samples=2)"``.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ _log = logging.getLogger(__name__)
 class SolutionSource:
     """Base of the sources; one with memory also overrides `remember` and the two state methods.
 
-    ``needs`` names what the run must have, as those of components: "teacher_model". A source is ``trusted`` if its
-    solutions are the environment's own.
+    ``needs`` names requirements on the run, like the needs of components: "teacher_model". A source is ``trusted`` if
+    its solutions come from the environment itself.
     """
 
     needs: frozenset[str] = frozenset()
@@ -72,7 +71,7 @@ def make_sources(text: str) -> list[SolutionSource]:
 def gather_solutions(
     sources: Sequence[SolutionSource], tasks: Sequence[RolloutTask], player: Player, complete: bool = True
 ) -> list[list[Solution]]:
-    """The pool of each task: the right solutions of all sources, in their order, each text once.
+    """Return the pool of each task: the right solutions of all sources, in their order, each text once.
 
     Args:
         complete: leave out the environment's own solution where the context cuts it off; hints can be cut from it
@@ -99,7 +98,7 @@ class OracleSolutions(SolutionSource):
 
 @SOLUTIONS.register("rationale")
 class RationaleSolutions(SolutionSource):
-    """The rationale of the data set's record, ``extras["rationale"]``, followed by the answer; none where there is no
+    """The rationale of the data set's record, ``extras["rationale"]``, followed by the answer; no solution without a
     rationale.
     """
 
@@ -249,7 +248,7 @@ class OwnSolutions(SolutionSource):
             self._memory.pop(next(iter(self._memory)))
 
     def state_dict(self) -> dict[str, Any]:
-        # A list, because the order of the tasks is the order in which they are forgotten.
+        # A list, because tasks are forgotten in this order.
         return {"memory": [[task, [trajectory_to_json(t) for t in rows]] for task, rows in self._memory.items()]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -55,13 +55,13 @@ class Conditions:
     """Conditions, asked for by a teacher's proposal, under which the policy plays every episode of a task.
 
     Attributes:
-        temperature, limits: override those of the player; a start overrides them in turn.
-        prompt: shown in the place of the task's first observation; "" shows that.
+        temperature, limits: override the player's; a start overrides them in turn.
+        prompt: text shown instead of the task's first observation; "" shows the observation.
         note: text that follows the prompt.
-        hint: text that follows both, left out where it would leave no room for an action.
+        hint: text that follows prompt and note, left out if no room for an action would remain.
         inserts: given tokens of the first action.
         oracle_turns: number of first turns that the environment's oracle plays.
-        guided: share of the solution that is given away, in [0, 1].
+        guided: share of the solution that is revealed to the policy, in [0, 1].
     """
 
     temperature: float | None = None
@@ -85,7 +85,7 @@ class RolloutTask:
 
     Attributes:
         params: environment parameters.
-        seed: fixes the instance among those of these parameters.
+        seed: seed of the task instance, given the parameters.
         samples: episodes to play.
         proposal: id of the teacher's proposal; -1 for a task that the teacher did not propose.
         conditions: how the policy plays it.
@@ -107,7 +107,7 @@ class Moment:
         observation: the observation that the action answers.
         info: ``info`` of the environment's reset.
         turns: the turns played before.
-        fresh: whether the context begins anew with the observation.
+        fresh: whether the context restarts with the observation.
     """
 
     state: Any
@@ -124,16 +124,16 @@ class Start:
     Attributes:
         task: the task; its ``samples`` are ignored.
         moment: the moment to continue from; None starts at the beginning of the task.
-        earlier: the moments before that one.
+        earlier: the moments before ``moment``.
         inserts: given tokens of the first action.
         hint: text appended to the first observation.
         keep_hint: whether the hint is part of the trained context. If not, the trained context leaves it out, and
             importance ratios are taken against the policy at the beginning of the update.
         oracle_turns: number of first turns that the environment's oracle plays, a question with its worked solution.
         actions: texts of the first turns, written by another author; the oracle only plays turns after them.
-        oracle_origin: origin of the tokens of the oracle or of that author.
-        guided: share of the solution that is given away, in [0, 1].
-        temperature, limits: override those of the player.
+        oracle_origin: origin assigned to the tokens of the oracle or of the author of ``actions``.
+        guided: share of the solution that is revealed to the policy, in [0, 1].
+        temperature, limits: override the player's.
         role: see `Trajectory.role`.
     """
 

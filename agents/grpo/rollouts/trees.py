@@ -1,7 +1,7 @@
 """Strategies whose episodes share beginnings: trees with branches at fixed or random places, at uncertain tokens, or
 after observations that raised the policy's entropy.
 
-Every strategy plays exactly ``RolloutTask.samples`` episodes a task: samples that are left after branching begin anew.
+Every strategy plays exactly ``RolloutTask.samples`` episodes a task: samples left after branching are fresh episodes.
 """
 
 from __future__ import annotations
@@ -214,14 +214,14 @@ class EntropyBranch(Strategy):
 class ToolBranch(Strategy):
     """Branch after observations that raised the policy's entropy (ARPO, arXiv 2507.19849, section 3.2).
 
-    Before each turn but the first an episode branches where u - weight x (H - H0) <= base, u uniform in [0, 1): H is
-    the mean entropy of the turn's first ``window`` tokens and H0 that of the first turn's, both divided by the
+    Before each turn but the first an episode branches if u - weight x (H - H0) <= base, u uniform in [0, 1). H is the
+    mean entropy of the turn's first ``window`` tokens, H0 the same mean in the first turn; both are divided by the
     logarithm of the vocabulary's size, so that they lie in [0, 1]. (The released code sums over the ten likeliest
     tokens instead.)
 
     Args:
-        initial: share of the samples that begin anew before branching.
-        beam: branches that leave such a place, the episode that reached it included.
+        initial: share of the samples that start from the beginning, before any branching.
+        beam: number of branches that continue from a branch point, including the episode that reached it.
         base: probability to branch at unchanged entropy.
         weight: increase of the probability per unit of entropy.
         window: number of tokens over which entropy is averaged.
@@ -275,7 +275,7 @@ class ToolBranch(Strategy):
         return [Shoot(number, turn) for turn, number in sorted(shoots)]
 
     def branches(self, u: float, change: float) -> bool:
-        """True if an episode branches, for a uniform draw ``u`` in [0, 1) and a change of normalised entropy."""
+        """Return True if an episode branches, for a uniform draw ``u`` in [0, 1) and a change of normalised entropy."""
         return u - self.weight * change <= self.base
 
     def _entropy(self, trajectory: Trajectory, turn: int, player: Player) -> float:

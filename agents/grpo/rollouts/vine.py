@@ -19,16 +19,16 @@ from .starts import FinishedEpisode, RolloutTask, Start, branch
 class Vine(Strategy):
     """Monte-Carlo values of states (VinePPO, arXiv 2410.01679, section 4).
 
-    Each sample is cut into stretches. The value of the state before a stretch is the mean return of further episodes
-    from there, which are not trained. With one continuation at temperature 0 this is the value of a prefix under its
-    deterministic completion (DenseGRPO, arXiv 2601.20218).
+    Each sample is cut into segments. The value of the state before a segment is the mean return of further episodes
+    from that state, which are not trained. With one continuation at temperature 0 this is the value of a prefix under
+    its deterministic completion (DenseGRPO, arXiv 2601.20218).
 
     Args:
-        at: stretches begin at every "turn", at every "line" (after a token with a newline), or every ``every`` action
+        at: segments begin at every "turn", at every "line" (after a token with a newline), or every ``every`` action
             tokens ("token").
-        every: tokens of a stretch.
+        every: tokens of a segment.
         continuations: further episodes from each state; the state at the beginning is shared by the group.
-        heat: temperature of the further episodes; None is that of training.
+        heat: temperature of the further episodes; None is the training temperature.
     """
 
     at: str = "turn"
@@ -85,7 +85,7 @@ class Vine(Strategy):
 
 
 def _mean_returns(waves: Sequence[Sequence[FinishedEpisode]], player: Player) -> list[float | None]:
-    """Mean return of the valid episodes of each wave; None if there is none."""
+    """Return the mean return of the valid episodes of each wave; None for a wave without valid episodes."""
     judged = player.judge([Group(-1, tuple(p.trajectory for p in played)) for played in waves])
     returns = [[t.outcome for t in group.valid] for group in judged]
     return [sum(values) / len(values) if values else None for values in returns]

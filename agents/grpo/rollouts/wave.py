@@ -53,7 +53,7 @@ class Wave:
     """
 
     _inline = True
-    """Whether environments step in this thread where an action is complete without the sampler."""
+    """True if environments step in this thread when an action completes without the sampler."""
 
     def __init__(self, player: PlayingPolicy, states: bool, entropies: bool, first: int = 0):
         self._player, self._states, self._entropies, self._first = player, states, entropies, first
@@ -177,7 +177,7 @@ class Wave:
         self._end(number, episode, moments)
 
     def _seeded(self, number: int, request: Request) -> Request:
-        """The request with noise of its own."""
+        """Return the request with its sampling seed."""
         self._requests[number] += 1
         return replace(request, seed=self._player.request_seed(1 + self._first + number, self._requests[number]))
 

@@ -1,7 +1,7 @@
-"""A run on several environments: one mixture that is played, and what is measured of each environment in it.
+"""A run on several environments: one mixture to play, and metrics for each environment in it.
 
 A configuration with several environments is played as palaestra/Mixture-v0, whose parameters name the environment of a
-task. Training metrics and evaluations are split by that name; a run on one environment has none of this.
+task. Training metrics and evaluations are split by that name; runs on a single environment are not split.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def environment_of(config: TrainConfig) -> tuple[str, dict[str, Any]]:
-    """Return the id and the arguments of the environment of a run, of a mixture where there are several.
+    """Return the id and the arguments of a run's environment, or of the mixture of its environments.
 
-    Of several, an option ``"GSM8K.source"`` is one of the environment of that name, any other one of the mixture. The
-    form of the prompts is that of the configuration, if it names one.
+    With several environments, the option ``"GSM8K.source"`` belongs to the environment GSM8K; options without a prefix
+    belong to the mixture. The configuration's form of prompts is applied, if it names one.
 
     Raises:
-        InputError: an environment is unknown, an option names none of them, or a fixed pool of tasks cannot follow the
-            schedule of a weight.
+        InputError: an environment is unknown, an option's prefix names no environment, or a fixed pool of tasks cannot
+            follow the schedule of a weight.
     """
     for env_id in config.envs:
         environment_spec(env_id)
@@ -104,7 +104,7 @@ def join_evaluations(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _pool(rows: Sequence[Mapping[str, Any]], share: str, interval: str) -> dict[str, Any]:
-    """The share of successes over the episodes of all rows."""
+    """Return the share of successes over the episodes of all rows."""
     episodes = sum(row["episodes"] for row in rows)
     won = sum(row[share] * row["episodes"] for row in rows if row["episodes"])
     pooled = wilson_interval(round(won), episodes)

@@ -1,9 +1,9 @@
-"""Detection of a collapse: the policy has lost what it could do a few steps ago.
+"""Detection of a collapse: the policy fails on tasks that it solved a few steps ago.
 
-Success in training also falls when the teacher makes tasks harder. So a fall is only suspected from it: the mean over
-the latest steps lies far below that over the best of the steps before. The tasks of those steps are then played anew.
-If the policy still succeeds on them the tasks have become harder; if not, the policy is at fault, and the run can go
-back to the last checkpoint of the time when it did.
+Training success also falls when the teacher makes tasks harder. A collapse is therefore only suspected when the mean
+over the latest steps lies far below the mean over the best earlier window of steps. The tasks of that window are then
+replayed. If the policy still succeeds on them, the tasks have become harder. If not, the policy has collapsed, and the
+run can be restored to its last good checkpoint.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Loss:
     """A collapse: success has fallen, and on tasks of the earlier steps too.
 
     Attributes:
-        then: mean success on these tasks at the time.
-        again, episodes: on as many new episodes of them.
-        norm, at: the largest gradient norm since, and its step.
+        then: mean success on the tasks of the earlier steps at that time.
+        again, episodes: mean success on new episodes of the same tasks, and their number.
+        norm, at: the largest gradient norm since then, and its step.
     """
 
     fall: Fall

@@ -2,7 +2,7 @@
 
 `TrainConfig` has the values of the tiny model. For any other model `choose_defaults` reads its configuration, not its
 weights, and chooses values from its size, its positions and its precision; the command line takes them in place of
-`TrainConfig`'s, and `configure` does so from Python. `describe_defaults` says what was chosen, and why.
+`TrainConfig`'s, and `configure` does so from Python. `describe_defaults` lists the chosen values with reasons.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ...prompt_form import FORM_OF_OLD_RUNS, PROMPT_FORMS, SENTENCES, TERSE
 from ..config import TrainConfig
 
 SMALL = 10_000_000
-"""Parameters up to which a model is trained like the tiny one."""
+"""Largest number of parameters of a model that is trained like the tiny one."""
 RATES = ((100_000_000, 1e-5), (300_000_000, 5e-6))
-"""Parameters up to which a model has this learning rate, and the rate; beyond them all it is `RATE`."""
+"""Pairs of a largest number of parameters and the learning rate up to it; larger models use `RATE`."""
 RATE = 1e-6
 CONTEXT, ANSWER = 4096, 1024
 """Longest conversation and longest action that are chosen for a model with room for more, in tokens."""
@@ -52,16 +52,16 @@ class ModelDefaults:
 def choose_defaults(model: str, lora: int = 0, device: str = "auto") -> ModelDefaults:
     """Choose values for a model, as `TrainConfig` names one, or a run folder.
 
-    The learning rate of large models is that of published GRPO runs (DeepSeekMath, arXiv 2402.03300, section 4.2:
-    1e-6), and higher the smaller a model is: with 5e-6 SmolLM2-135M learns sums in some dozens of steps. For adapters
-    it is ten times as high (Schulman, "LoRA without regret", 2025).
+    Large models use the learning rate of published GRPO runs (DeepSeekMath, arXiv 2402.03300, section 4.2: 1e-6), and
+    smaller models a higher one: with 5e-6 SmolLM2-135M learns sums in some dozens of steps. Adapters use ten times the
+    rate (Schulman, "LoRA without regret", 2025).
 
     Args:
-        lora: rank of adapters that are to be trained; 0 trains all weights.
-        device: where the run will be, as in `TrainConfig`.
+        lora: rank of the adapters to train; 0 trains all weights.
+        device: device of the run, as in `TrainConfig`.
 
     Raises:
-        InputError: there is no such model, or its architecture is not supported.
+        InputError: the model is unknown, or its architecture is not supported.
     """
     bare = outline(find_weights(model))
     count, positions = bare.num_parameters(), context_limit(bare)
@@ -102,7 +102,7 @@ _NAMES = ("lr", "max_new_tokens", "max_episode_tokens", "context", "dtype")
 
 
 def configure(model: str, **options: Any) -> TrainConfig:
-    """Make a configuration for a model: ``options`` as given, the model's defaults for what they leave open."""
+    """Make a configuration for a model from ``options``; fields left out take the model's defaults."""
     if model == "tiny":
         return TrainConfig(**options)
     chosen = choose_defaults(model, options.get("lora", 0), options.get("device", "auto"))
@@ -117,7 +117,7 @@ def _why_single() -> str:
 
 
 def precision_notices(config: TrainConfig) -> list[str]:
-    """A sentence on weights whose precision slows a run down."""
+    """Return a sentence on weights whose precision slows a run down."""
     if config.dtype != "bfloat16" or resolve_device(config.device) != "cpu" or (cost := bfloat16_cost()) < 1:
         return []
     return [
@@ -142,8 +142,8 @@ def describe_defaults(config: TrainConfig) -> str:
 
 
 def choose_prompt_form(config: TrainConfig) -> str:
-    """Choose the form of a run's prompts: that among its options or in its configuration; else that of the run whose
-    folder the model is; terse for models of characters; sentences for all others."""
+    """Choose the form of a run's prompts: from its options or its configuration; else from the run that the model comes
+    from; else terse for character-level models and sentences for all others."""
     if (asked := config.env_options.get("prompt")) in PROMPT_FORMS:
         return str(asked)
     if config.prompt_form is not None:
@@ -161,11 +161,11 @@ def _has_markers(file: Path) -> bool:
         added = json.loads(file.read_text(encoding="utf-8"))["added_tokens"]
         return {OBSERVATION, ACTION} <= {token["content"] for token in added}
     except (ValueError, KeyError, TypeError):
-        return False  # loading the model says what is wrong with the file
+        return False  # loading the model reports the error in the file
 
 
 def take_open_values(config: TrainConfig, saved: TrainConfig) -> TrainConfig:
-    """Return ``config`` with the values of a saved run for what it leaves open."""
+    """Return ``config`` with open values (device "auto", threads 0 ...) taken from a saved run."""
     return dataclasses.replace(
         config,
         threads=config.threads or saved.threads,

@@ -45,13 +45,13 @@ C = TypeVar("C", bound=RunConfig)
 
 
 def newest_checkpoint(run: Path) -> Path | None:
-    """The checkpoint of the highest step, or None."""
+    """Return the checkpoint of the highest step, or None."""
     found = _checkpoints(run)
     return found[-1] if found else None
 
 
 def find_checkpoint(run: Path, which: str = "newest") -> Path:
-    """The folder of a checkpoint.
+    """Return the folder of a checkpoint.
 
     Args:
         which: "newest", "best" (the policy of the best evaluation so far; it cannot be resumed from), or a step.
@@ -177,10 +177,11 @@ class RunFolder:
         """Open an existing run and its configuration, a ``kind``.
 
         Args:
-            lock: keep other runs out, to go on with this one.
+            lock: lock the folder, to continue this run.
 
         Raises:
-            InputError: there is no run, or one of another learner or version, or it is under way and is to be locked.
+            InputError: the folder holds no run, a run of another learner or version, or, with ``lock``, a run in
+                progress.
         """
         found, wanted = read_learner(path), getattr(kind, "learner", DEFAULT_LEARNER)
         if found != wanted:
@@ -210,7 +211,7 @@ class RunFolder:
         self.append("timings", [{"step": step, name: time.perf_counter() - begun}])
 
     def read(self, log: str, first: int, last: int) -> list[dict[str, Any]]:
-        """Rows of the steps from ``first`` to ``last`` of a log."""
+        """Return the rows of the steps from ``first`` to ``last`` of a log."""
         path = self.path / f"{log}.jsonl"
         rows = map(json.loads, _complete_rows(path)) if path.exists() else ()
         return [row for row in rows if first <= row["step"] <= last]
@@ -248,12 +249,12 @@ class RunFolder:
             shutil.rmtree(old)
 
     def newest_warm_up(self) -> Path | None:
-        """The newest state of a warm-up that has not ended, or None."""
+        """Return the newest state of a warm-up that has not ended, or None."""
         found = _checkpoints(self.path, _WARM_UP)
         return found[-1] if found else None
 
     def best_success(self) -> float | None:
-        """Success of the evaluation whose policy is kept as the best checkpoint; None if there is none."""
+        """Return the evaluation success of the best checkpoint; None if the run has none."""
         path = self.path / _CHECKPOINTS / _BEST / "best.json"
         return float(json.loads(path.read_text(encoding="utf-8"))["success"]) if path.is_file() else None
 
@@ -275,12 +276,12 @@ class RunFolder:
 
 
 def is_run(folder: Path) -> bool:
-    """Return whether the folder is that of a run."""
+    """Return True if the folder belongs to a run."""
     return (folder / "checkpoints").is_dir() and (folder / "config.json").is_file()
 
 
 def refuse_changes(run: Path, config: Any, saved: Any, free: Collection[str]) -> None:
-    """Raise InputError if a configuration differs from that of a run in more than the fields ``free``."""
+    """Raise InputError if a configuration differs from the saved one of a run in fields other than ``free``."""
     same = dataclasses.replace(config, **{name: getattr(saved, name) for name in free})
     if differences := same.differences(saved):
         raise InputError(
@@ -340,7 +341,7 @@ def write_folder(place: Path) -> Iterator[Path]:
 
 
 def _finite(value: Any) -> Any:
-    """The data with None in place of numbers that are not finite."""
+    """Return the data with None in place of numbers that are not finite."""
     if isinstance(value, Mapping):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

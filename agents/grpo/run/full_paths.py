@@ -16,8 +16,8 @@ _OPTIONS = ("env_options", "teacher_options", "engine_options")
 
 
 def with_absolute_places(config: C) -> C:
-    """Return the configuration of a run, of any learner, with full paths for what is there under relative ones: models,
-    and files and folders among the options of environment, teacher, engine, components and bonuses.
+    """Return a run's configuration, of any learner, with relative paths that exist made absolute: models, and files and
+    folders among the options of environment, teacher, engine, components and bonuses.
     """
     given: Any = config
     changes: dict[str, Any] = {}
@@ -56,7 +56,7 @@ def _absolute(value: Any) -> Any:
 
 
 def _absolute_text(text: str) -> str:
-    """The text of components, unchanged where it names no relative path."""
+    """Return the text of components, unchanged where it names no relative path."""
     parts = Component.parse_all(text)
     found = tuple(map(_absolute, parts))
     return text if found == parts else " + ".join(map(str, found))

@@ -42,11 +42,11 @@ class StepSigns:
         skipped: updates were due, and all of them were skipped.
         nonfinite: a loss or a gradient was not finite.
         no_signal: no trained token had an advantage.
-        cut: share of the valid episodes that failed as a token budget cut them off.
+        cut: share of the valid episodes that failed because a token budget cut them off.
         success: share of the valid episodes that succeeded; NaN if none was valid.
         guided: the policy was given parts of solutions.
-        invalid: share of the episodes that were not valid.
-        error: what the first of them says that failed.
+        invalid: share of invalid episodes.
+        error: error message of the first invalid episode.
     """
 
     skipped: bool
@@ -130,7 +130,7 @@ class Health:
         return [f"{share} of the last step could be judged{rest}{cause}; {_MEND}."]
 
     def verdict(self, last: bool) -> tuple[str, str] | None:
-        """The sign that ends the run and a sentence about it; None if the run goes on.
+        """Return the sign that ends the run and a sentence about it; None if the run goes on.
 
         Args:
             last: whether this was the run's last step, which must not have been one without finite gradients.

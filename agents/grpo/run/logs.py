@@ -1,7 +1,7 @@
 """Rows of a run's logs, made from its proposals, groups, updates and evaluations.
 
-Only `phase_rates`, which has a log of its own, depends on the clock, and no row depends on the order in which episodes
-ended, so that logs are as reproducible as the run.
+Only `phase_rates`, which goes to a separate log, depends on the clock. No row depends on the order in which episodes
+ended, so logs are as reproducible as the run.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlayedProposal:
-    """One proposal of the teacher, its task, the group of episodes that was played, and what was done about each of its
-    requests, a number or a word.
+    """One proposal of the teacher, its task, the played group of episodes, and the result of each of its requests, a
+    number or a word.
     """
 
     proposal: Proposal
@@ -36,7 +36,7 @@ class PlayedProposal:
 
 
 def evaluation_row(step: int, report: Report, greedy: Report | None = None) -> dict[str, Any]:
-    """A row of ``evaluations.jsonl``.
+    """Return a row of ``evaluations.jsonl``.
 
     Args:
         report: of sampled episodes.
@@ -81,16 +81,16 @@ def step_summary(
 ) -> dict[str, float]:
     """Statistics of a step's episodes for ``metrics.jsonl``.
 
-    Means are over the valid episodes that the policy played; invalid ones, and those that it did not sample, are
-    counted only. Lengths are in action tokens. pass@k is over the tasks, or over each role in them, without episodes
-    that were given a part of the solution, and without tasks of which only a selection was kept; its interval is
-    `report.share_interval`. If nothing was played there are no means.
+    Means are over the valid episodes that the policy played; invalid episodes, and episodes that the policy did not
+    sample, are only counted. Lengths are in action tokens. pass@k is over the tasks, or over each role in them, without
+    episodes that were given a part of the solution, and without tasks of which only a selection was kept; its interval
+    is `report.share_interval`. Without played episodes the means are left out.
 
     Args:
         groups: all groups of this step, before any filter.
         trained: the groups of the update, for the age of replayed episodes: the number of optimiser batches by which
             their policy is older than the newest one in ``groups``.
-        measures: names of measures whose means are wanted; over the numbers of lists, and without what is no number.
+        measures: names of measures to average; numbers in lists count one by one, other values are skipped.
     """
     played = [list(_sampled_episodes(group)) for group in groups]
     own = [trajectory for members in played for trajectory in members]
@@ -138,13 +138,13 @@ _UNTRAINED = {"loss": 0.0, "entropy": 0.0, "clip_fraction": 0.0}
 
 
 def _numbers(value: Any) -> list[float]:
-    """The finite numbers of a measure: itself, or those of a list."""
+    """Return the finite numbers of a measure that is a number or a list."""
     listed = value if isinstance(value, list | tuple) else [value]
     return [float(x) for x in listed if isinstance(x, int | float | np.number) and math.isfinite(x)]
 
 
 def _sampled_episodes(group: Group) -> Iterator[Trajectory]:
-    """The valid episodes that the policy sampled."""
+    """Return the valid episodes that the policy sampled."""
     return (t for t in group.valid if t.version >= 0)
 
 
@@ -170,7 +170,7 @@ def _pass_at_k(groups: Sequence[Group]) -> dict[str, float]:
 
 
 def _ages(played: Sequence[Trajectory], trained: Sequence[Group]) -> dict[str, float]:
-    """Share and mean age of replayed episodes among the trained ones; {} if none were trained."""
+    """Return the share and mean age of replayed episodes among the trained ones; {} if none were trained."""
     if not trained:
         return {}
     seen = [t for group in trained for t in _sampled_episodes(group)]
@@ -180,12 +180,12 @@ def _ages(played: Sequence[Trajectory], trained: Sequence[Group]) -> dict[str, f
 
 
 def token_ages(step: int, trained: Sequence[Group]) -> dict[str, float]:
-    """Mean and largest age of the tokens of a step's update that the policy sampled: the updates that the policy had
-    had since then. {} where there is none.
+    """Return the mean and the largest age of the policy's tokens in a step's update: the number of updates since they
+    were sampled. {} without such tokens.
 
     Args:
-        step: from 1.
-        trained: the groups of the update, those of streams included.
+        step: number of the step, from 1.
+        trained: the groups of the update, including the streams' groups.
     """
     count: Counter[int] = Counter()
     for trajectory in (t for group in trained for t in _sampled_episodes(group)):
@@ -210,11 +210,11 @@ def overlapped_rates(
     update_wait_s: float,
     **waits: float,
 ) -> dict[str, float]:
-    """The same as `phase_rates` where the next batches are played meanwhile.
+    """Return the rates of `phase_rates` for asynchronous training, where the next batches are played meanwhile.
 
     Args:
-        update_wait_s: seconds that the update waited for this batch; with its own they are those of the step.
-        waits: seconds of further waits, which pass beside the step.
+        update_wait_s: seconds that the update waited for this batch; the step takes this time plus ``train_s``.
+        waits: seconds of further waits, which run in parallel to the step.
     """
     rates = phase_rates(rollout_tokens, train_tokens, rollout_s, train_s)
     seconds = update_wait_s + train_s
@@ -225,7 +225,7 @@ def overlapped_rates(
 def phase_rates(
     rollout_tokens: float, train_tokens: float, rollout_s: float, train_s: float, **other_s: float
 ) -> dict[str, float]:
-    """A step's wall-clock seconds and tokens per second, by phase, for ``timings.jsonl``.
+    """Return a step's wall-clock seconds and tokens per second, by phase, for ``timings.jsonl``.
 
     Args:
         rollout_tokens: action tokens that were sampled.
@@ -254,8 +254,8 @@ def _rate(tokens: float, seconds: float) -> float:
 
 
 def proposal_row(step: int, practice: PlayedProposal, space: Any) -> dict[str, Any]:
-    """A row of ``proposals.jsonl``: a proposal, its outcome, and, where it has requests, what was done about them;
-    ``space`` is the ParamSpace.
+    """Make a row of ``proposals.jsonl``: a proposal, its outcome, and the results of its requests, if any; ``space`` is
+    the ParamSpace.
 
     The success of a group without a valid episode is unknown: None.
     """
@@ -280,8 +280,8 @@ def proposal_row(step: int, practice: PlayedProposal, space: Any) -> dict[str, A
 
 
 def trajectory_row(step: int, trajectory: Trajectory, measures: Collection[str] = ()) -> dict[str, Any]:
-    """A row of ``trajectories.jsonl``: one episode in full, with a right answer where the environment tells one, and
-    what was measured of it by these names."""
+    """Make a row of ``trajectories.jsonl``: one episode in full, with a right answer if the environment supplies one,
+    and the named measures."""
     measured = {name: trajectory.extras[name] for name in sorted(measures) if name in trajectory.extras}
     reference = trajectory.turns[-1].extras.get("reference") if trajectory.turns else None
     return {

@@ -32,8 +32,8 @@ def load_policy(config: TrainConfig, checkpoint: Path | None = None, texts: Iter
         language = language.to(config.device)
         language = language.for_examples() if config.shots else language
         if config.model == "tiny":
-            # Checkpoints of adapters bring the model below them along unless it has a place of its own, and this one
-            # goes when newer checkpoints come.
+            # Checkpoints of adapters include their base model unless it has a path. This path is not permanent: it is
+            # deleted when newer checkpoints are saved.
             language.model.config.name_or_path = ""
         return language
     if config.model == "tiny":

@@ -1,7 +1,7 @@
-"""Messages to the observers of a run: its progress, and sentences that a person should read.
+"""Messages to the observers of a run: its progress, and notices for the user.
 
-The sentences say what was chosen for the run, what of it has no effect, and what goes wrong. They are handed on as they
-arise, to the terminal, and kept in ``notices.jsonl``, from which the report takes them.
+Notices are sentences on values chosen for the run, on settings without effect, and on problems. They go to the terminal
+as they arise and are kept in ``notices.jsonl``, from which the report takes them.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class TrainingProgress:
 
 
 class Notices:
-    """Hands sentences on and keeps them.
+    """Forwards notices and keeps them.
 
     Args:
-        folder: of the run.
-        notify: what a sentence is handed to; by default the log, as a warning.
+        folder: folder of the run.
+        notify: function that receives each notice; by default it is logged as a warning.
     """
 
     def __init__(self, folder: RunFolder, notify: Callable[[str], None] = _log.warning):
@@ -54,7 +54,7 @@ class Notices:
         return [row["sentence"] for row in self._folder.read("notices", 0, 0) if row["kind"] == kind]
 
     def repeat(self, sentences: Iterable[str]) -> None:
-        """Hand on what was kept when the run began, for those who continue it."""
+        """Forward the notices from the run's beginning again, when the run is continued."""
         for sentence in sentences:
             self._notify(sentence)
 

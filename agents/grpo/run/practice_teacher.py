@@ -13,12 +13,12 @@ def make_practice_teacher(config: TrainConfig, environments: Any, **range_option
     """Make the teacher of a run.
 
     Args:
-        environments: those of the training split, a `rollouts.environments.Environments`.
-        range_options: ``return_range``, if it is not the one that the environments declare. An option of the
-            configuration goes before both.
+        environments: environments of the training split, a `rollouts.environments.Environments`.
+        range_options: ``return_range``, if it differs from the environments' declaration. An option of the
+            configuration overrides both.
 
     Raises:
-        InputError: there is no such teacher, or an option or the space of tasks does not suit it.
+        InputError: the teacher is unknown, or an option or the space of tasks does not suit it.
     """
     space = environments.param_space
     tasks = teachers.fixed_pool(config.teacher, space, config.pool, config.seed) if config.pool else space
@@ -26,5 +26,5 @@ def make_practice_teacher(config: TrainConfig, environments: Any, **range_option
     if isinstance(options.get("generator"), str):  # an agent that writes tasks
         options["generator"] = find_agent(options["generator"])
     teacher = teachers.make(config.teacher, tasks, seed=config.seed, **options)
-    teacher.expect(max(config.steps, 1) * config.prompts)  # an outcome is that of a group
+    teacher.expect(max(config.steps, 1) * config.prompts)  # one outcome per group
     return teacher

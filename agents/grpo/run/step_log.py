@@ -16,7 +16,7 @@ from .trackers import Tracker
 
 
 class StepRecord(Protocol):
-    """Record of what a step has trained on; see `asynchronous.StepData`."""
+    """Record of the data that a step has trained on; see `asynchronous.StepData`."""
 
     @property
     def collected(self) -> Any: ...
@@ -47,9 +47,9 @@ def write_step(
     """Write the rows of a step.
 
     Args:
-        tally: of its losses.
-        updates: figures of its optimiser steps.
-        weights: those of rewards that learn from the updates.
+        tally: statistics of the losses.
+        updates: figures of the optimiser steps.
+        weights: weights of rewards that learn from the updates.
         train_s: seconds of the update.
         update: the `Update`, for its passes over the data and the measures that its recipe asks for.
 

@@ -62,7 +62,7 @@ def _tag(name: str) -> str:
 
 
 def evaluation_values(row: Mapping[str, Any]) -> dict[str, float]:
-    """A row of ``evaluations.jsonl`` (see `logs.evaluation_row`) as figures for `Tracker.log`."""
+    """Return a row of ``evaluations.jsonl`` (see `logs.evaluation_row`) as figures for `Tracker.log`."""
     found = {"success": row.get("success"), "greedy_success": row.get("greedy_success")}
     found["success_low"], found["success_high"] = row.get("ci") or (None, None)
     for name, part in row.get("environments", {}).items():
@@ -78,9 +78,9 @@ class TensorBoardTracker:
     """Writes event files into ``folder``/tensorboard, for ``tensorboard --logdir``.
 
     Args:
-        folder: of the run.
-        step: step of the checkpoint that the run continues from; later steps that an earlier process showed are
-            withdrawn, as they are taken again.
+        folder: folder of the run.
+        step: step of the checkpoint that the run continues from; later steps logged by an earlier process are removed,
+            as they are repeated.
 
     Raises:
         MissingExtra: tensorboard is absent.
@@ -106,14 +106,14 @@ class TensorBoardTracker:
 class WandbTracker:
     """Logs to Weights & Biases; files lie in ``folder``/wandb.
 
-    A continued run keeps its id; steps that are taken again are known there and passed over.
+    A continued run keeps its id; repeated steps are already logged there and are skipped.
 
     Args:
-        project, name: where it is shown, and as what.
-        folder: of the run.
-        config: shown with the figures.
-        mode: "online", "offline" (``wandb sync`` uploads later) or "disabled"; None is the variable WANDB_MODE, or
-            online.
+        project, name: project and display name of the run.
+        folder: folder of the run.
+        config: configuration to show with the figures.
+        mode: "online", "offline" (``wandb sync`` uploads later) or "disabled"; None reads the variable WANDB_MODE, or
+            takes "online".
 
     Raises:
         MissingExtra: wandb is absent.
@@ -132,7 +132,7 @@ class WandbTracker:
             mode=mode,
             id=_read_or_make_id(folder / "wandb" / "id.txt"),
             resume="allow",
-            # Neither what the process prints nor its files are theirs to collect.
+            # Do not upload the process's output or its files.
             settings=wandb.Settings(silent=True, console="off", disable_code=True, disable_git=True),
         )
 
@@ -144,7 +144,7 @@ class WandbTracker:
 
 
 def _read_or_make_id(path: Path) -> str:
-    """Read the id in the file; write a new one first if there is none."""
+    """Read the id in the file; create the file with a new id if it is missing."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(uuid.uuid4().hex[:12], encoding="utf-8")

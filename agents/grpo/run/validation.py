@@ -26,10 +26,10 @@ def evaluate_policy(player: Player, plan: EpisodePlan, split: str, greedy: Seque
     """Play a plan of episodes and report them.
 
     Args:
-        plan: the episodes; each has parameters, as it is made for an environment with a parameter space.
+        plan: the episodes, for an environment with a parameter space.
         split: the split that the player's environments draw from, for the report.
-        greedy: whether the likeliest tokens are taken, instead of sampling at the player's temperature. Of several,
-            every task is played in each way at the same time, so that its prompt is encoded once.
+        greedy: for each way of playing, True takes the likeliest tokens and False samples at the player's temperature.
+            Every task is played in all ways at the same time, so that its prompt is encoded once.
 
     Returns:
         A report for each of ``greedy``.

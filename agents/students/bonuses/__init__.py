@@ -1,10 +1,10 @@
 """The rewards that ``palaestra train --bonus`` adds for students.
 
-`bonus` has the registry. Without networks are those in `shaped` (potential, subgoals, count), `landmarks`,
+`bonus` has the registry. Bonuses without networks are in `shaped` (potential, subgoals, count), `landmarks`,
 `demonstration_stages`, `empowerment`, `waypoint_bonus`, `goal_text` and `designed` (rewards designed on tables).
 The networks of `distillation` (rnd, rdd), `curiosity` (prediction, hindsight), `graph_subgoals`, `progress_head`,
-`latent_bonus` (lare) and `caption_bonus` (oni) learn while the student does; these need torch, which is loaded when one
-is made.
+`latent_bonus` (lare) and `caption_bonus` (oni) learn together with the student; they need torch, which is loaded when
+such a bonus is created.
 """
 
 from __future__ import annotations

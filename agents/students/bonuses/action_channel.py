@@ -1,7 +1,7 @@
-"""Empowerment: how much the next actions tell about the state that follows, as the capacity of a channel in nats.
+"""Empowerment: information of the next actions about the following state, as the capacity of a channel in nats.
 
-What goes in is an environment in a state; its successors are found by taking every action from a snapshot of it and
-restoring it after each. Gridworlds are stepped as values, which is the same and faster.
+In: an environment in a state. Its successors are found by taking every action from a snapshot, which is restored after
+each action. Gridworlds are stepped as values, which gives the same result faster.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _END = "end"
 def channel_capacity(p_ys: np.ndarray, tolerance: float = 1e-9, rounds: int = 10_000) -> float:
     """Return ``max over p(a) of I(a; s')`` in nats by Blahut and Arimoto (both IEEE Trans. Inf. Theory 18, 1972).
 
-    Each round multiplies p(a) by exp(D(p(s'|a) || p(s'))); the capacity lies between the logarithm of the mean of that
-    factor and that of its maximum, and the rounds end when these are ``tolerance`` apart.
+    Each round multiplies p(a) by exp(D(p(s'|a) || p(s'))). The capacity lies between the logarithms of the mean and of
+    the maximum of this factor, and the rounds end when these are within ``tolerance``.
 
     Args:
         p_ys: [actions, successors], the probability of each successor after each action; rows sum to 1.
-        tolerance: in nats.
-        rounds: at most.
+        tolerance: tolerance in nats.
+        rounds: most rounds.
 
     Raises:
-        InputError: the rows are no distributions.
+        InputError: a row is not a distribution.
     """
     p_ys = np.asarray(p_ys, dtype=np.float64)
     if p_ys.ndim != 2 or not p_ys.size or (p_ys < 0).any() or not np.allclose(p_ys.sum(1), 1.0):
@@ -56,7 +56,7 @@ def channel_capacity(p_ys: np.ndarray, tolerance: float = 1e-9, rounds: int = 10
 @functools.lru_cache(maxsize=16_384)
 def count_worlds(rules: GridRules, world: World, horizon: int) -> int:
     """Count the different states in which ``horizon`` actions from a gridworld can end; an end of the mission or a
-    failure is a state of its own, which no action leaves."""
+    failure counts as a separate, absorbing state."""
     reached: dict[Hashable, World | None] = {_identify(world): world}
     for _ in range(horizon):
         following: dict[Hashable, World | None] = {}
@@ -81,13 +81,13 @@ def _identify(world: World) -> tuple[Any, ...]:
 def successors(env: Any, horizon: int, draws: int = 1) -> np.ndarray:
     """Return p(s'|a) [action sequences, successors] of an environment that can be restored, from its present state.
 
-    A successor is what is observed after the last action and whether the episode has ended; an episode that ends before
-    stays there. The environment is left as it was.
+    A successor is the observation after the last action plus whether the episode has ended; an episode that ends
+    earlier stays in that successor. The environment's state is restored afterwards.
 
     Args:
-        env: with Discrete actions, ``get_state`` and ``set_state``.
+        env: environment with Discrete actions, ``get_state`` and ``set_state``.
         horizon: actions of a sequence.
-        draws: times that each is taken, with other random numbers; 1 where nothing is random.
+        draws: repetitions of each sequence with other random numbers; 1 for deterministic environments.
     """
     first, count = int(env.action_space.start), int(env.action_space.n)
     before, generator = env.get_state(), env.np_random.bit_generator.state

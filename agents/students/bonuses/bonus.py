@@ -16,9 +16,9 @@ class Bonus:
     """A bonus of a run.
 
     Attributes:
-        name: as the user gave it.
-        reward: what is added at each step.
-        optimum: what it does to the optimal policies, as the end of a sentence.
+        name: name as the user gave it.
+        reward: reward to add at each step.
+        optimum: effect on the optimal policies, as the end of a sentence.
     """
 
     name: str
@@ -50,5 +50,5 @@ def make_bonuses(texts: Sequence[str], discount: float) -> list[Bonus]:
 
 
 def describe_bonus(bonus: Bonus) -> str:
-    """Say what a bonus does to the optimal policies."""
+    """Describe the effect of a bonus on the optimal policies."""
     return f"The bonus {bonus.name} {bonus.optimum}."

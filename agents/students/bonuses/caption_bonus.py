@@ -24,19 +24,19 @@ _WORDS = make_vocabulary("plain", 0, True)
 
 
 class CaptionBonus(SlotBonus):
-    """``weight * score(caption) / count ** exponent`` of the state that a step leads to, the count being that of the
-    caption within the episode.
+    """``weight * score(caption) / count ** exponent`` of the state after a step; ``count`` is the number of occurrences
+    of the caption within the episode.
 
-    A caption says which way the agent faces, what is ahead and what it carries. The annotator is asked between two
-    iterations, so that no step waits for it.
+    A caption describes the agent's direction, the object ahead and the carried object. The annotator is called between
+    two iterations, so that no step waits for it.
 
     Args:
-        scores: of captions, by what was labelled.
+        scores: scores of captions, learned from labels.
         annotator: labels captions.
         weight: 0 or more; the paper's 0.4 beside 10 times a sparse reward is 0.04.
         exponent: 3 in the released code.
-        task: write the mission before each caption, for environments of several missions.
-        most: captions or pairs that are annotated between two iterations.
+        task: write the mission before each caption, for environments with several missions.
+        most: most captions or pairs to annotate between two iterations.
     """
 
     name = "oni"

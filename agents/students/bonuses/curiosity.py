@@ -1,4 +1,4 @@
-"""Curiosity: the error of a model of the next observation, plain or given a code of what it could not have known."""
+"""Curiosity: the error of a model of the next observation, optionally given a code of its unpredictable part."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .learned_bonus import LearnedBonus, layers
 class PredictionCuriosity(LearnedBonus):
     """Mean squared error of a model that predicts the features of the next observation from observation and action.
 
-    What is random stays badly predicted for ever, so that it attracts for ever: the noisy television.
+    Random observations stay unpredictable, so their bonus never fades: the noisy-television problem.
 
     Args:
-        weight, options: of `LearnedBonus`.
+        weight, options: see `LearnedBonus`.
     """
 
     name = "prediction"
@@ -35,7 +35,7 @@ class PredictionCuriosity(LearnedBonus):
 
     @property
     def known(self) -> int:
-        """Width of what is known before the step: features of the observation, and the action as a one-hot vector."""
+        """Width of the model's input: features of the observation before the step, and the action as one-hot vector."""
         return self.size + self.actions
 
     def inputs(self, step: Step, observation: Any) -> np.ndarray:
@@ -61,18 +61,18 @@ class PredictionCuriosity(LearnedBonus):
 
 
 class HindsightCuriosity(PredictionCuriosity):
-    """Error of a model that is also given a code of what could not have been known, after the fact.
+    """Error of a model that also gets a code of the outcome's unpredictable part, computed in hindsight.
 
-    A generator makes the code z from known things x, the outcome y and noise; a reconstructor makes y of x and z. A
-    critic h tells codes of x from those of other steps by ``log(e^h(x, z) / mean_z' e^h(x, z'))``; the generator is
-    trained to leave it nothing, so that a code can hold what is random, but not what x determines. The bonus is the
-    error of reconstruction plus ``invariance`` times the critic's value, at least 0. One step ahead, on fixed random
-    features; the paper looks several steps ahead on learned ones.
+    A generator makes the code z from the input x, the outcome y and noise; a reconstructor predicts y from x and z. A
+    critic h distinguishes codes of x from codes of other steps by ``log(e^h(x, z) / mean_z' e^h(x, z'))``. The
+    generator is trained against it, so a code can hold random parts of y, but nothing that x determines. The bonus is
+    the reconstruction error plus ``invariance`` times the critic's value, at least 0. This version looks one step ahead
+    on fixed random features; the paper looks several steps ahead on learned features.
 
     Args:
         invariance: weight of the critic's value.
         code: size of the code.
-        weight, options: of `LearnedBonus`.
+        weight, options: see `LearnedBonus`.
     """
 
     name = "hindsight"

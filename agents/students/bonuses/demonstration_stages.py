@@ -1,4 +1,4 @@
-"""A bonus for states like those in later stages of the demonstrations that an environment's own solver gives."""
+"""A bonus for states that resemble later stages of the demonstrations by an environment's solver."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _MOST_STEPS = 10_000
 _TRIES = 4
 """Episodes of the solver, which may fail or be too short, for each demonstration that is wanted."""
 COUNTED = ("open door", "closed door", "locked door", "key", "ball", "box", "goal", "lava")
-"""What is counted of a gridworld; then come a key, ball or box that is carried, and whether the agent is on a goal."""
+"""Counted objects of a gridworld. Further features: a carried key, ball or box, and whether the agent is on a goal."""
 
 
 class StageBonus(StateBonus):
-    """The reward of the demonstrations' stages, scaled so that the first stage has 0 and the last one 1 on average.
+    """The reward of the demonstrations' stages, scaled to an average of 0 in the first stage and 1 in the last one.
 
-    Before training, the environment's solver plays a few episodes. The features of a gridworld are what has changed in
-    it since the episode began (how many keys lie about, how many doors are open ...), what is carried, and whether the
-    agent is on a goal. Those of another environment are its observations.
+    Before training, the environment's solver plays a few episodes. The features of a gridworld are the changes since
+    the episode began (numbers of keys lying about, of open doors ...), the carried object, and whether the agent is on
+    a goal. The features of other environments are their observations.
 
     Args:
-        weight, discount, form: of `StateBonus`.
-        stages: number of them, at least 2.
-        demonstrations: successful episodes of the solver.
-        most, contrast: of `fit_detectors`.
-        seed: of the demonstrations.
+        weight, discount, form: see `StateBonus`.
+        stages: number of stages, at least 2.
+        demonstrations: number of successful episodes of the solver.
+        most, contrast: see `fit_detectors`.
+        seed: seed of the demonstrations.
     """
 
     name = "stages"
@@ -74,7 +74,7 @@ class StageBonus(StateBonus):
             self._code = ObservationCode(envs[0].observation_space)
         rows = self._play(envs[0])
         everything = np.concatenate(rows)
-        # What never varies over the demonstrations tells nothing.
+        # Features that are constant over the demonstrations carry no information.
         varied = np.argsort(-everything.std(0), kind="stable")[:MOST_FEATURES]
         starts = split_stages([one[:, varied] for one in rows], self.stages)
         parts = [cut(one, begun) for one, begun in zip(rows, starts, strict=True)]
@@ -90,7 +90,7 @@ class StageBonus(StateBonus):
             )
 
     def _play(self, env: gym.Env[Any, Any]) -> list[np.ndarray]:
-        """The features [T, F] of successful episodes of the environment's solver."""
+        """Return the features [T, F] of successful episodes of the environment's solver."""
         if not has_solver(env):
             raise InputError(f"the bonus {self.name!r} needs demonstrations, and {env} has no solver that gives them.")
         solve = env.get_wrapper_attr("oracle")
@@ -182,6 +182,6 @@ def stages(
     seed: int = 0,
 ) -> tuple[StepReward, str]:
     """Likeness to later stages of the solver's demonstrations, by Gaussian detectors of the stages' features
-    (Unsupervised Perceptual Rewards, arXiv 1612.06699). form="plain" adds it as it is, as the paper does."""
+    (Unsupervised Perceptual Rewards, arXiv 1612.06699). form="plain" adds it unshaped, as the paper does."""
     reward = StageBonus(weight, discount, form, stages, demonstrations, most, contrast, seed)
     return reward, LEAVES if form == POTENTIAL else "changes the optimal policies for good, to those that end late"

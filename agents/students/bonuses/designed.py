@@ -26,13 +26,13 @@ _KEPT_WALKS = 32
 
 
 class DesignedLevel:
-    """A level, the reward designed for it, and what the learner does in it.
+    """A level, the reward designed for it, and statistics of the learner's behaviour in it.
 
     Args:
         model: the level.
         auxiliary: one of `AUXILIARIES`.
-        designer, options: of `make_designer`.
-        saved: state to go on from.
+        designer, options: see `make_designer`.
+        saved: state to continue from.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class DesignedLevel:
 
     @property
     def policy(self) -> np.ndarray:
-        """[S, A]: an estimate of the learner's policy, from what it did; uniform where it has not been."""
+        """Estimate of the learner's policy from its action counts, [S, A]; uniform in unvisited states."""
         counts = self.counts + 1.0 / self.counts.shape[1]
         return counts / counts.sum(1, keepdims=True)
 
     def redesign(self, iteration: int) -> None:
-        """Design the reward anew for what the learner does now; what it did before counts half each time."""
+        """Design the reward anew for the learner's present behaviour; earlier action counts are halved each time."""
         self.designed, self.fresh = iteration, False
         table = self.designer.redesign(self.problem, self.policy, self.walks)
         self.table = self.table if table is None else table
@@ -87,17 +87,18 @@ class DesignedLevel:
 class DesignedBonus(SlotBonus):
     """``weight * (designed(s, a) - reward)``: with weight 1 the student sees the designed reward of its level alone.
 
-    The reward is that of the environment and of the bonuses named before this one; the design takes 1 for accomplishing
-    the mission as the primary one. A level is enumerated when it is first met. Levels that lead to one another are one.
-    A reward that follows the learner is designed anew every ``every`` iterations, when its level is played next.
+    ``reward`` is the sum of the environment's reward and of the bonuses named before this one; the design's primary
+    reward is 1 for accomplishing the mission. A level is enumerated when it is first met. Levels that lead to one
+    another count as one. A designer that follows the learner designs the reward anew every ``every`` iterations, when
+    its level is played next.
 
     Args:
         designer: a name in `palaestra.rewards.tabular.DESIGNERS`.
-        discount: of the design; the student's.
+        discount: discount of the design, the same as the student's.
         weight: in [0, 1].
         auxiliary: one of `AUXILIARIES`.
-        every: iterations of the student between two designs of a reward that follows it.
-        options: of the designer.
+        every: iterations of the student between two designs, for designers that follow the learner.
+        options: options of the designer.
 
     Raises:
         InputError: unknown designer or option, or an argument out of range.
@@ -140,7 +141,7 @@ class DesignedBonus(SlotBonus):
         if not self._envs:
             raise InputError(f"the bonus {self.name!r} has no environments yet; call attach(envs) first.")
         before = self.memory.get(slot)
-        # After a restart a level may not have been met yet; what is played again is forgotten anyway.
+        # After a restart a level may not have been met yet; memory of replayed episodes is dropped anyway.
         level = self.levels.get(before["level"]) if before and self.adaptive and before["states"] else None
         if before and level:
             level.walks.append((before["states"], before["actions"], before["rewards"]))
@@ -177,7 +178,7 @@ class DesignedBonus(SlotBonus):
             return 0.0
         after = len(level.index) if terminated else level.index[identify(self._world(slot))]
         primary = float(level.problem.primary[state, action])
-        # In place of what was paid, which may depend on the number of steps and is then no function of the state.
+        # Replaces the step's reward, which may depend on the number of steps and then is not a function of the state.
         bonus = self.weight * (float(level.table[state, action]) + level.designer.visit(after) - step.reward)
         if self.adaptive:
             level.fresh = True
@@ -210,7 +211,7 @@ def _heuristic(model: LevelModel, auxiliary: str) -> np.ndarray | None:
         return None
     if auxiliary == "standing":
         return 0.1 * model.progress
-    # Progress before an action: that after one that led here, which is the same for all of them.
+    # Progress before an action equals the progress after any action that leads to this state.
     before = np.zeros(len(model.progress))
     chances = model.mdp.transitions
     for action in range(model.progress.shape[1]):

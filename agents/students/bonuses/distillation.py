@@ -14,10 +14,10 @@ from .learned_bonus import LearnedBonus, layers
 
 
 class NetworkDistillation(LearnedBonus):
-    """Mean squared error of a network that learns the output of another, fixed random one, at the next observation.
+    """Mean squared error of a network that learns the output of a fixed random network at the next observation.
 
     Args:
-        weight, options: of `LearnedBonus`.
+        weight, options: see `LearnedBonus`.
     """
 
     name = "rnd"
@@ -35,7 +35,7 @@ class NetworkDistillation(LearnedBonus):
         return (self.predictor(rows) - self.target(rows)).square().mean(-1)
 
     def draw(self, rows: Any) -> Any:
-        """Draw what the predictor is to learn at rows."""
+        """Draw the predictor's targets at rows."""
         return self.target(rows)
 
     def learn(self, rows: Any) -> None:
@@ -49,15 +49,15 @@ class NetworkDistillation(LearnedBonus):
 
 
 class DistributionDistillation(NetworkDistillation):
-    """Mean squared distance of a network's prediction from the mean of a random distribution, of which it sees a new
-    draw at each visit.
+    """Mean squared distance between a network's prediction and the mean of a random distribution, from which each visit
+    gives a new sample.
 
-    A table that averages n draws is off by ``deviation**2 / n`` (see the reward "rdd"). A network adds its own error of
-    optimisation: it cannot average over more draws than about 1 / rate gradient steps hold.
+    A table that averages n samples has the error ``deviation**2 / n`` (see the reward "rdd"). A network adds an
+    optimisation error: it cannot average over more samples than about 1 / rate gradient steps contain.
 
     Args:
-        deviation: of the draws around the mean, which a fixed random network gives.
-        weight, options: of `LearnedBonus`.
+        deviation: deviation of the samples around the mean, which a fixed random network computes.
+        weight, options: see `LearnedBonus`.
     """
 
     name = "rdd"

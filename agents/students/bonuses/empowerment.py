@@ -1,4 +1,4 @@
-"""A bonus for states in which the next actions make a difference."""
+"""A bonus for states in which the next actions lead to many different states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bonus for states whose description in words is like that of the goal."""
+"""A bonus for states whose description in words resembles the goal's description."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _LEAST = 1e-3
 
 
 class GoalTextBonus(StateBonus):
-    """The likeness of a state's description to that of the goal (`palaestra.rewards.terms.goals.GoalText`). A gridworld
-    is described by its agent's view in sentences, as its text twin has it.
+    """Similarity of a state's description to the goal's description (`palaestra.rewards.terms.goals.GoalText`). A
+    gridworld is described by its agent's view in sentences, as in its text twin.
 
-    As "plain" the likeness itself is added, as in the paper. As "potential" it is scaled so that the first state of an
-    episode has 0 and the goal 1.
+    With form "plain" the similarity itself is added, as in the paper. With form "potential" it is scaled to 0 in the
+    first state of an episode and 1 at the goal.
 
     Args:
-        weight, discount, form: of `StateBonus`.
-        goal: describes the goal; by default the state in which the planner's shortest way ends, of each level.
-        baseline: describes an ordinary state; by default the first state of each level.
+        weight, discount, form: see `StateBonus`.
+        goal: description of the goal; by default of the last state on the planner's shortest path in each level.
+        baseline: description of an ordinary state; by default of the first state of each level.
         alpha: weight of the direction from baseline to goal, in [0, 1].
-        embedder: of `GoalText`.
+        embedder: see `GoalText`.
     """
 
     name = "goal-text"
@@ -59,7 +59,7 @@ class GoalTextBonus(StateBonus):
         if goal is not None or baseline is not None:
             GoalText("goal" if goal is None else goal, "state" if baseline is None else baseline, alpha, embedder)
         self._envs: Sequence[Any] = ()
-        # By slot: the descriptions of the episode's goal and baseline, their reward, and what it gave so far.
+        # By slot: the descriptions of the episode's goal and baseline, their reward, and its values by state so far.
         self._levels: dict[int, tuple[Any, GoalText, dict[World, float]]] = {}
 
     def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:
@@ -97,7 +97,7 @@ class GoalTextBonus(StateBonus):
 
 
 def describe(env: Any, world: World) -> str:
-    """The view of a gridworld's agent in sentences."""
+    """Return the view of a gridworld's agent in sentences."""
     return describe_words(world, env.viewer, _plain_words())
 
 
@@ -107,7 +107,7 @@ def _plain_words() -> Vocabulary:
 
 
 def find_end(env: Any) -> World:
-    """The state in which the planner's shortest way from the present one ends."""
+    """Return the last state on the planner's shortest path from the present state."""
     rules, world = env.rules, env.here()
     for _ in range(rules.limit(world)):
         if rules.flags(world)[-1]:
@@ -125,8 +125,8 @@ def goal_text(
     baseline: str | None = None,
     alpha: float = 0.5,
 ) -> tuple[StepReward, str]:
-    """Likeness of what the agent sees, in words, to a goal in words, along the direction from a baseline to it; by
-    default the end and the start of the planner's way (VLM-RM, arXiv 2310.12921). form="plain" adds it as it is, as the
-    paper does."""
+    """Similarity of the agent's view, in words, to a goal in words, along the direction from a baseline to the goal; by
+    default the end and the start of the planner's path (VLM-RM, arXiv 2310.12921). form="plain" adds it unshaped, as
+    the paper does."""
     reward = GoalTextBonus(weight, discount, form, goal, baseline, alpha)
     return reward, LEAVES if form == POTENTIAL else "changes the optimal policies for good, to those that stay near"

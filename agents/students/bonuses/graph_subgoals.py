@@ -1,4 +1,4 @@
-"""A graph of the places that a student has been in, an encoder of it, and a bonus for what is near the next subgoal."""
+"""A graph of a student's visited places, an encoder of this graph, and a bonus for nearness to the next subgoal."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Vector = tuple[float, ...]
 
 
 class StateGraph:
-    """Nodes for states that differ enough, and how often each pair of them was passed one after the other.
+    """Nodes for sufficiently different states, and edges weighted by the number of transitions between two nodes.
 
     Args:
-        threshold: a state farther than this (Euclidean) from all nodes becomes one.
+        threshold: a state farther than this (Euclidean) from all nodes becomes a node.
         share: the graph has changed much once ``changes > share * (N * N - N)`` for its N nodes.
 
     Attributes:
@@ -41,8 +41,8 @@ class StateGraph:
         self._nearest: dict[Vector, int] = {}
 
     def add(self, state: Vector, previous: int | None = None) -> int:
-        """Return the node of a state, a new one where it is far from all; ``previous`` is that of the state before, to
-        which the edge grows by 1."""
+        """Return the node of a state; add a new node if the state is far from all. The edge to ``previous``, the node
+        of the state before, grows by 1."""
         node = self._nearest.get(state)
         if node is None:
             distances = [math.dist(state, other) for other in self.nodes]
@@ -140,20 +140,20 @@ class GraphSubgoalBonus(StateBonus):
     G4RL's low level, with the places of the agent in units of ``unit`` cells as features f.
 
     The graph grows with all steps of all environments, and its encoder learns whenever the graph has changed much. The
-    paper's subgoals are those of a high level, which a student does not have; here they are the waypoints of the
-    planner, one after the other.
+    paper's subgoals come from a high-level policy, which a student does not have; here they are the planner's
+    waypoints, in order.
 
-    As "plain" that reward is added as it is; a student may then linger before a subgoal, as the next one is farther.
-    As "potential" its value in [-1, 1], plus 2 for each subgoal reached, is a potential.
+    With form "plain" this reward is added unshaped; a student may then linger before a subgoal, as the next one is
+    farther. With form "potential" its value in [-1, 1], plus 2 for each subgoal reached, is a potential.
 
     Args:
-        weight, discount, form: of `StateBonus`.
+        weight, discount, form: see `StateBonus`.
         similarity: weight of the similarity; 0 or more.
-        threshold: cells from all nodes at which a place becomes one.
-        share: of `StateGraph`.
-        radius: cells from a subgoal at which it counts as reached.
+        threshold: distance in cells from all nodes beyond which a place becomes a node.
+        share: see `StateGraph`.
+        radius: distance in cells at which a subgoal counts as reached.
         unit: cells that count as a distance of 1.
-        **options: of `GraphEncoder`.
+        **options: see `GraphEncoder`.
     """
 
     name = "graph-subgoals"
@@ -201,7 +201,7 @@ class GraphSubgoalBonus(StateBonus):
     def _similarity(self, here: Vector, subgoal: Vector) -> float:
         for place in (here, subgoal):
             if place not in self._codes:
-                # Alone: in a batch of another size the last digits could differ, and a resumed run with them.
+                # One place per batch: another batch size could change the last digits, and with them a resumed run.
                 (self._codes[place],) = self.encoder.encode([self._feature(place)])
         return float(self._codes[here] @ self._codes[subgoal])
 
@@ -232,7 +232,7 @@ def graph_subgoals(
     seed: int = 0,
 ) -> tuple[StepReward, str]:
     """Nearness to the planner's next waypoint: distance, and similarity in a graph of the places passed, which an
-    encoder learns (G4RL, arXiv 2511.10872). form="plain" adds it as it is; the subgoals and the potential are ours."""
+    encoder learns (G4RL, arXiv 2511.10872). form="plain" adds it unshaped; the subgoals and the potential are ours."""
     parts = {"similarity": similarity, "threshold": threshold, "share": share, "radius": radius, "unit": unit}
     reward = GraphSubgoalBonus(weight, discount, form, **parts, rate=rate, steps=steps, seed=seed)
     return reward, LEAVES if form == POTENTIAL else "changes the optimal policies for good, to those that stay near"

@@ -15,15 +15,15 @@ Place = tuple[float, float]
 
 
 class LandmarkMap:
-    """Landmarks, edges between those that were passed one after the other, and how often each was reached.
+    """Landmarks, edges between successively visited landmarks, and visit counts.
 
     Args:
-        spacing: a place at least this far (Euclidean, in cells) from all landmarks becomes one.
+        spacing: a place at least this far (Euclidean, in cells) from all landmarks becomes a landmark.
 
     Attributes:
-        places: of the landmarks, in the order in which they were found.
-        visits: for each landmark, how often it was reached.
-        edges: for each landmark, those that it was left for or reached from.
+        places: positions of the landmarks, in the order of discovery.
+        visits: number of visits to each landmark.
+        edges: neighbours of each landmark, in either direction of travel.
     """
 
     def __init__(self, spacing: float):
@@ -55,8 +55,8 @@ class LandmarkMap:
             self.edges[other].add(one)
 
     def assign(self, here: int) -> int | None:
-        """Return the least visited landmark among those that edges lead to from ``here``; of several the one that is
-        fewest edges away, and then the oldest. None where no edge leads away."""
+        """Return the least visited landmark that is connected to ``here``; ties go to the fewest edges away, then to
+        the oldest. None if ``here`` has no edge."""
         seen, order = {here}, [here]
         for landmark in order:
             for other in sorted(self.edges[landmark] - seen):

@@ -18,9 +18,9 @@ from .slot_bonus import SlotBonus
 class LatentBonus(SlotBonus):
     """``weight * (f(factors) - reward)`` for each step: with weight 1 the student sees f in place of the reward.
 
-    The reward is that of the environment and of the bonuses named before this one. f learns from each finished episode;
-    before ``settle`` of them the bonus is 0. With ``exact`` a step that ends the task also gets what is left of the
-    return, so that the rewards of the episode add up to it; one that is cut off goes on in truth, and does not.
+    ``reward`` is the sum of the environment's reward and of the bonuses named before this one. f learns from each
+    finished episode; before ``settle`` episodes the bonus is 0. With ``exact`` a step that ends the task also gets the
+    rest of the return, so that the episode's rewards add up to the return; a truncated episode does not get it.
 
     Args:
         latent: factors and function.

@@ -1,4 +1,4 @@
-"""A bonus for predicted progress: a head that learns from what is observed how much of the task is done."""
+"""A bonus for predicted progress: a head that learns to predict the finished share of the task from observations."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def progress_head(
     batch: int = 32,
     seed: int = 0,
 ) -> tuple[StepReward, str]:
-    """Progress that a network predicts of what is observed, and learns from the environment's own (after SC-VLA).
-    form="plain" adds the prediction as it is."""
+    """Progress that a network predicts from observations and learns from the environment's progress (after SC-VLA).
+    form="plain" adds the prediction unshaped."""
     reward = ProgressHeadBonus(weight, discount, form, rate=rate, settle=settle, batch=batch, seed=seed)
     return reward, LEAVES if form == POTENTIAL else "changes the optimal policies for good, to those that stay near"

@@ -1,8 +1,8 @@
 """`RandomFeatures`: observations of any space as short vectors of about unit scale, by a fixed random projection.
 
-The networks of bonuses stay small behind it, whatever is observed. Numbers that name things, such as those of
-MiniGrid's view, are projected as one-hot vectors. Only the statistics of the scale are kept; the rest follows from the
-seed.
+The networks of bonuses on these vectors stay small for any observation space. Categorical numbers, such as in
+MiniGrid's view, are projected as one-hot vectors. Only the statistics of the scale are saved; the rest follows from
+the seed.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _BOUND = 5.0
 class RandomFeatures:
     """Maps observations to float32[size].
 
-    Mean and deviation of each feature are those of the first ``settle`` observations and then fixed: were they to move
-    on, as in RND's code, the targets of what has been learned would move too.
+    Mean and deviation of each feature are computed over the first ``settle`` observations and then fixed. If they kept
+    moving, as in RND's code, the targets of the networks would move too.
 
     Args:
-        space: of the observations.
-        size: of the vectors.
-        settle: observations that determine the scale.
-        rng: of the projection.
+        space: observation space.
+        size: width of the vectors.
+        settle: number of observations that determine the scale.
+        rng: generator of the projection.
 
     Raises:
-        InputError: the space is one of text, or of no arrays.
+        InputError: the space holds text, or no arrays.
     """
 
     def __init__(self, space: gym.Space[Any], size: int, settle: int, rng: np.random.Generator):
@@ -72,7 +72,7 @@ class RandomFeatures:
 
     def __call__(self, observation: Any) -> np.ndarray:
         deviation = np.sqrt(self._squares / max(self._count, 1))
-        # A feature that never changed would be divided by 0; all of them have one unit, that of the projection.
+        # Avoid a division by 0 for constant features. All features share the projection's unit, so the mean is a bound.
         scale = np.maximum(deviation, max(float(deviation.mean()), 1e-6))
         scaled = (self.project(observation) - self._mean) / scale
         return np.clip(scaled, -_BOUND, _BOUND).astype(np.float32)

@@ -27,7 +27,7 @@ def subgoals(discount: float, bonus: float = 0.1) -> tuple[StepReward, str]:
 
 @BONUSES.register("count")
 def count(discount: float, weight: float = 0.01, exponent: float = 0.5) -> tuple[StepReward, str]:
-    """weight / visits^exponent of what is observed, over all environments (MBIE-EB, Strehl and Littman 2008)."""
+    """weight / visits^exponent of the observation, over all environments (MBIE-EB, Strehl and Littman 2008)."""
     del discount
     reward = rewards.make("count-bonus", weight=weight, exponent=exponent, key=observation_key)
     return _step(reward), "changes the optimal policies until it has faded with the visits"

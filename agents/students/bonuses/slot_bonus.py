@@ -18,10 +18,10 @@ from ....rewards import Step, StepReward
 
 
 class SlotBonus(StepReward):
-    """A bonus with one memory a slot. As a reward itself it is that of slot 0.
+    """A bonus with one memory per slot. Used as a reward, it is the bonus of slot 0.
 
-    A subclass has `start` and `reward_step`, and puts what it remembers of an episode into ``self.memory[slot]``, as
-    plain JSON data.
+    A subclass has `start` and `reward_step`, and stores its memory of an episode in ``self.memory[slot]``, as plain
+    JSON data.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class SlotBonus(StepReward):
         """Receive the environments of slots 0, 1, ... before the first episode; `Practice` calls it."""
 
     def start(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> None:
-        """An episode begins."""
+        """Begin an episode."""
         raise NotImplementedError(f"{type(self).__name__} must implement start(slot, observation, extras).")
 
     def reward_step(self, slot: int, step: Step, observation: Any, terminated: bool) -> float | None:
@@ -39,7 +39,7 @@ class SlotBonus(StepReward):
         raise NotImplementedError(f"{type(self).__name__} must implement reward_step(slot, step, ...) -> float.")
 
     def of_slot(self, slot: int) -> SlotReward:
-        """The bonus as a reward of one environment."""
+        """Return the bonus as a reward of one environment."""
         return SlotReward(self, slot)
 
     def begin(self, observation: Any, extras: Mapping[str, Any]) -> None:

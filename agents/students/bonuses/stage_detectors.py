@@ -18,7 +18,7 @@ import numpy as np
 from ....errors import InputError
 
 MOST_FEATURES = 256
-"""Stages are told apart by so many features, those that vary most over the demonstrations."""
+"""Number of features for detecting stages: the ones that vary most over the demonstrations."""
 _PASSES = 8
 
 
@@ -38,15 +38,16 @@ class _Moments:
 
 
 def split_stages(demonstrations: Sequence[np.ndarray], stages: int, least: int = 1) -> list[list[int]]:
-    """Find where stages begin, so that the sum over the stages of the mean deviation of their features is least.
+    """Split demonstrations into stages that minimise the sum over stages of their features' mean deviation.
 
-    One demonstration is split exactly, by dynamic programming over the ends of its stages. Of several, the stages of
-    all are pooled: each is split anew given the others, until none changes (at most 8 rounds).
+    One demonstration is split exactly, by dynamic programming over the ends of its stages. With several, the states of
+    each stage are pooled: each demonstration is split again given the others, until no split changes (at most 8
+    rounds).
 
     Args:
         demonstrations: [T, F] each.
-        stages: number of them.
-        least: states of a stage.
+        stages: number of stages.
+        least: least number of states in a stage.
 
     Returns:
         for each demonstration the first index of stages 2, 3, ....
@@ -63,7 +64,7 @@ def split_stages(demonstrations: Sequence[np.ndarray], stages: int, least: int =
     alone = [_split(rows, nothing, least) for rows in demonstrations]
     if len(demonstrations) == 1:
         return alone
-    # A better split of one is often none of all: several beginnings are tried, and the best end is taken.
+    # A good split of one demonstration can be a bad start for all: try several starts and take the best result.
     shares = [np.linspace(0, 1, stages + 1)[1:-1] ** power for power in (0.5, 1.0, 2.0)]
     beginnings = [alone, *([_place(len(rows), share, least) for rows in demonstrations] for share in shares)]
     ends = [_split_together(demonstrations, begun, stages, least) for begun in beginnings]
@@ -171,13 +172,13 @@ def telling_scores(inside: np.ndarray, outside: np.ndarray, contrast: float = 1.
 def fit_detectors(
     stages: Sequence[np.ndarray], most: int = 32, contrast: float = 1.0, floor: float = 0.1
 ) -> list[StageDetector]:
-    """Fit the detector of each stage on its states, against those of all others.
+    """Fit the detector of each stage on its states, against the states of all other stages.
 
     Args:
         stages: [n, F], the states of each stage, of all demonstrations; at least two stages.
-        most: features of a detector, those of the largest z; only features with z above 0 are taken.
+        most: most features of a detector, taken by largest z; only features with z above 0 are used.
         contrast: weight of the distance of the means in z.
-        floor: of the deviations, without which a feature that never varies would decide alone.
+        floor: lower bound of the deviations, without which a constant feature would decide alone.
     """
     found = []
     for number, inside in enumerate(stages):

@@ -83,7 +83,7 @@ class WaypointBonus(StateBonus):
 
 
 def describe_level(env: Any) -> str:
-    """The mission and the map of a gridworld's present state, as an agent reads them."""
+    """Return the mission and the map of a gridworld's present state, as an agent reads them."""
     world, words = env.here(), make_vocabulary("plain", 0, True)
     return f"{env.rules.mission(world)}. On the map {legend_of(world.cells, words)}; the agent is > v < or ^.\n" + (
         describe_map(world, env.viewer, words)
@@ -94,6 +94,6 @@ def describe_level(env: Any) -> str:
 def waypoints(
     discount: float, weight: float = 0.5, radius: float = 1.0, author: str = PLANNER, most: int = 8
 ) -> tuple[StepReward, str]:
-    """Progress along waypoints: the planner's, or those that an agent names, author="openai:MODEL" (KAGI, arXiv
-    2407.10341, as a potential)."""
+    """Progress along waypoints of the planner, or of an agent with author="openai:MODEL" (KAGI, arXiv 2407.10341, as a
+    potential)."""
     return WaypointBonus(weight, discount, radius, author, most), LEAVES

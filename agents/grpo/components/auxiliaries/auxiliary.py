@@ -1,8 +1,8 @@
-"""Base of the auxiliary models, and the small value head that two of them are made of.
+"""Base class of the auxiliary models, and the small value head that two of them use.
 
-In each optimiser batch the learner first measures (log-probabilities under policy and reference, hidden states), then
-lets every auxiliary model train on the batch if it wants to do so early, and measure, then trains the policy, then lets
-every auxiliary model train. Batches that are not trained are only measured.
+For each optimiser batch the learner (1) measures log-probabilities under policy and reference and hidden states,
+(2) trains the auxiliary models with ``when="before"``, (3) lets every auxiliary model measure, (4) trains the policy,
+(5) trains the other auxiliary models. Batches that are not trained are only measured.
 """
 
 from __future__ import annotations
@@ -92,13 +92,13 @@ class ValueHead(nn.Module):
 
 
 class ValueHeadModel(Auxiliary):
-    """A `ValueHead` on features of the policy that take no gradient, with an AdamW of its own.
+    """A `ValueHead` on detached features of the policy, with a separate AdamW optimiser.
 
     Args:
         lr: learning rate.
         width: units of the hidden layer.
         passes: gradient steps on each batch.
-        seed: of the initial weights.
+        seed: seed of the initial weights.
         when: see `Auxiliary`.
     """
 

@@ -36,8 +36,8 @@ class ImplicitRewardModel(Auxiliary):
             arXiv 2509.19199, eq. 3).
         beta: scale of the rewards.
         lr: learning rate of AdamW.
-        when: trained "after" it has been measured, so that rewards are those of the model before it sees the batch
-            (PRIME's released runs), or "before".
+        when: trained "after" measuring, so that rewards come from the model before it sees the batch (PRIME's released
+            runs), or "before".
         clip: largest norm of the gradient.
     """
 

@@ -21,8 +21,8 @@ class TokenReward(ValueHeadModel):
     """A score s_t of every action token, trained by the cross-entropy of the episode's success with sigma(mean_t s_t)
     (OREAL, arXiv 2502.06781, section 3.3).
 
-    The paper trains a model of its own; here it is a head on the policy's hidden state before the token and the token's
-    embedding, neither of which takes a gradient. Provides "value", which then holds s_t instead of a critic's values.
+    The paper trains a separate model. Here the model is a head on the policy's hidden state before the token and the
+    token's embedding, both detached. Provides "value", which then holds s_t instead of a critic's values.
 
     Args:
         when: trained "before" the batch is scored, which stands for the first ten updates that train scores alone, or

@@ -73,9 +73,9 @@ def opsm(
     episode: Segments,
     delta: float = 0.1,
 ) -> Tensor:
-    """0 at tokens with A < 0 in episodes where the mean of log mu - log pi exceeds ``delta`` nats, else 1: what the
-    policy has moved away from is not pushed further (off-policy sequence mask, DeepSeek-V3.2, arXiv 2512.02556, section
-    3.1).
+    """0 at tokens with A < 0 in episodes where the mean of log mu - log pi exceeds ``delta`` nats, else 1: failures the
+    policy already avoids are not pushed further down (off-policy sequence mask, DeepSeek-V3.2, arXiv 2512.02556,
+    section 3.1).
 
     The paper publishes no ``delta``; the default is ours.
     """
@@ -95,11 +95,11 @@ def m2po(
     trained_t: Tensor,
     limit: float = 0.04,
 ) -> Tensor:
-    """0 at the tokens with the largest (log pi - log mu)^2 among those that have moved the way A pushes them (A > 0 and
-    pi > mu, or A < 0 and pi < mu), as many as it takes for the mean over the others of these to be at most ``limit``;
-    1 everywhere else, as in a clip (M2PO, arXiv 2510.01161, algorithm 1).
+    """0 at the tokens with the largest (log pi - log mu)^2, else 1: tokens that moved the way A pushes them (A > 0 and
+    pi > mu, or A < 0 and pi < mu) are dropped until the mean square of the remaining ones is at most ``limit`` (M2PO,
+    arXiv 2510.01161, algorithm 1).
 
-    Of equal tokens at the edge all are dropped.
+    Ties at the edge are all dropped.
     """
     check_number("limit", limit, 0)
     gap = sampling_gap(logp_t, logp_mu_t, sampled_t)
@@ -120,5 +120,5 @@ def both(
     first: Callable[[Scored], Tensor] = CORRECTORS["geometric_band"],
     second: Callable[[Scored], Tensor] = CORRECTORS["none"],
 ) -> Tensor:
-    """The product of two correctors, such as one that rejects and one that weighs; its needs are those of both."""
+    """The product of two correctors, such as one that rejects and one that weighs; it needs the inputs of both."""
     return first(scored) * second(scored)

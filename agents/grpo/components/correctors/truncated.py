@@ -33,7 +33,7 @@ def no_correction(logp_old_t: Tensor) -> Tensor:
 def importance(
     logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, level: str = "token"
 ) -> Tensor:
-    """c as it is (decoupled PPO, arXiv 2110.00641; AReaL, arXiv 2505.24298).
+    """c without truncation (decoupled PPO, arXiv 2110.00641; AReaL, arXiv 2505.24298).
 
     ``level``: c of each "token", or its product over the episode at each of the episode's tokens ("sequence").
     """

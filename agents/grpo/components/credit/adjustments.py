@@ -27,7 +27,7 @@ def whiten_tokens(advantage: Tensor, batch: Batch, eps: float = 1e-8) -> Tensor:
 
 @ADJUSTMENTS.register("given")
 def keep_own_advantages(advantage: Tensor, batch: Batch) -> Tensor:
-    """Episodes that carry an advantage of their own keep it; the others keep that of their group."""
+    """Use the advantage stored in a trajectory where it has one, else the group's advantage."""
     known = [float("nan") if t.advantage is None else t.advantage for t in batch.trajectories]
     own = batch.per_token(torch.tensor(known, dtype=advantage.dtype))
     return torch.where(own.isnan() | ~batch.action, advantage, own)
@@ -189,13 +189,13 @@ def turns_ahead(advantage: Tensor, batch: Batch, discount: float = 1.0) -> Tenso
 def thoughts(advantage: Tensor, batch: Batch, term: str = "step", alpha: float = 0.5) -> Tensor:
     """Credit by steps that are known to be right or wrong (thought-level TP-GRPO, arXiv 2507.23317).
 
-    In an episode that succeeded, wrong steps lose alpha x success rate of the group. In one that failed, wrong steps
-    are those that disagree with its final answer: they get 0, and the steps that led to it keep the advantage. The
-    paper joins successive steps that are all right or all wrong into one thought, which gives the same result.
+    In a successful episode, wrong steps lose alpha x success rate of the group. In a failed episode, the steps that
+    disagree with its final answer get 0, and the steps that led to the answer keep the advantage. The paper merges
+    successive steps that are all right or all wrong into one thought, which gives the same result.
 
     Args:
-        term: name of the turns' reward term, of the environment or of a reward of turns, that is positive for a right
-            step and not for a wrong one; turns without it keep their advantage.
+        term: name of a reward term of turns (of the environment or of a turn reward) that is positive exactly for right
+            steps; turns without the term keep their advantage.
     """
     turns = [(e, turn) for e, trajectory in enumerate(batch.trajectories) for turn in trajectory.turns]
     wrong = torch.tensor([term in t.terms and t.terms[term] <= 0 for _, t in turns], dtype=torch.bool)
@@ -215,15 +215,15 @@ def token_reward_weight(
     threshold: float = 0.5,
     top: float | None = None,
 ) -> Tensor:
-    """Weigh tokens by what the episode's prefix up to them promises (OREAL, arXiv 2502.06781, eqs. 8 and 9).
+    """Weigh tokens by the predicted success of the episode's prefix (OREAL, arXiv 2502.06781, eqs. 8 and 9).
 
     With c_t the mean of s up to token t: where A > 0 the weight is clip((sigma(c_t) - threshold) / (1 - threshold), 0,
-    1), where A < 0 it is clip((1 - sigma(c_t) - threshold) / (1 - threshold), 0, 1). The two signs are averaged apart,
-    ``positive`` and ``negative`` being what each average counts, under the reduction "token_mean".
+    1), where A < 0 it is clip((1 - sigma(c_t) - threshold) / (1 - threshold), 0, 1). Under the reduction "token_mean",
+    each sign is averaged separately, and the averages are weighted by ``positive`` and ``negative``.
 
     Args:
-        top: keep only this share of an episode's tokens, those of the largest weight (rounded down; earlier ones first
-            among equals).
+        top: keep only this share of an episode's tokens, the ones with the largest weights (rounded down; ties are
+            broken in favour of earlier tokens).
 
     Raises:
         InputError: the threshold is not in [0, 1), or the share not in [0, 1].

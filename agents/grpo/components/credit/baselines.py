@@ -72,8 +72,8 @@ def leave_one_out(return_u: Tensor, peers: Segments) -> Tensor:
 
 @baseline("own_mean")
 def own_mean(return_u: Tensor, taught_u: Tensor, peers: Segments) -> Tensor:
-    """Mean over the peers without a teacher's tokens, which is the baseline of the teacher's rows too (RL-PLUS, arXiv
-    2508.00222); over all peers where none is the policy's own.
+    """Mean over the peers that the policy sampled alone, used for the teacher's rows too (RL-PLUS, arXiv 2508.00222);
+    over all peers if each has tokens of a teacher.
     """
     return peers.shared_mean(return_u, weight=(~taught_u).to(return_u.dtype))
 

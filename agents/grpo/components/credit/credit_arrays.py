@@ -53,10 +53,10 @@ BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
 """Leading parameter of a return's formula -> what it holds, over E episodes, K turns and A action tokens.
 
 outcome_e, success_e: return of each episode, and 1 where it succeeded, [E].
-kl_scale_e: factor of the teacher on the KL to the reference, 1 where it asked for none, [E].
+kl_scale_e: factor of the teacher on the KL to the reference, 1 if the teacher set none, [E].
 own_reward_k: reward of each turn itself, [K].
-process_k: the same without the outcome: what rewards of turns gave, or, where there are none, the environment's before
-the last turn, [K].
+process_k: reward of each turn without the outcome: from the rewards of turns, or, if the recipe has none, the
+environment's reward before the last turn, [K].
 reward_k, reward_t: reward of each turn [K], and of each token [A]; a reward of the whole episode is added to its last
 turn or token.
 turns_left_k: turns that follow in the episode, int64 [K].
@@ -108,11 +108,11 @@ UNIT_ARRAYS: dict[str, Callable[[Units, Batch, str], Any]] = {
 }
 """Leading parameter of a baseline's or scale's formula -> what it holds, over M units.
 
-return_u, centred_u: return of each unit, and what the baseline leaves of it, [M].
+return_u, centred_u: return of each unit, before and after subtracting the baseline, [M].
 tokens_u: action tokens of each unit, [M].
 taught_u: units of episodes with tokens of a teacher, bool [M].
-greedy_u, drawn_mean_u: outcome of the group's greedy episode, and mean outcome of all that was sampled for the group
-before a filter, NaN where there is none, [M].
+greedy_u, drawn_mean_u: outcome of the group's greedy episode, and mean outcome of the group's samples before filters;
+NaN without such episodes, [M].
 peers: `Segments` of the units that are compared with each other.
 """
 

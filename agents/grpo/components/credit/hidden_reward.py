@@ -63,7 +63,7 @@ def _gradients_and_states(batch: Batch, place: Tensor, ids: Tensor) -> tuple[Ten
 
 
 def _groups_with_advantage(advantage: Tensor, batch: Batch) -> Tensor:
-    """Groups in which some token has an advantage, bool [G]."""
+    """Mark the groups in which at least one token has a nonzero advantage, bool [G]."""
     return batch.sum_by_group(batch.sum_by_episode(advantage.abs())) > 0
 
 
@@ -75,7 +75,7 @@ def hidden_reward(advantage: Tensor, batch: Batch, p: float = 0.1, tau: float = 
 
     Args:
         p: in [-1, 1]; positive: exploit, negative: explore.
-        tau: tokens of less influence are not trained; the scale is that of hidden states, squared.
+        tau: tokens with less influence are not trained; in units of squared hidden states.
     """
     check_number("p", p, -1, 1)
     check_number("tau", tau, 0)

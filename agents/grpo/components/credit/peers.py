@@ -1,7 +1,7 @@
-"""Peers: the units that a unit is compared with, all of its task or those in the same place, state or role.
+"""Peers: the units that a unit is compared with, by task, turn, state, tree position or role.
 
 Baselines and scales that take statistics over peers have a parameter ``by``; `peers_by` turns it into segments. A unit
-that is alone among its peers gets advantage zero from any mean.
+without other peers gets advantage zero from any mean.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ PEERS = ("group", "batch", "role", "turn", "state", "depth", "siblings")
 
 
 def peers_by(units: Units, batch: Batch, by: str = "group") -> Segments:
-    """The units in segments of peers.
+    """Group the units into segments of peers.
 
     Args:
-        by: "group": as the return has it. "batch": everything. "role": all episodes of the batch in which the same role
-            acted. Within a group: "turn": the same turn number. "state": the same observation before the action
-            (GiGPO's anchor states, arXiv 2505.10978). "depth": nodes that are equally far from the root. "siblings":
-            nodes with the same parent.
+        by: "group": the groups that the return defines. "batch": all units. "role": all episodes of the batch in which
+            the same role acted. Within a group: "turn": the same turn number. "state": the same observation before the
+            action (GiGPO's anchor states, arXiv 2505.10978). "depth": nodes at the same distance from the root.
+            "siblings": nodes with the same parent.
 
     Raises:
         InputError: ``by`` is none of these.

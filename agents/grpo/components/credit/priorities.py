@@ -1,8 +1,8 @@
-"""Objectives that still move or fluctuate count more than those that have settled (RECAP, arXiv 2510.21978).
+"""Priorities of objectives: still improving or fluctuating ones outweigh converged ones (RECAP, arXiv 2510.21978).
 
 An objective is a kind of task, or a named term of the reward. Its mean reward in each of the latest batches is
-remembered; what is compared are ratios, so that the scale of a reward does not matter. The paper's definitions of
-convergence and instability and its constants are not public: those here follow its description.
+remembered. Only ratios are compared, so the scale of a reward does not matter. The paper does not publish its
+definitions of convergence and instability or its constants; this module follows its description.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class ObjectivePriorities:
         self.history: dict[str, list[float]] = {}
 
     def weigh(self, rewards: Mapping[str, float]) -> dict[str, float]:
-        """Remember the mean reward of each objective in this batch; K softmax(priority / temperature) over these K.
+        """Record the mean reward of each of this batch's K objectives. Return K softmax(priority / temperature).
 
-        An objective of which too little is known has the mean priority of the others.
+        An objective with too short a history gets the mean priority of the others.
         """
         for name, value in rewards.items():
             self.history[name] = [*self.history.get(name, ()), value][-int(self.window) :]

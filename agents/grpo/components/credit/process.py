@@ -134,8 +134,8 @@ def implicit_turn(
 
 @returns("process_to_go", per="turn")
 def process_to_go(process_k: Tensor, episode_k: Segments, discount: float = 1.0) -> Tensor:
-    """Process reward of each turn and discounted those of all later ones, without the outcome (TP-GRPO, arXiv
-    2507.23317). Goes with the baseline and the scale "none" beside the outcome's credit.
+    """Discounted process reward of each turn and all later turns, without the outcome (TP-GRPO, arXiv 2507.23317). Use
+    it with baseline and scale "none", in addition to a credit term for the outcome.
     """
     return suffix_sum(process_k, episode_k.of, discount)
 

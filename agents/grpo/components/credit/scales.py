@@ -15,7 +15,7 @@ from .units import Units
 
 @scale("none")
 def no_scale(centred_u: Tensor) -> Tensor:
-    """Centred returns as they are."""
+    """Centred returns, not scaled."""
     return centred_u
 
 
@@ -64,8 +64,8 @@ def standardise(value: Tensor, count: Tensor, eps: float) -> Tensor:
 
 @scale("mean")
 def mean_return(centred_u: Tensor, return_u: Tensor, peers: Segments, eps: float = 1e-6) -> Tensor:
-    """Divide by the mean return of the group, so that the gradient is that of the log of the success rate; 0 where the
-    mean is not positive (MaxRL, arXiv 2602.02710).
+    """Divide by the mean return of the group, which gives the gradient of the log success rate; 0 where the mean is not
+    positive (MaxRL, arXiv 2602.02710).
     """
     level = peers.shared_mean(return_u)
     return torch.where(level > eps, centred_u / level.clamp(min=eps), 0)

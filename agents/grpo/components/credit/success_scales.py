@@ -21,8 +21,8 @@ def beta_norm(centred_u: Tensor, return_u: Tensor, peers: Segments, low: float =
     (BNPO, arXiv 2506.02864).
 
     With mean m and variance v of the rates p: a = (m (1 - m) / v - 1) m, likewise b with 1 - m; the density is
-    Beta(max(1, 1 + a / 3), max(1, 1 + b / 3)), its inverse limited to 1e6. Rates that are all equal, or those of a
-    single group, fit no distribution, and the density is 1.
+    Beta(max(1, 1 + a / 3), max(1, 1 + b / 3)), its inverse limited to 1e6. With a single group, or if all rates are
+    equal, no distribution can be fitted, and the density is 1.
 
     Args:
         low, high: returns that count as rate 0 and 1; the advantages are in these units, (r - p) / density.

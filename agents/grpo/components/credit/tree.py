@@ -23,14 +23,14 @@ from .units import Units
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """M nodes of all groups of a batch, and the P visits of its episodes to them, along each path in turn.
+    """M nodes of all groups of a batch, and the P visits of its episodes to these nodes, ordered by episode and depth.
 
     Attributes:
         of_token, visit_of_token: node and visit of each action token, -1 elsewhere, int64 [N].
         parent: node before each node, -1 at a root, int64 [M].
         depth: nodes before each node, int64 [M].
         group, episode: group of each node and the first episode through it, int64 [M].
-        value: estimated return of the state before each node, NaN where there is none, float [M].
+        value: estimated return of the state before each node, NaN if not estimated, float [M].
         logp: behaviour log-probability of each node's tokens, float [M].
         node, by: node and episode of each visit, int64 [P].
         last: visits with which an episode ends, bool [P].
@@ -55,7 +55,7 @@ class Tree:
 
 
 def tree_of(batch: Batch) -> Tree:
-    """The trees of a batch; an episode without nodes is one node of its own."""
+    """Build the trees of a batch; an episode without nodes becomes a single node."""
     known: dict[tuple[int, str], int] = {}
     parent: list[int] = []
     depth: list[int] = []
@@ -153,7 +153,7 @@ def segment_gain(batch: Batch) -> Units:
     2410.01679; with greedy completions DenseGRPO, arXiv 2601.20218). The gains of an episode add up to outcome -
     V(start).
 
-    A state without a value takes that of the next one, so that its stretch gains nothing.
+    A state without a value takes the value of the next state, so the segment between them gains nothing.
     """
     tree = tree_of(batch)
     before, after = _values_around(tree, batch.outcome)

@@ -23,8 +23,8 @@ class Units:
     Attributes:
         value: return of each unit, then (after a baseline) the centred return, float [M].
         group: units of equal number are compared with each other, int64 [M], numbers from 0.
-        episode: episode of each unit (of one of them, where several share the unit), int64 [M].
-        of_token: unit of each token, -1 where the token belongs to none, int64 [N].
+        episode: episode of each unit (one of the episodes if several share the unit), int64 [M].
+        of_token: unit of each token, -1 for tokens outside all units, int64 [N].
         uncentred: the returns before any baseline, where ``value`` has been changed since, [M].
     """
 
@@ -67,7 +67,7 @@ def episode_units(batch: Batch, value: Tensor) -> Units:
 
 
 def turn_units(batch: Batch, value: Tensor, group: Tensor | None = None) -> Units:
-    """One unit a turn; ``value`` [K]. Compared with all turns of its group, or with those of equal ``group`` [K]."""
+    """Make one unit per turn; ``value`` [K]. Peers are all turns of the group, or turns with equal ``group`` [K]."""
     of_token = torch.where(batch.action, batch.turn_of, -1)
     if group is None:
         group = batch.group_of[batch.episode_of_turn]
@@ -106,8 +106,8 @@ def reward_by_turn(batch: Batch) -> Tensor:
 
 
 def reward_by_token(batch: Batch) -> Tensor:
-    """Reward of each action token, [A]: the reward of a turn lies at its last action token, and that of a part of an
-    action at the last token of the part.
+    """Return the reward of each action token, [A]: a turn's reward is placed at its last action token, and the reward
+    of a part of an action at the last token of the part.
 
     The reward of a turn without action tokens lies at the nearest action token of its episode.
     """

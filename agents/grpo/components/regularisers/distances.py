@@ -32,8 +32,8 @@ def kdrl(
     """coefficient x (log pi - log teacher)^2 / 2, k2 of KL(pi || teacher) (KDRL, arXiv 2506.02208; anneal 5e-3 ->
     1e-3).
 
-    ``unless``: "none"; "response", no penalty on episodes with an outcome above ``threshold``; "group", none on all
-    episodes of a group in which any has.
+    ``unless``: "none", a penalty on all episodes; "response", no penalty on episodes with an outcome above
+    ``threshold``; "group", no penalty on groups that contain such an episode.
     """
     check_choice("unless", unless, ("none", "response", "group"))
     distance = k2(logp_teacher_t - logp_t)
@@ -91,10 +91,10 @@ def low_prob_shield(
 
     The proxy is pi_old without the tokens below that threshold, renormalised (of the `forward.TOP` likeliest ones, so
     that a very flat distribution loses its tail). At pi = pi_old the KL is -log(kept mass), and its gradient moves mass
-    from noise to what is kept.
+    from noise to the kept tokens.
 
-    ``among``: whose lowest share, that of "all" tokens (paper) or of the "negative" ones (A < 0; released code, which
-    also takes k3 at the sampled token for the KL). Candidates are detached, ties at the edge are all in.
+    ``among``: the tokens over which the lowest share is taken, "all" (paper) or "negative" (A < 0; released code, which
+    also takes k3 at the sampled token for the KL). Candidates are detached; ties at the edge are all included.
     """
     check_choice("among", among, ("negative", "all"))
     check_number("share", share, 0, 1)

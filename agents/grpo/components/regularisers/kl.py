@@ -1,8 +1,8 @@
 """KL to the reference policy, estimated from the sampled token; d = log ref - log pi, in nats.
 
-Among the single-sample estimates only k2 has the gradient of KL(pi || ref) when it stands in a loss; k3's is that of
-KL(ref || pi), and k1's has mean zero whatever the reference is, so that it is no penalty of its own. The
-straight-through forms report one estimate and have the gradient of k2; the full divergence needs no estimate.
+Among the single-sample estimates, used in a loss, only k2 has the gradient of KL(pi || ref). k3 has the gradient of
+KL(ref || pi). k1's gradient has mean zero for every reference, so k1 alone is no penalty. The straight-through forms
+report one estimate and have the gradient of k2; the full divergence needs no estimate.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def kl_k3(
 @regulariser("kl_k2")
 @needs("every_row", "zero_at_reference")
 def kl_k2(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
-    """d^2 / 2: on-policy its gradient is that of KL(pi || ref)."""
+    """d^2 / 2, whose on-policy gradient is the gradient of KL(pi || ref)."""
     return penalty(k2(logp_ref_t - logp_t), coefficient)
 
 

@@ -45,8 +45,8 @@ def kl_by_difficulty(
     border: float = 0.3,
     threshold: float = 0.5,
 ) -> tuple[Tensor, Statistics]:
-    """k3 with ``hard`` x the coefficient in groups of which at most ``border`` reach an outcome above ``threshold``
-    (CLPO, arXiv 2509.25004). A factor that the teacher asks for takes the place of this one.
+    """k3 with ``hard`` x the coefficient in groups where at most a share ``border`` of the episodes exceeds the outcome
+    ``threshold`` (CLPO, arXiv 2509.25004). A factor set by the teacher replaces this one.
     """
     rate = group.shared_mean((outcome_e > threshold).to(logp_t.dtype))
     graded = (rate <= border + 1e-6) & kl_scale_e.isnan()

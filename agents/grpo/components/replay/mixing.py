@@ -45,7 +45,7 @@ class MixPolicy(Replay):
         mixed = []
         for _ in range(round(self.utd)):
             for fresh in groups:
-                # Two numbers a place whatever comes of them, so that one place never shifts the next one's draw.
+                # Draw the same numbers for every group, used or not, so that no group shifts the next one's draw.
                 replayed, which = rng.random(), rng.random(2)
                 if not batches or replayed >= self.probability:
                     mixed.append(fresh)

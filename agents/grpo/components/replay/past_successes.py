@@ -18,7 +18,7 @@ STRATEGIES = ("recency", "reward", "variance", "full")
 
 
 def sampled_logps(trajectory: Trajectory) -> list[float]:
-    """Behaviour log-probabilities of what the policy itself sampled, in order."""
+    """Return the behaviour log-probabilities of the tokens that the policy sampled, in order."""
     return [
         logp
         for turn in trajectory.turns
@@ -43,7 +43,7 @@ def mean_entropy(trajectory: Trajectory) -> float:
 
 
 def attribute_to(trajectory: Trajectory, origin: Origin) -> Trajectory:
-    """The trajectory with what the policy sampled attributed to ``origin``; log-probabilities stay."""
+    """Return the trajectory with the policy's tokens attributed to ``origin``; log-probabilities stay."""
     turns = tuple(
         replace(turn, origins=tuple(origin if o == Origin.POLICY else o for o in turn.token_origins))
         for turn in trajectory.turns
@@ -59,10 +59,10 @@ class PastSuccesses(Replay):
     Args:
         most: successes added to a group.
         criterion: which come first: "recent", lowest "entropy", highest "probability" or "random".
-        only_failed: whether groups with a success of their own are left as they are.
+        only_failed: whether groups that contain a success are left unchanged.
         as_teacher: attribute replayed tokens to a teacher, so that the recipe can give them another surrogate (name
             "teacher" among its origins); their behaviour log-probabilities stay.
-        capacity: groups remembered, with nothing but their successes.
+        capacity: groups remembered; only their successes are stored.
     """
 
     def __init__(
@@ -151,10 +151,10 @@ class PromptReplay(Replay):
 
 @REPLAYS.register("likely_successes")
 class LikelySuccesses(Replay):
-    """Earlier successes whose geometric-mean token probability lies in (``low``, ``high``], at most ``ratio`` times as
-    many as there are fresh episodes (WebRL, arXiv 2411.02337, section 3.4).
+    """Earlier successes whose geometric-mean token probability lies in (``low``, ``high``], at most ``ratio`` for each
+    fresh episode (WebRL, arXiv 2411.02337, section 3.4).
 
-    The probability is that of the policy which sampled them; the paper asks the present one.
+    The probability is taken under the policy that sampled them; the paper uses the present policy.
     """
 
     def __init__(self, low: float = 0.5, high: float = 0.95, ratio: float = 2.0, capacity: int = 4096):

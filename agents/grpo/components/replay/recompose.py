@@ -17,11 +17,11 @@ from .self_imitation import group_advantages
 
 @REPLAYS.register("recompose")
 class Recompose(Replay):
-    """Of each group the shortest share of its successes and the longest share of its failures are trained now; the rest
-    waits in a queue whose oldest part joins a batch now and then (RoRecomp, arXiv 2509.25958, section 3).
+    """Train the shortest successes and the longest failures of each group now, a share of each; queue the rest, whose
+    oldest part occasionally joins a batch (RoRecomp, arXiv 2509.25958, section 3).
 
-    Every trajectory carries the advantage it has in its whole group, so the recipe takes given advantages. The paper
-    gives neither shares nor the size of the queue, and trains episodes from the queue in an update of their own.
+    Every trajectory carries the advantage that it has in its whole group, so the recipe takes given advantages. The
+    paper gives neither shares nor the size of the queue, and trains episodes from the queue in separate updates.
 
     Args:
         share: the part of a group's successes, and of its failures, that is trained at once; at least one of each.

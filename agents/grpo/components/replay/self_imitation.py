@@ -1,6 +1,6 @@
 """Self-imitation: replay of episodes that did better than their group, with a recalibrated advantage.
 
-The same memory serves as a replay strategy and as a stream of its own (`streams.own_episodes`); SPEAR raises the
+The same memory serves as a replay strategy and as a separate stream (`streams.own_episodes`); SPEAR raises the
 stream's coefficient over the first updates.
 """
 
@@ -33,18 +33,18 @@ class SelfImitation(Replay):
     """Episodes far above their group's mean, kept for some updates and trained with a recalibrated advantage (SPEAR,
     arXiv 2509.22601, section 3.2).
 
-    advantage = outcome - median of the last group means, divided by the median of the last groups' standard deviations
-    where ``normalise``; only what is still above 0 is replayed. Its trajectories carry that advantage.
+    advantage = outcome - median of the last group means, with ``normalise`` divided by the median of the last groups'
+    standard deviations. Only episodes whose advantage is still above 0 are replayed; their trajectories carry it.
 
     Args:
         capacity: episodes remembered.
         threshold: advantage within its group above which an episode is remembered.
-        good: successes that its group must have.
+        good: least number of successes in the episode's group.
         expiry: updates after which an episode is dropped.
         history: group means that the median is taken over.
         normalise: divide by the median standard deviation.
-        calibration: "median", or "decay": 0.9 x the advantage it had.
-        most: episodes replayed at a time; None: as many as there are fresh ones.
+        calibration: "median", or "decay": 0.9 x the previous advantage.
+        most: episodes replayed at a time; None: as many as fresh episodes.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class SelfImitation(Replay):
         self._stds: list[float] = []
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
-        """The fresh groups and, each a group of its own, the replayed episodes with their advantage."""
+        """Return the fresh groups, followed by one group for each replayed episode with its advantage."""
         replayed = self.recall(sum(len(group.valid) for group in groups), step, rng)
         self.remember(groups, step)
         return [*groups, *replayed]
@@ -91,7 +91,7 @@ class SelfImitation(Replay):
         self._means, self._stds = self._means[-self.history :], self._stds[-self.history :]
 
     def recall(self, fresh: int, step: int, rng: np.random.Generator) -> list[Group]:
-        """Remembered episodes with a positive advantage, at most ``most``, or ``fresh`` where that is None."""
+        """Draw remembered episodes with a positive advantage, at most ``most``, or ``fresh`` if ``most`` is None."""
         self._kept = [kept for kept in self._kept if step - kept.step <= self.expiry]
         measured = [(kept.group, self._advantage(kept.group.trajectories[0])) for kept in self._kept]
         positive = [(group, advantage) for group, advantage in measured if advantage > 0]

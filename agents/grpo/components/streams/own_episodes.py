@@ -25,8 +25,8 @@ class Successes(StreamSource):
 
     Args:
         most: episodes a task; None: all.
-        select: "success", or "best": those of the highest return, successful or not (RAFT).
-        distinct: whether episodes whose actions are the same tokens count once.
+        select: "success", or "best": episodes of the highest return, successful or not (RAFT).
+        distinct: whether episodes with identical action tokens count once.
     """
 
     def __init__(self, most: int | None = None, select: str = "success", distinct: bool = True):
@@ -41,7 +41,7 @@ class Successes(StreamSource):
     def _select(self, group: Group, supply: Supply) -> tuple[Trajectory, ...]:
         found = [t for t in group.valid if t.success or self.select == "best"]
         if self.distinct:
-            # Sorted first, so that of equal episodes the same one stays whatever the order of samples.
+            # Sorted first, so that the choice among equal episodes does not depend on the order of samples.
             ranked = sorted(found, key=lambda t: (-t.outcome, [turn.act_ids for turn in t.turns]))
             found = list({tuple(turn.act_ids for turn in t.turns): t for t in reversed(ranked)}.values())
         if self.most is None:
@@ -55,7 +55,7 @@ class Successes(StreamSource):
 @SOURCES.register("self_imitation")
 class SelfImitationStream(SelfImitation):
     """Remembered episodes far above their group's mean, with a recalibrated advantage (SPEAR, arXiv 2509.22601, section
-    3.2): the memory of the replay strategy of this name as a stream of its own.
+    3.2): the memory of the replay strategy of the same name, used as a stream.
     """
 
     def draw(self, supply: Supply) -> list[Group]:
@@ -72,18 +72,18 @@ class Experience(StreamSource):
     """Tasks that the policy sometimes solves are played again, and one past success of each joins the fresh episodes
     (ExGRPO, arXiv 2510.02245, section 4).
 
-    Remembered are the successes of each task and the share of its latest episodes that succeeded. A task solved by all
-    of them is retired. A bucket of equal shares is drawn with probability proportional to its tasks x N(share; 1/2,
-    1); of a drawn task the success of lowest entropy under the present policy, estimated by its mean -log p, joins
-    ``samples`` - 1 fresh episodes. Trajectories carry their group-normalised advantage. The replayed tokens are
+    The memory holds each task's successes and the success rate of its latest episodes. A task with success rate 1 is
+    retired. Tasks with equal rates form a bucket, which is drawn with probability proportional to its tasks x N(rate;
+    1/2, 1). For each drawn task, the success of lowest entropy under the present policy, estimated by its mean -log p,
+    joins ``samples`` - 1 fresh episodes. Trajectories carry their group-normalised advantage. Replayed tokens are
     attributed to a teacher, so that the stream can give them another surrogate; their behaviour log-probabilities stay.
 
     Args:
         share: tasks drawn for each task of the step.
-        samples: episodes a task with the replayed one.
-        start: share of successes that a step must have reached before anything is replayed.
-        capacity: tasks remembered; the one met least recently is forgotten first.
-        per_task: successes remembered of a task, the latest.
+        samples: episodes per task, including the replayed one.
+        start: success rate that a step must have reached before anything is replayed.
+        capacity: tasks remembered; the least recently met task is forgotten first.
+        per_task: number of latest successes remembered for each task.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Rehearsal: what the starting policy could do, kept before the first step and trained on throughout."""
+"""Rehearsal: successes of the starting policy, collected before the first step and trained on throughout."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ class Rehearsal(StreamSource):
 
 
 def select_mastered(groups: Sequence[Group]) -> list[Group]:
-    """The groups of which every episode counts and succeeded."""
+    """Return the groups in which every episode is valid and successful."""
     return [group for group in groups if group.trajectories and all(t.valid and t.success for t in group.trajectories)]

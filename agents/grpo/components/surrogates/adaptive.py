@@ -89,8 +89,8 @@ def bapo(
     low_step: float = 0.02,
     high_step: float = 0.05,
 ) -> tuple[Tensor, Statistics]:
-    """The clip with bounds [b_low, b_high] that are raised until tokens with A > 0 make up ``share`` of what the batch
-    contributes (BAPO, arXiv 2510.18927, eq. 8 and algorithm 1; see `balanced_bounds`). Bounds are detached.
+    """The clip with bounds [b_low, b_high] that are raised until tokens with A > 0 contribute ``share`` of the batch's
+    surrogate (BAPO, arXiv 2510.18927, eq. 8 and algorithm 1; see `balanced_bounds`). Bounds are detached.
     """
     r = probability_ratio(logp_t, logp_old_t)
     size = logp_old_t.exp() * adv_t.abs() * trained_t

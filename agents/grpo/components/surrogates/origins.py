@@ -31,10 +31,10 @@ def by_origin(
     hint: Surrogate | None = None,
     copy: Surrogate | None = None,
 ) -> LossTerm:
-    """One surrogate for each origin of tokens; an origin without one has that of the policy's own tokens.
+    """One surrogate for each origin of tokens; an origin without one uses the policy's surrogate.
 
-    Each surrogate sees its tokens alone, so a ratio of an episode is taken over the tokens of one origin. Its
-    needs are those of its parts. Statistics of other origins than the policy's carry their name in front.
+    Each surrogate sees only its tokens, so an episode's ratio is taken over the tokens of one origin. The combination
+    needs the inputs of all its parts. Statistics of other origins than the policy's are prefixed with the origin.
     """
     others = {Origin.TEACHER: teacher, Origin.HINT: hint, Origin.COPY: copy}
     apart = {origin: scored.origin == origin for origin, part in others.items() if part}

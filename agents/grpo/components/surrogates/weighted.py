@@ -44,8 +44,8 @@ def topr(
     positive: tuple[float, float] = (1.0, 1.0),
     negative: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[Tensor, Statistics]:
-    """w = pi / mu cut to ``positive`` where A > 0 and to ``negative`` where A < 0 (TOPR, arXiv 2503.14286): what
-    was right is imitated at full weight, what was wrong is left alone once the policy no longer does it.
+    """w = pi / mu clamped to ``positive`` where A > 0 and to ``negative`` where A < 0 (TOPR, arXiv 2503.14286): right
+    actions are imitated at full weight, and wrong actions are ignored once the policy no longer takes them.
 
     ``level``: the ratio of each "token", the product over the episode ("sequence"), or its geometric mean
     ("sequence_mean").
