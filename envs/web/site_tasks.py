@@ -45,11 +45,11 @@ _ARGS = """
 
 
 class SiteTasks(WebTaskEnv):
-    """Base of the families: adds to a family's documentation what holds on every site."""
+    """Base of the families: adds the sections shared by all sites to a family's documentation."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        # Python started with -OO has no docstrings.
+        # There are no docstrings under python -OO.
         if cls.__doc__:
             cls.__doc__ = cls.__doc__.rstrip().replace("    Source:\n", f"{_SHARED}    Source:\n") + _ARGS
 
@@ -126,16 +126,16 @@ class ForumTasks(SiteTasks):
     """Do what a member or a moderator of a forum asks for, in a browser.
 
     Description:
-        A forum on the web with boards, threads over several pages, votes, search of threads and posts, profiles,
-        private bookmarks, reports and moderation, made anew from a seed. A task is one of 19 templates, filled in from
-        the contents of the forum. Many titles, and some names of users, differ in one word or letter only. Held-out
-        tasks are in other forums than those of training.
+        A forum with boards, multi-page threads, votes, search of threads and posts, profiles, private bookmarks,
+        reports and moderation, generated from a seed. A task is one of 19 templates, filled in from the contents of the
+        forum. Many titles, and some names of users, differ in one word or letter only. Held-out tasks are in other
+        forums than those of training.
 
     Parameters:
         threads (24 to 96, on request 12 to 180): how many threads the forum has.
         items (1 to 3, on request up to 5): how many threads, users or posts a task is about, where it is about several.
-        constraints (1 to 3, on request up to 4): conditions on the board, the author and the dates of what is looked
-            for.
+        constraints (1 to 3, on request up to 4): conditions on the board, the author and the dates of the threads or
+            posts sought.
         slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
             share of them; two more are given.
         intent (report, compare, write, vote, bookmark, moderate): the kind of task; none is harder than another.
@@ -164,9 +164,9 @@ class TrackerTasks(SiteTasks):
 
     Parameters:
         tickets (24 to 96, on request 12 to 180): how many tickets the tracker has.
-        items (1 to 3, on request up to 5): how many tickets, people or milestones a task is about, where it is about
-            several; of chains of blockers, how many lie before a ticket.
-        constraints (1 to 3, on request up to 4): conditions on what is looked for, or fields that are set.
+        items (1 to 3, on request up to 5): how many tickets, people or milestones a task is about, if it is about
+            several; in chains of blockers, how many lie before a ticket.
+        constraints (1 to 3, on request up to 4): conditions on the tickets sought, or fields that are set.
         slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
             share of them; two more are given.
         intent (report, compare, file, edit, close, plan): the kind of task; none is harder than another.
@@ -190,9 +190,9 @@ class AdminTasks(SiteTasks):
     Description:
         An admin panel on the web with users, teams, roles and their permissions, invitations, an audit log, settings,
         bulk edits and exports, made anew from a seed. A task is one of 23 templates, filled in from the contents of
-        the panel. Names and mail addresses of users come in groups that differ in a few letters; what breaks a rule,
-        such as a last owner who is demoted, is refused with a sentence. Held-out tasks are in other organisations
-        than those of training.
+        the panel. Names and mail addresses of users come in groups that differ in a few letters. A change that breaks a
+        rule, such as demoting the last owner, is refused with an error message. Held-out tasks are in other
+        organisations than those of training.
 
     Parameters:
         users (24 to 96, on request 12 to 180): how many users the organisation has.
@@ -231,7 +231,7 @@ class WikiTasks(SiteTasks):
         articles (40 to 100, on request 24 to 640): how many articles there are, besides those
             that tell namesakes apart.
         items (1 to 3, on request up to 5): how many articles or links a task is about, where it is about several.
-        constraints (1 to 3): conditions on the articles or what is written.
+        constraints (1 to 3): conditions on the articles or on the edit.
         slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
             share of them; two more are given.
         intent (report, follow, count, compare, watch, edit): the kind of task; none is harder than another.
@@ -253,19 +253,19 @@ class AcrossTasks(SiteTasks):
     """Do on one site what others name, in a browser that has several.
 
     Description:
-        Two or three sites in one browser, each below a path of its own (``/forum/``, ``/shop/`` ...), with links
-        between them: a project tracker, a forum, an encyclopaedia, a shop, a booking site and an admin panel, which are
-        those of the other families. A comment on a ticket, a reply in a thread or the text of an article names a
-        product, a room, a user or an article, or where that is named; somebody else there names another one. A task is
-        one of 12 templates: report a price or a value, compare prices, fill the cart, book, move or suspend a user,
-        watch. A change on any of the sites that nobody asked for is a failure. The sites are made anew from a seed;
-        held-out tasks are on other sites than those of training.
+        Two or three of the other families' sites (project tracker, forum, encyclopaedia, shop, booking site, admin
+        panel) in one browser, each under a separate path (``/forum/``, ``/shop/`` ...), with links between them. A
+        comment on a ticket, a reply in a thread or the text of an article is a clue: it names a product, a room, a user
+        or an article, or the place of the next clue. Comments and replies by other authors name decoys. A task is one
+        of 12 templates: report a price or a value, compare prices, fill the cart, book, move or suspend a user, watch.
+        A change on any of the sites that nobody asked for is a failure. The sites are made anew from a seed; held-out
+        tasks are on other sites than those of training.
 
     Parameters:
-        records (24 to 72, on request up to 160): how many products, threads, tickets, rooms, users or articles each
-            site has.
+        records (24 to 72, on request up to 160): number of products, threads, tickets, rooms, users or articles on each
+            site.
         sites (2 to 3): how many sites a task needs.
-        constraints (1 to 3): conditions on what is to be done, where the site has some.
+        constraints (1 to 3): conditions on the requested action, if the site has some.
         slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
             share of them; two more are given.
         intent (report, act): the kind of task; none is harder than the other.

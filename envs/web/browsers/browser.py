@@ -95,7 +95,7 @@ class Browser:
         self.load(path)
 
     def change(self, control: Control, value: Value) -> None:
-        """Set the value of a control. For a radio button, clear the others of its group."""
+        """Set the value of a control. For a radio button, clear the other buttons of its group."""
         raise NotImplementedError
 
     def reset(self, button: Control, controls: list[Control]) -> None:
