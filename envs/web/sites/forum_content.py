@@ -62,8 +62,7 @@ REASONS_TO_REPORT = ("Spam", "Rude", "Off topic", "Wrong board")
 
 
 def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
-    """Fill the tables of the forum: ``size`` threads of one to sixteen posts, and the visitor's votes, bookmarks and
-    reports."""
+    """Fill the tables of the forum: ``size`` threads of one to sixteen posts, and the visitor's votes and bookmarks."""
     habits = rng.integers(0, 1 << 30, (len(NAMES), 4)).tolist()
     users = [
         (number, name, "member", (NOW - timedelta(days=400 + habit[3] % 2500)).isoformat())
@@ -134,6 +133,6 @@ def _make_remarks(thing: str) -> tuple[str, ...]:
 
 
 def _make_title(place: int, things: tuple[str, ...], step: int) -> str:
-    """The title of this number: kinds change first, then things, then patterns."""
+    """Return title number ``step``: kinds vary first, then things, then patterns."""
     kind, thing = KINDS[step % 5], things[step // 5 % len(things)]
     return PATTERNS[(place + step // 25) % len(PATTERNS)].format(kind + thing)
