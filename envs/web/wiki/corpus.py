@@ -187,8 +187,7 @@ class Corpus:
             return dice.one(wordings).format(S=subject, s=thing.name, o=value)
 
         stated = [relation for relation in BY_KIND[thing.kind] if relation.name in thing.facts]
-        # The first sentences have the same order for all things of a kind, as in encyclopaedias; the rest are in any
-        # order.
+        # All things of a kind state their relations in the same cyclic order, from a random start.
         turn = dice.below(len(stated))
         for relation in (*stated[turn:], *stated[:turn]):
             value = self._write_value(relation.name, thing.facts[relation.name])
