@@ -66,15 +66,15 @@ class ShopTasks(SiteTasks):
         A shop on the web with search, filters, product options, a cart, a checkout, orders, returns, reviews, a wish
         list and an account, made anew from a seed. A task is one of 17 templates, filled in from the contents of the
         shop. Some names of products differ in one word only, and lists go on over several pages. Held-out tasks are in
-        other shops than those of training.
+        other shops than training tasks.
 
     Parameters:
         products (24 to 96, on request 12 to 180): how many products the shop has.
         items (1 to 3, on request up to 5): how many products or details a task is about, where it is about several.
         constraints (1 to 3, on request up to 4): conditions that a product meets; above 1, orders are not named by
             their number.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, compare, cart, order, after-sales, account): the kind of task; none is harder than another.
 
     Source:
@@ -98,15 +98,15 @@ class BookingTasks(SiteTasks):
         features, booking in three steps, and own bookings that can be changed and cancelled, free of charge up to a
         day that depends on the house. It is made anew from a seed. A task is one of 24 templates, filled in from the
         contents of the site. Many houses and rooms, and some guests, have names that differ in one word or letter only.
-        Held-out tasks are on other sites than those of training.
+        Held-out tasks are on other sites than training tasks.
 
     Parameters:
         rooms (24 to 96, on request 12 to 180): how many rooms there are, five to a house.
         items (1 to 3, on request up to 5): how many rooms, houses or bookings a task is about, where it is about
             several.
         constraints (1 to 3, on request up to 4): conditions on the room, the house, the stay or the booking.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, compare, book, change, cancel, write): the kind of task; none is harder than another.
 
     Source:
@@ -129,15 +129,15 @@ class ForumTasks(SiteTasks):
         A forum with boards, multi-page threads, votes, search of threads and posts, profiles, private bookmarks,
         reports and moderation, generated from a seed. A task is one of 19 templates, filled in from the contents of the
         forum. Many titles, and some names of users, differ in one word or letter only. Held-out tasks are in other
-        forums than those of training.
+        forums than training tasks.
 
     Parameters:
         threads (24 to 96, on request 12 to 180): how many threads the forum has.
         items (1 to 3, on request up to 5): how many threads, users or posts a task is about, where it is about several.
         constraints (1 to 3, on request up to 4): conditions on the board, the author and the dates of the threads or
             posts sought.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, compare, write, vote, bookmark, moderate): the kind of task; none is harder than another.
 
     Source:
@@ -160,15 +160,15 @@ class TrackerTasks(SiteTasks):
         A project tracker on the web with tickets that block each other, boards, lists with filters over several pages,
         bulk edits, milestones and rules of states (a ticket that is blocked cannot be closed), made anew from a seed. A
         task is one of 24 templates, filled in from the contents of the tracker. Many titles, and some people, labels
-        and milestones, differ in one word or letter only. Held-out tasks are in other trackers than those of training.
+        and milestones, differ in one word or letter only. Held-out tasks are in other trackers than training tasks.
 
     Parameters:
         tickets (24 to 96, on request 12 to 180): how many tickets the tracker has.
         items (1 to 3, on request up to 5): how many tickets, people or milestones a task is about, if it is about
             several; in chains of blockers, how many lie before a ticket.
         constraints (1 to 3, on request up to 4): conditions on the tickets sought, or fields that are set.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, compare, file, edit, close, plan): the kind of task; none is harder than another.
 
     Source:
@@ -192,7 +192,7 @@ class AdminTasks(SiteTasks):
         bulk edits and exports, made anew from a seed. A task is one of 23 templates, filled in from the contents of
         the panel. Names and mail addresses of users come in groups that differ in a few letters. A change that breaks a
         rule, such as demoting the last owner, is refused with an error message. Held-out tasks are in other
-        organisations than those of training.
+        organisations than training tasks.
 
     Parameters:
         users (24 to 96, on request 12 to 180): how many users the organisation has.
@@ -200,8 +200,8 @@ class AdminTasks(SiteTasks):
             about several.
         constraints (1 to 3, on request up to 4): conditions on the team, the role, the state, the licence and the last
             login of users; above 1, users are named by their mail address.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, compare, invite, edit, permit, export): the kind of task; none is harder than another.
 
     Source:
@@ -225,15 +225,15 @@ class WikiTasks(SiteTasks):
         are sorted and filtered by a value, what links to an article, a watch list, and values that can be edited. It is
         made anew from a seed; its articles are of the kind that WikiSearch and WikiRace have. A task is one of 13
         templates, filled in from the contents of the site. Many articles have names that differ in one word only.
-        Held-out tasks are on other sites than those of training.
+        Held-out tasks are on other sites than training tasks.
 
     Parameters:
         articles (40 to 100, on request 24 to 640): how many articles there are, besides those
             that tell namesakes apart.
         items (1 to 3, on request up to 5): how many articles or links a task is about, where it is about several.
         constraints (1 to 3): conditions on the articles or on the edit.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, follow, count, compare, watch, edit): the kind of task; none is harder than another.
 
     Source:
@@ -259,15 +259,15 @@ class AcrossTasks(SiteTasks):
         or an article, or the place of the next clue. Comments and replies by other authors name decoys. A task is one
         of 12 templates: report a price or a value, compare prices, fill the cart, book, move or suspend a user, watch.
         A change on any of the sites that nobody asked for is a failure. The sites are made anew from a seed; held-out
-        tasks are on other sites than those of training.
+        tasks are on other sites than training tasks.
 
     Parameters:
         records (24 to 72, on request up to 160): number of products, threads, tickets, rooms, users or articles on each
             site.
         sites (2 to 3): how many sites a task needs.
         constraints (1 to 3): conditions on the requested action, if the site has some.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, act): the kind of task; none is harder than the other.
 
     Source:

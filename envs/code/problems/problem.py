@@ -53,8 +53,8 @@ class Problem(Item):
         """The characters of the question, and ten for each statement and expression of the reference program.
 
         Over the 158 problems of HumanEval that can be judged, its rank correlation with the summed success rates of
-        three published models is -0.43; that of the length of the solution is -0.35, that of the number of branches
-        and loops -0.29, and that of the number of tests -0.24. Neither of the last two adds to it.
+        three published models is -0.43; the length of the solution has -0.35, the number of branches and loops -0.29,
+        and the number of tests -0.24. Neither of the last two improves it.
         """
         try:
             nodes = list(ast.walk(ast.parse(self.answer)))

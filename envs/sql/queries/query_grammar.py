@@ -326,8 +326,7 @@ class _Draft:
     def _add_conditions(
         self, query: SelectQuery, number: int, tables: Sequence[str], first: Sequence[str] = ()
     ) -> SelectQuery | None:
-        """Add conditions on the columns of ``tables``, starting with the tables in ``first``. Return None if
-        impossible."""
+        """Add conditions on the columns of ``tables``, those in ``first`` first. Return None if impossible."""
         number = max(min(number, MOST_CONDITIONS), len(first))
         found: list[Condition] = []
         while number:

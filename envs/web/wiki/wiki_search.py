@@ -84,7 +84,7 @@ class WikiSearch(ToolQuestion):
 
     Termination:
         After the answer. Truncated two turns after as many turns as there are calls. A call that fails is an
-        ``action_error`` and one of the calls; so is what is no command.
+        ``action_error`` and one of the calls; so is a reply without a command.
 
     Source:
         Search agents as in Search-R1 (arXiv 2503.09516) and ReAct (arXiv 2210.03629), whose commands these are; BM25 by
