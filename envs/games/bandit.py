@@ -92,11 +92,11 @@ class Bandit(Game):
 
     Termination:
         After the last pull. Success is a regret of at most 0.65 times the regret of uniform pulls; ``info["progress"]``
-        is the sum of "regret" rewards so far. An unreadable answer uses up a turn without a pull; truncated after twice
-        the horizon. ``info`` also has ``regret``, the total regret, and for the last pull ``followed_ucb``,
-        ``best_arm`` and ``greedy``, None without a pull. Always pulling one arm succeeds if it happens to be the best,
-        and alternating between two if one of them is. The greedy player's success hardly falls, as half of the games
-        mislead it at every difficulty.
+        is the sum of "regret" rewards so far. An answer that cannot be read uses up a turn without a pull; truncated
+        after twice the horizon. ``info`` also has ``regret``, the total regret, and for the last pull ``followed_ucb``,
+        ``best_arm`` and ``greedy``, None without a pull. Always pulling one arm succeeds if it is the best by chance,
+        and alternating between two if one of them is. The greedy player's success does not fall much, as half of the
+        games mislead it at every difficulty.
 
     Source:
         "When Greedy Wins: Emergent Exploitation Bias in Meta-Bandit LLM Training" (arXiv 2509.24923).

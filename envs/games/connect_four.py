@@ -72,8 +72,8 @@ class ConnectFour(Game):
         first, wins 0.78 of the easiest and 0.34 of the hardest.
 
     Termination:
-        When either side has connected four. Truncated after the last move; an unreadable answer, or a full column, uses
-        up a move. ``info["progress"]`` is 1 for a win and 0 otherwise.
+        When either side has connected four. Truncated after the last move; an answer that cannot be read, or a full
+        column, uses up a move. ``info["progress"]`` is 1 for a win and 0 otherwise.
 
     Source:
         The board game by Howard Wexler and Ned Strongin; positions generated here.

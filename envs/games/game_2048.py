@@ -73,9 +73,9 @@ class Game2048(Game):
         directions, whatever the board, up to 0.27, and the move that joins most tiles 0.53; of the hardest hardly any.
 
     Termination:
-        When the goal is reached, or no move changes the board. Truncated after the last move. An unreadable answer, or
-        a move that does not change the board, uses up a turn. ``info["progress"]`` is the exponent of the largest tile
-        over the goal's, both less 1.
+        When the goal is reached, or no move changes the board. Truncated after the last move. An answer that cannot be
+        read, or a move that does not change the board, uses up a turn. ``info["progress"]`` is the exponent of the
+        largest tile over the goal's, both less 1.
 
     Source:
         Gabriele Cirulli's game of 2014.

@@ -59,7 +59,7 @@ class GuessNumber(Game):
         in progress, a difference of potentials that sums to less than 1: a lost game never outranks a won one.
 
     Termination:
-        When the number is found. Truncated after the last guess. An unreadable guess counts as one.
+        When the number is found. Truncated after the last guess. A guess that cannot be read counts as one.
         ``info["progress"]`` is the share of the number's bits determined by the guesses.
 
     Source:

@@ -67,8 +67,8 @@ class Hangman(Game):
         difficulty, as long words have more of the commonest letters.
 
     Termination:
-        When the word is found, or with the last miss. A letter tried before, or an unreadable answer, uses up one of 30
-        turns, after which the episode is truncated. ``info["progress"]`` is the share of the word shown.
+        When the word is found, or with the last miss. A letter tried before, or an answer that cannot be read, uses up
+        one of 30 turns, after which the episode is truncated. ``info["progress"]`` is the share of the word shown.
 
     Source:
         The pencil-and-paper game; the list of words is this project's own.

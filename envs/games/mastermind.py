@@ -59,11 +59,12 @@ class Mastermind(Game):
 
     Reward:
         1 when the code is found, 0 otherwise, however near the last guess. A player that guesses the first code that
-        fits all marks nearly always succeeds at every difficulty: the hard part is to find such a code.
+        fits all marks nearly always succeeds, which does not fall with difficulty: the hard part is to find such a
+        code.
 
     Termination:
-        When the code is found. Truncated after the last guess. An unreadable guess counts as one. ``info["progress"]``
-        is the largest share of letters at the right place in a guess.
+        When the code is found. Truncated after the last guess. A guess that cannot be read counts as one.
+        ``info["progress"]`` is the largest share of letters at the right place in a guess.
 
     Source:
         The board game by Mordecai Meirowitz; D. Knuth, "The computer as Master Mind" (1977), for guessing by the worst

@@ -65,8 +65,8 @@ class Minesweeper(Game):
 
     Termination:
         When all these cells are open, or a mine is opened. The maximum number of turns is the number of cells without
-        mines closed at the start; a turn that opens nothing, or an unreadable answer, counts. ``info["progress"]`` is
-        the share of these cells that are open.
+        mines closed at the start; a turn that opens nothing, or an answer that cannot be read, counts.
+        ``info["progress"]`` is the share of these cells that are open.
 
     Source:
         The classic computer game; boards generated here.

@@ -77,8 +77,8 @@ class TutorDialogue(Game):
         is a misconception.
 
     Termination:
-        With the last step, or when the tutor tells an answer, which is a failure. Truncated after the last turn. An
-        unreadable act uses up a turn. ``info["progress"]`` is the share of steps that the student has finished.
+        With the last step, or when the tutor tells an answer, which is a failure. Truncated after the last turn. An act
+        that cannot be read uses up a turn. ``info["progress"]`` is the share of steps that the student has finished.
 
     Extras:
         The worked calculation, criteria of a good lesson, the steps finished by each turn ("achieved"), and for each

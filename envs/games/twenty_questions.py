@@ -74,8 +74,8 @@ class TwentyQuestions(Game):
 
     Termination:
         With the first guess. Truncated after as many turns as there are questions, and one for the guess. Any other
-        word, or an unreadable answer, uses up a turn. ``info["progress"]`` is the share of bits determined by the
-        answers; the guess counts as one more bit.
+        word, or an answer that cannot be read, uses up a turn. ``info["progress"]`` is the share of bits determined by
+        the answers; the guess counts as one more bit.
 
     Source:
         The parlour game; tables generated here.

@@ -60,12 +60,12 @@ class Wordle(Game):
 
     Reward:
         1 when the word is found, 0 otherwise, however near the last guess. A player that guesses any word of the list
-        that fits all colours so far nearly always succeeds at every difficulty: the hard part is to recall such words
-        and to check that they fit.
+        that fits all colours so far nearly always succeeds, which does not fall with difficulty: the hard part is to
+        recall such words and to check that they fit.
 
     Termination:
-        When the word is found. Truncated after the last guess. An unreadable guess counts as one. ``info["progress"]``
-        is the largest share of letters at the right place in a guess.
+        When the word is found. Truncated after the last guess. A guess that cannot be read counts as one.
+        ``info["progress"]`` is the largest share of letters at the right place in a guess.
 
     Source:
         Josh Wardle's game of 2021; the list of words is this project's own.

@@ -30,7 +30,7 @@ class HallwayMemoryRules(GridRules):
     Termination:
         On the cell before the matching thing; the cell before the other thing is a failure. Truncated after 5 * side**2
         steps, MiniGrid's limit. In text after 4 * side turns. A random walk that reaches the end is right half of the
-        time, at every difficulty.
+        time, which does not fall with difficulty.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-Memory``.

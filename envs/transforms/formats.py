@@ -48,8 +48,8 @@ class Formats(Transform):
 
     Reward:
         1 for the right answer, 0 otherwise. If several elements are right, a wrong answer gets the intersection over
-        union of its elements and the right ones. By chance either word is right in half (0.5) of the yes-or-no
-        questions, and a letter in a quarter or a tenth of the choices.
+        union of its elements and the right ones. Either word is right by chance in half (0.5) of the yes-or-no
+        questions, a letter in a quarter or a tenth of the choices.
 
     Termination:
         After the first answer.
