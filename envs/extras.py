@@ -1,4 +1,4 @@
-"""`Extras`: the mapping ``info["extras"]``, whose values are computed when somebody reads them.
+"""`Extras`: the mapping ``info["extras"]`` with lazily computed values.
 
 A worked solution can take longer to make than the task itself, and most readers of ``info`` never look at it. The
 mapping therefore holds what is known at once, and the function that computes the rest. So does a copy (by pickle, or
@@ -23,7 +23,7 @@ class Extras(Mapping[str, Any]):
 
     Args:
         names: all names; ``values`` may have further ones.
-        values: what is known; not copied, and filled with what is computed later.
+        values: the known values; not copied, and extended with computed values.
         compute: called at most once for each name that is not in ``values``; it must give the same value whenever it is
             called. With None such names have the value None.
         subject: the first argument of ``compute``; copied with it.
@@ -89,7 +89,7 @@ class _PickledCompute:
 
 _unpickle = functools.lru_cache(maxsize=64)(pickle.loads)
 _packed: weakref.WeakKeyDictionary[Any, _PickledCompute] = weakref.WeakKeyDictionary()
-"""By the environment, which is pickled for the first of its steps only: later steps change nothing that counts."""
+"""Cache by environment: it is pickled at its first step only, as later steps change nothing relevant."""
 
 
 def _pack(compute: Compute) -> _PickledCompute:

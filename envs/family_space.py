@@ -24,8 +24,8 @@ FAMILY = "env"
 class FamilySpace(ParamSpace):
     """The axis ``env``, and the axes of every family.
 
-    Parameters that belong to another family than the one that ``env`` names are checked and left out. In the unit cube
-    such an axis has the coordinate 0.5. No family counts as harder than another: a difficulty is one within a family.
+    Parameters of families other than ``env`` are checked and left out. In the unit cube such an axis has the coordinate
+    0.5. No family counts as harder than another: difficulty is defined within a family.
 
     Args:
         families: by name, each with the axis ``env`` fixed to that name, and its own axes; see `add_prefix`.

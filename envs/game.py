@@ -44,8 +44,8 @@ class Transition:
     Args:
         state: the state after the action.
         done: whether the game is over.
-        success: whether the game is won; only together with ``done``.
-        progress: how far the agent has come, in [0, 1].
+        success: True if the game is won; only together with ``done``.
+        progress: the agent's progress, in [0, 1].
         terms: named parts of the reward of this turn; empty means {"success": 1.0 or 0.0}.
         action_error: None, or one sentence that says why the action had no effect and what would be valid.
         valid: False when the machinery behind the game failed.
@@ -71,8 +71,8 @@ class Transition:
 
 
 Past = tuple[list[float], list[Any], int]
-"""The episode up to one of its steps, of which a game computes extras: the progress after each step; the states from
-the start on, where the family ``keeps_states``; and the number of steps. The lists may go on with later steps."""
+"""The episode up to a step, the input of a game's extras: the progress after each step; the states from the start on,
+if the family ``keeps_states``; and the number of steps. The lists may already contain later steps."""
 
 
 class Game(TaskEnv):
@@ -80,7 +80,7 @@ class Game(TaskEnv):
 
     A subclass sets ``param_space`` and implements `start`, `observe`, `act` and ``oracle(self, state)``. An action may
     state its move in words and in any case ("I choose column 4."): the first of its readings that is a legal move
-    counts. An action that cannot be read uses up the turn: the state stays, the reward is 0, and the ``action_error``
+    counts. An unreadable action uses up the turn: the state is unchanged, the reward is 0, and the ``action_error``
     also heads the next observation. After `turn_limit` turns the episode is truncated.
 
     Among the extras, ``completion`` is the progress after each step so far. A family whose extras depend on the states
@@ -101,7 +101,7 @@ class Game(TaskEnv):
         self._state: Any = None
         self._turn = 0
         self._limit = 0
-        # The start state while the limit is only known from below.
+        # The start state, while only a lower bound of the limit is known.
         self._start: Any = None
         self._progress = 0.0
         # Each only grows during an episode, as infos of earlier steps refer to it.
@@ -126,8 +126,8 @@ class Game(TaskEnv):
         return None
 
     def trace_of(self, state: Any) -> Any:
-        """Return what `measure_states` receives of a state: all of it, unless a family whose states are large keeps
-        less."""
+        """Return the part of a state that `measure_states` receives: the whole state, unless a family with large states
+        overrides this."""
         return state
 
     def turn_limit(self, state: Any) -> int:
@@ -136,9 +136,8 @@ class Game(TaskEnv):
         return self.max_turns
 
     def least_turn_limit(self, state: Any) -> int | None:
-        """Return a bound below `turn_limit` that is found at once, where `turn_limit` itself takes time: that is then
-        called in an episode of as many turns, or for a snapshot, with the start state. None computes it at each
-        reset."""
+        """Return a cheap lower bound of an expensive `turn_limit`. `turn_limit` is then called, with the start state,
+        only when an episode reaches the bound, or for a snapshot. None computes it at each reset."""
         return None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:

@@ -17,7 +17,7 @@ from ..rewards import verify
 from ..rewards.answers import extract
 
 _MARK = re.compile(r"=|≈|:|->|→|⇒|\b(?:is|are|gives|leaves|makes|so|or)\b")
-"""Name that the result of a step follows."""
+"""Sign or word before the result of a step."""
 _WORK = re.compile(r"\d.*[-+*/^\\]|[-+*/^\\].*\d")
 """Numbers and a sign of an operation."""
 _PRODUCT = re.compile(r"[*+^]|\)\s*\(|\d\s*-\s*\d")
@@ -38,14 +38,14 @@ def hint_text(steps: Sequence[str], share: float, question: str = "") -> str:
     Args:
         steps: the steps in order, the last one being the answer; at least one.
         share: in [0, 1].
-        question: what is asked; an answer that stands in it is given away by a step that has it as its result alone.
+        question: the question. An answer that occurs in the question is given away only by a step with it as result.
     """
     whole, part = cut_steps(steps, share, question)
     return "\n".join(whole) or part
 
 
 def cut_steps(steps: Sequence[str], share: float, question: str = "") -> tuple[Sequence[str], str]:
-    """The same as the steps that are shown whole, or the beginning of the first one where none is."""
+    """Return the hint as the steps shown whole, or, if there are none, the beginning of the first step."""
     *working, answer = steps
     if share <= 0 or share >= 1:
         return ([], "") if share <= 0 else (steps, "")
@@ -90,7 +90,8 @@ def _before_result(step: str, answer: str) -> list[str]:
 
 
 def _forms(answer: str) -> list[str]:
-    """The answer as it is, what is read from a sentence that states it, and the arguments of a call."""
+    """Return the forms of an answer: unchanged, extracted from a sentence that states it, and the arguments of a
+    call."""
     whole = answer.strip()
     read = (extract(whole, "any") or "").strip()
     call = re.fullmatch(r"[A-Za-z_]\w*\(([^()]*)\)", whole)

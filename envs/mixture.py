@@ -40,7 +40,7 @@ class MixturePart:
     Attributes:
         id: a registered id with text actions.
         name: its name in parameters and logs; the id without namespace and version where empty.
-        weight: how often it is drawn beside the others: a number, or a schedule of training progress.
+        weight: relative frequency of draws: a number, or a schedule of training progress.
         axes: new ranges of its axes, under their own names.
         options: further arguments of it, axes fixed to one value among them.
         longest_answer: most characters of the right answer; tasks with a longer one are not played. None: no limit.
@@ -116,8 +116,8 @@ class Mixture(TaskEnv):
     Description:
         Each of ``envs`` is the id of an environment with text actions, or a mapping with ``id`` and any of ``name``,
         ``weight`` (a number, or a schedule such as ``{"kind": "linear", "start": 0, "end": 1}``), ``axes``,
-        ``options`` and ``longest_answer``. Which of them a reset plays is drawn by the weights, unless the parameters
-        name it. Tasks, splits, answers and solutions are those of the environment in play.
+        ``options`` and ``longest_answer``. A reset draws one of them by the weights, unless the parameters name it.
+        Tasks, splits, answers and solutions come from the environment in play.
 
     Parameters:
         env ("Arithmetic", "LinearEquation", "GuessNumber" unless ``envs`` says otherwise): the environment; none is
@@ -210,7 +210,7 @@ class Mixture(TaskEnv):
         return self._part
 
     def set_progress(self, step: int, steps: int) -> None:
-        """Tell the place in training, ``step`` of ``steps`` updates, from which scheduled weights follow."""
+        """Set the progress of training, ``step`` of ``steps`` updates, for scheduled weights."""
         space: Any = self.param_space
         space.set_progress(step, steps)
 
@@ -243,7 +243,7 @@ class Mixture(TaskEnv):
 
     @staticmethod
     def _is_short(part: TaskEnv, most: int | None) -> bool:
-        """Return whether the task drawn is no question, or one whose answer has at most ``most`` characters."""
+        """Return True unless the task is a `Question` with an answer longer than ``most`` characters."""
         return most is None or not isinstance(part, Question) or len(str(part.oracle(part.here()))) <= most
 
     def _mix_info(self, info: Mapping[str, Any]) -> dict[str, Any]:
@@ -251,7 +251,7 @@ class Mixture(TaskEnv):
         return {**info, **self.task_info(info.get("extras"))}
 
     def compute_extra(self, subject: Mapping[str, Any] | None, name: str) -> Any:
-        """Read one of the extras of the environment in play, ``subject``; None where it has no such one."""
+        """Return an extra from ``subject``, the extras of the environment in play; None if it is missing."""
         return subject[name] if subject is not None and name in subject else None
 
     def render(self) -> Any:

@@ -1,8 +1,8 @@
 """A process under another interpreter that answers requests as lines of JSON, for environments of other projects.
 
 Their packages may need other versions than this one's, draw from the global random generators, hang, or end their
-process; none of it reaches the process that plays. The file that the other interpreter runs reads a request from its
-input and writes a line with the answer, ``{"failure": SENTENCE}`` where it raised.
+process; a separate process isolates this process from all of that. The file that the other interpreter runs reads a
+request from its input and writes a line with the answer, ``{"failure": SENTENCE}`` where it raised.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class PeerLost(PeerFailure):
 
 
 class PeerWorker:
-    """A running process; for several threads, whose requests it answers one after another.
+    """A running worker process; it answers the requests of several threads sequentially.
 
     Args:
         python: the interpreter that has the packages.
-        file: what it runs.
-        arguments: of the file.
-        variables: of its environment, beside those of this process.
+        file: the file to run.
+        arguments: arguments of the file.
+        variables: additional environment variables.
 
     Raises:
-        PeerLost: there is no such program.
+        PeerLost: the interpreter does not exist.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class PeerWorker:
         return os.getpid() == self._owner and self._process.poll() is None
 
     def ask(self, *, seconds: float = _SECONDS, **request: Any) -> dict[str, Any]:
-        """The answer to a request, within so many seconds.
+        """Send a request, and return the answer within ``seconds``.
 
         Raises:
             PeerFailure: the other project raised; later requests are answered.
-            PeerLost: the process is lost; none is.
+            PeerLost: the process is lost, and with it all later requests.
         """
         if os.getpid() != self._owner:
             raise PeerLost("it is another process's")

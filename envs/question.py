@@ -34,12 +34,12 @@ class Task:
     """One question with its reference answer.
 
     Args:
-        prompt: the text that the agent reads: what is asked, and in which form the answer is wanted.
+        prompt: the text that the agent reads: the question, and the form of the answer.
         reference: the value that the verifier compares with; plain data.
         solution: an answer that scores 1, for the oracle; None where ``str(reference)`` is one.
         content: identifies the question, for splits and task ids; the terse prompt where empty, or else the prompt.
         split_key: shared by tasks of one origin, which then lie in the same split; the content where empty.
-        data: whatever else the family needs to judge, solve or draw the task; picklable.
+        data: further data for judging, solving or drawing the task; picklable.
         terse: a shorter prompt for models of characters; the prompt where empty.
     """
 
@@ -86,7 +86,7 @@ class Question(TaskEnv):
         """Judge an answer: untrusted text of at most ``max_answer`` characters."""
         verdict = verify(self.verifier, answer, task.reference)
         if verdict.malformed and self.verifier in NUMBERS:
-            # Most answers are plain numbers; of others, what is counted may follow.
+            # Most answers are plain numbers; others may have the counted noun after the number.
             return verify_reading(self.verifier, answer, task.reference, find_counted(task.prompt))
         return verdict
 
@@ -130,8 +130,8 @@ class Question(TaskEnv):
         return None
 
     def criteria(self, task: Task) -> list[str]:
-        """List what a good solution meets, without the answer; empty where nothing can be said. Unless overridden these
-        are the operations of the worked solution, or else those of its steps in which the answer does not stand."""
+        """List criteria of a good solution, without the answer; possibly empty. By default these are the operations of
+        the worked solution, or else its steps without the answer."""
         return criteria_of_solution(self.solution_steps(task))
 
     def compute_extra(self, subject: Task, name: str) -> Any:

@@ -16,7 +16,7 @@ from ..errors import InputError, find_near, unknown_name
 
 _ids: list[str] = []
 _VERY_LIKE = 0.8
-"""Share of equal letters from which an id of Gymnasium's own is named for one that is unknown."""
+"""Minimum share of equal letters for suggesting one of Gymnasium's own ids for an unknown id."""
 
 
 def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwargs: Any) -> None:
@@ -67,8 +67,8 @@ def ids() -> list[str]:
 
 
 def unknown_environment(env_id: str) -> InputError:
-    """The error for an id that Gymnasium does not have, with near ids of any package; those without a namespace are
-    Gymnasium's own, and have to be very near."""
+    """Return the error for an unknown id, with similar ids of any package. Ids without a namespace are Gymnasium's own,
+    and must be very similar."""
     bare = [name for name in gym.registry if "/" not in name and name not in _ids]
     others = [name for name in gym.registry if "/" in name]
     near = find_near(env_id, others) + find_near(env_id, bare, like=_VERY_LIKE)

@@ -29,12 +29,12 @@ from .programs.grammar import DOMAINS, Program, draw_program, format_call, numbe
 from .programs.interpreter import CallOutcome, is_supported
 
 GAP = "____"
-# A number or a name: code that is only a value.
+# A number or a name, which is only a value.
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]{0,30}|[0-9]{1,15}")
-# Tests that the prompt shows.
+# Number of tests shown in the prompt.
 _PUBLIC = 2
 _EXPRESSIONS = (ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.GeneratorExp, ast.IfExp, ast.ListComp, ast.Subscript)
-# Fewest characters of an expression or line that may be missing.
+# Minimum characters of a masked expression or line.
 _SHORTEST = 6
 # Guesses that must never fill a gap.
 _GUESSES = ("0", "1", "2", "3", "10", "42", "[]", "''", "i", "v")
@@ -62,20 +62,20 @@ class CodeCompletion(ProgramQuestion):
 
     Description:
         A part of a function of `ProgramSynthesis` is missing: an expression, a line, or all the code of a step. Any
-        completion that passes the six tests is right. Constants, single variables and leaving the gap out do not, and
-        do not make it loop for ever.
+        completion that passes the six tests is right. Constants, single variables and an empty gap fail the tests, and
+        none of them loops for ever.
 
     Parameters:
         steps (1 to 5, on request up to 12): sentences of the specification.
-        domain ("numbers", "strings", "lists"): what the function takes.
-        masked ("expression", "line", "step"): what is missing.
+        domain ("numbers", "strings", "lists"): the type of the function's argument.
+        masked ("expression", "line", "step"): the kind of the missing code.
 
     Observation:
         Text: the specification, the function with a gap, and two examples.
 
     Actions:
         Text with the missing part, in a fenced block of Python or alone; the last block counts. The whole function is
-        accepted as well, where all but the gap is as it was. Read whole, unless ``answer_format`` says otherwise.
+        accepted as well, if it is unchanged outside the gap. Read whole, unless ``answer_format`` says otherwise.
 
     Reward:
         1 if all tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also
@@ -97,7 +97,7 @@ class CodeCompletion(ProgramQuestion):
         ]
     )
 
-    # One expression does for another now and then.
+    # Sometimes another task's expression also fills the gap.
     baselines = MappingProxyType({"random": (0.02, 0.05, 0.02, 0.02, 0.02)})
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
@@ -129,7 +129,7 @@ class CodeCompletion(ProgramQuestion):
                 return rejected("The answer must be what fills the gap, or the function with nothing else changed.")
             return self.judge_program(code, found.tests)
         if _WORD.fullmatch(code) and not hasattr(builtins, code) and not keyword.iskeyword(code):
-            # Most single words are wrong, and the interpreter shows that without the sandbox.
+            # Most single words are wrong, and the interpreter of `programs` shows this without the sandbox.
             judgement = _judge_word(found, code)
             if judgement is not None:
                 return judgement.verdict(self.graded)
@@ -161,7 +161,7 @@ class CodeCompletion(ProgramQuestion):
                 return answer
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the program, plus twice that of the missing code, in characters."""
+        """Return the length of the program plus twice the length of the missing code, in characters."""
         found: Infilling = episode.data
         return float(len(found.program.source) + 2 * len(found.missing))
 
@@ -169,14 +169,15 @@ class CodeCompletion(ProgramQuestion):
 def fill_gap(before: str, code: str, after: str, masked: str) -> str:
     """Return the function with the gap filled: an expression in parentheses, statements indented as the gap is."""
     if masked == "expression":
-        # The line break ends a comment behind the expression.
+        # The line break ends a comment after the expression.
         return f"{before}({code}\n){after}"
     indent = before[before.rfind("\n") + 1 :]
     return before + textwrap.indent(textwrap.dedent(code), indent).removeprefix(indent) + after
 
 
 def _run_tests_here(found: Infilling, code: str) -> list[CallOutcome]:
-    """Run the tests in this process, with this code in the gap. Return nothing where the interpreter cannot run it."""
+    """Run the tests in this process, with this code in the gap. Return an empty list if the interpreter cannot run
+    it."""
     whole = f"{found.before}({code}){found.after}"
     if found.masked != "expression":
         whole = fill_gap(found.before, code, found.after, found.masked)
@@ -187,7 +188,7 @@ def _run_tests_here(found: Infilling, code: str) -> list[CallOutcome]:
 
 
 def _judge_word(found: Infilling, word: str) -> ProgramJudgement | None:
-    """Judge a single word in the gap. Return None where it passes every test, or may loop for ever."""
+    """Judge a single word in the gap. Return None if it passes every test, or may loop for ever."""
     outcomes = _run_tests_here(found, word)
     failures: list[Failure] = [
         "error" if outcome.error else "" if outcome.value == test.expected else "wrong"
@@ -205,7 +206,8 @@ def _judge_word(found: Infilling, word: str) -> ProgramJudgement | None:
 
 
 def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Infilling | None:
-    """Draw a program and a gap in it. Return None where no code of this kind can be missing, or a guess fills it."""
+    """Draw a program and a gap in it. Return None if it has no code of this kind to mask, or a simple guess fills the
+    gap."""
     program = draw_program(dice, domain, steps)
     place = dice.below(len(program.blocks) - 1)
     spans = _find_spans(program.blocks[place], masked)
@@ -232,7 +234,7 @@ def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Infilling | None:
 
 
 def _is_clearly_wrong(program: Program, body: tuple[str, ...], cases: list[ProgramCase]) -> bool:
-    """True for a body that is wrong in some case, and loops for ever in none."""
+    """Return True if a body is wrong in some case and loops for ever in none."""
     loops = any("while" in block for block in body)
     wrong = False
     for one in cases:
@@ -257,7 +259,7 @@ def _shift_by_indent(block: str, place: int) -> int:
 
 
 def _find_spans(block: str, masked: str) -> list[tuple[int, int]]:
-    """List (start, end) of each piece of a block that may be missing."""
+    """List (start, end) of each piece of a block that may be masked."""
     if masked == "step":
         return [(0, len(block))]
     lines = block.split("\n")

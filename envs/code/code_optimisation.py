@@ -1,4 +1,4 @@
-"""palaestra/CodeOptimisation-v0: write a faster function that returns the same."""
+"""palaestra/CodeOptimisation-v0: write a faster function with the same results."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from .programs.slow_programs import (
 )
 
 SMALL_TESTS, PUBLIC = 5, 3
-# The slow program takes at least this multiple of the fast one's operations; otherwise another one is drawn.
+# Minimum ratio of the operations of the slow and the fast program; below it, both are redrawn.
 _LEAST_SPEEDUP = 2.5
-# Operations added to every target, so that the style of a program does not decide.
+# Operations added to every target, so that the style of a program is not decisive.
 _ALLOWANCE = 20
-# Limit of operations in a test with small arguments: a multiple of those of the slow program, plus a constant.
+# Limit of operations in a test with small arguments: a multiple of the slow program's operations, plus a constant.
 _SMALL_TIMES, _SMALL_EXTRA = 20, 20_000
 # Operations that no program of the tables reaches.
 _UNREACHED = 1_000_000
@@ -55,7 +55,7 @@ _TAKES = {
 
 
 class Check(NamedTuple):
-    """A test: arguments, the value to return, and the most operations that a program may take."""
+    """A test: arguments, the expected value, and the maximum number of operations."""
 
     arguments: list[Any]
     value: Any
@@ -63,8 +63,8 @@ class Check(NamedTuple):
 
 
 class Optimisation(NamedTuple):
-    """A task: a slow program; tests, the last with the large arguments; the operations of the slow program, of the fast
-    one and of the target for the large arguments; and the parameter ``size`` of these."""
+    """A task: a slow program; tests, the last with the large arguments; the operations on these of the slow and the
+    fast program, and the target; and their parameter ``size``."""
 
     program: SlowProgram
     tests: tuple[Check, ...]
@@ -75,7 +75,7 @@ class Optimisation(NamedTuple):
 
 
 class CodeOptimisation(ProgramQuestion):
-    """Write a function that returns the same as a slow one, with fewer operations.
+    """Write a function with the same results as a slow one, in fewer operations.
 
     Description:
         The function has up to three slow parts, of 48 kinds with constants, conditions and names of their own: loops
@@ -86,28 +86,29 @@ class CodeOptimisation(ProgramQuestion):
 
     Parameters:
         parts (1 to 3): slow parts of the function.
-        technique ("containers", "sweeps", "algorithms"): what makes them fast: sets, dicts and work done once; running
-            sums, windows, two pointers and sorting; or another algorithm.
+        technique ("containers", "sweeps", "algorithms"): the way to make them fast: sets, dicts and work done once;
+            running sums, windows, two pointers and sorting; or another algorithm.
         size (16 to 32, on request up to 64): the size of the large arguments: lists of about this length, and numbers
             and texts that take as much work. The larger it is, the less likely a half-optimised program reaches the
             target.
         gap (3.0 to 1.2, harder downwards, on request 1.0): the target is ``gap`` times the operations of a plain fast
-            program, plus 20, and at most the geometric mean of those of the slow and the fast one. In a last test the
-            arguments are four times as large and a quarter more is allowed, so that the order of growth must be lower.
+            program, plus 20, and at most the geometric mean of the slow and the fast program's operations. In a last
+            test the arguments are four times as large and a quarter more is allowed, so that the order of growth must
+            be lower.
 
     Observation:
-        Text: the slow function, what it takes, its operations for large arguments that are not shown, and the target.
+        Text: the slow function, the types of its arguments, its operations on large hidden arguments, and the target.
 
     Actions:
         Text with the whole function, in a fenced block of Python or alone; the last block counts. Read whole, unless
         ``answer_format`` says otherwise. Functions, generators, and eight modules may be used; classes may not.
 
     Reward:
-        1 if the function returns the same in seven tests, of which one has the large arguments and one still larger
-        ones, and takes no more operations than the targets there; 0 otherwise. With ``graded=True`` the mean share of
-        the way to both targets, log(slow / operations) / log(slow / target), from 0 to 1; 0 where a test fails. That
-        is also ``info["progress"]``. The slow function is not run on the fourfold arguments: there its operations are
-        taken to be the same multiple of the target as on the large ones.
+        1 if the function has the same results in seven tests, one of them with the large arguments and one with still
+        larger ones, and stays within the targets in these two; 0 otherwise. With ``graded=True`` the mean share of the
+        way to both targets, log(slow / operations) / log(slow / target), from 0 to 1; 0 where a test fails. That is
+        also ``info["progress"]``. The slow function is not run on the fourfold arguments; its operations there are
+        assumed to be the same multiple of the target as on the large ones.
 
     Termination:
         After the first answer.
@@ -181,7 +182,7 @@ class CodeOptimisation(ProgramQuestion):
         ]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Say for each part what is slow and what to do instead; then the operations, and the fast program."""
+        """Explain for each part the cause of slowness and the remedy; then give the operations and the fast program."""
         data = task.data
         return [
             *[f"{part.parameter}: {part.why}. Instead: {part.instead}." for part in data.program.parts],
@@ -214,7 +215,7 @@ def _draw(dice: Dice, params: dict[str, Any]) -> Optimisation | None:
 def _larger(data: Optimisation) -> tuple[Check, int]:
     """Make the test with arguments four times as large, and the target of operations for it.
 
-    It is made when an answer is judged, so that a reset need not run it; it is always the same for a program.
+    It is made when an answer is judged, so that a reset need not run it; it is deterministic for a program.
     """
     from .counting.counted_program import CountedProgram
 
@@ -254,7 +255,7 @@ def _score(data: Optimisation, larger: Check, target: int, outcomes: Sequence[Co
 
 
 def _classify(test: Check, outcome: CountedCall) -> Failure:
-    """Return the kind of failure of a call, "" where it returned the right value in time."""
+    """Return the kind of failure of a call, "" if it returned the right value in time."""
     if outcome.error in (UNCOUNTED, "SyntaxError"):
         return "syntax"
     if outcome.error:

@@ -19,7 +19,7 @@ from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, draw_program, format_call
 from .programs.steps import INTEGER, LIST, TEXT
 
-# First guesses, which must not be right; and the number of random arguments, which must not be right either.
+# Obvious guesses, and the number of random arguments; none of them may be right.
 _FIRST: dict[str, list[Any]] = {
     INTEGER: [0, 1, 2, 3, 5, 10, 42, 100, -1],
     LIST: [[], [0], [1], [1, 2, 3], [3, 1, 2]],
@@ -34,12 +34,12 @@ class InputPrediction(Question):
 
     Description:
         The functions are those of `ProgramSynthesis`, with all their steps in code only. Any arguments of the stated
-        types that lead to the value are right. The first that come to mind (0, 1, an empty list, the value itself, ...)
-        do not, and neither did sixteen random ones.
+        types that lead to the value are right. Obvious guesses (0, 1, an empty list, the value itself, ...) and sixteen
+        random draws are never right.
 
     Parameters:
         steps (1 to 5, on request up to 12): steps of the function, each a piece of code.
-        domain ("numbers", "strings", "lists"): what the function takes.
+        domain ("numbers", "strings", "lists"): the type of the function's argument.
 
     Observation:
         Text: the function and the value.
@@ -85,7 +85,7 @@ class InputPrediction(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         program, _, outcome = task.data
         kinds = [(p.name, INTEGER if place else program.takes) for place, p in enumerate(program.parameters)]
-        # Quotation marks and backticks may belong to the answer, so it is read as it stands first.
+        # Quotation marks and backticks may belong to the answer, so the unchanged text is tried first.
         for text in (answer, answer.strip("`"), bare(answer)):
             arguments = read_arguments(text, program.name, kinds)
             if arguments is not None:
@@ -99,13 +99,13 @@ class InputPrediction(Question):
         return Verdict(0.0, False, feedback=f"The function {what} for these arguments.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        """List the value of each variable for arguments that are right."""
+        """List the value of each variable for the correct arguments."""
         program, arguments, _ = task.data
         names = ", ".join(f"{p.name} = {value!r}" for p, value in zip(program.parameters, arguments))
         return [f"Try {names}.", *program.trace(arguments), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the code in characters; all of it has to be traced backwards."""
+        """Return the length of the code in characters; all of it has to be traced backwards."""
         return float(len(episode.data.program.source))
 
 
@@ -116,7 +116,7 @@ def _example(program: Program) -> str:
 
 
 def _draw(dice: Dice, domain: str, steps: int) -> ProgramCall | None:
-    """Draw a program and a call of it. Return None where a guess leads to the same value."""
+    """Draw a program and a call of it. Return None if an obvious guess leads to the same value."""
     program = draw_program(dice, domain, steps)
     arguments = draw_arguments(dice, program)
     outcome = program.run(arguments)

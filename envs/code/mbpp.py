@@ -18,8 +18,8 @@ class MBPP(ProblemSet):
 
     Description:
         Problems come from ``source``; without one, from a small set written for this package. A record has a ``text``
-        (or ``prompt``), the ``code`` of a solution, and a ``test_list`` of assertions. These are read as calls and what
-        they must return, so that the program never meets what is expected; records with tests of another form are left
+        (or ``prompt``), the ``code`` of a solution, and a ``test_list`` of assertions. These are read as calls with
+        expected values, so that the program never sees the expected values. Records with tests of another form are left
         out, with one warning that counts them.
 
     Parameters:
@@ -27,7 +27,7 @@ class MBPP(ProblemSet):
             the most: a statement or an expression of the reference program counts like ten characters of the question.
 
     Observation:
-        What the function must do, its head, one of the assertions as an example, and what to answer.
+        The task, the head of the function, one of the assertions as an example, and the form of the answer.
 
     Actions:
         Text with the whole function in a block of Python, the last one counts; or bare code.
@@ -43,7 +43,7 @@ class MBPP(ProblemSet):
         google-research-datasets/mbpp. The problems that come with the package are its own.
 
     Args:
-        shown: the number of assertions that the prompt shows. The paper shows 3, which may be all there are; then a
+        shown: the number of assertions that the prompt shows. The paper shows 3, which may be all of a record's; then a
             table of their answers passes.
         **kwargs: as for `ProblemSet`.
     """

@@ -19,7 +19,7 @@ from .programs.grammar import DOMAINS, Program, draw_program, format_call
 from .programs.interpreter import CallOutcome
 from .programs.steps import INTEGER, LIST, TEXT, WORDS
 
-# For each type its name in prompts, and an example that is never the answer.
+# Each type with its name in prompts, and an example that is never the answer.
 FORMS = {
     INTEGER: ("a whole number", "1234567"),
     LIST: ("a list of whole numbers", "[12, -34, 56, 0, 0, 7]"),
@@ -38,7 +38,7 @@ class ProgramCall(NamedTuple):
 
 
 class OutputPrediction(Question):
-    """Predict what a Python function returns.
+    """Predict the return value of a Python function.
 
     Description:
         The functions are those of `ProgramSynthesis`, with all their steps in code only. The value is not an
@@ -46,7 +46,7 @@ class OutputPrediction(Question):
 
     Parameters:
         steps (1 to 6, on request up to 20): steps of the function, each a piece of code.
-        domain ("numbers", "strings", "lists"): what the function takes.
+        domain ("numbers", "strings", "lists"): the type of the function's argument.
 
     Observation:
         Text: the function and a call of it.
@@ -89,7 +89,7 @@ class OutputPrediction(Question):
     def verify(self, task: Task, answer: str) -> Verdict:
         program, arguments, outcome = task.data
         words, example = FORMS[program.gives]
-        # Marks around an answer may belong to it, so it is right if it is right with them or without them.
+        # Quotation marks may belong to the answer, so it is right if it is right with or without them.
         behind_call = answer.removeprefix(format_call(program, arguments)).lstrip(" =>:")
         starts_with_call = answer.startswith(format_call(program, arguments))
         readings = (answer, answer.strip("`"), bare(answer), behind_call if starts_with_call else answer)
@@ -101,7 +101,7 @@ class OutputPrediction(Question):
         return Verdict(0.0, False, feedback=f"The function does not return {values[0]!r}.")
 
     def criteria(self, task: Task) -> list[str]:
-        """The variables whose values are to be found, in order."""
+        """List the variables to find, in order, and the branches and loops to follow."""
         names = [f"It finds the value of {name}." for name in task.data.program.results if name]
         return [*names, "It follows each branch and each turn of a loop for the arguments given."]
 
@@ -116,7 +116,8 @@ class OutputPrediction(Question):
 
 
 def _draw(dice: Dice, domain: str, steps: int) -> ProgramCall | None:
-    """Draw a program and a call of it. Return None where a few arguments give no value that is hard to guess."""
+    """Draw a program and a call of it. Return None if several draws of arguments give only values that are easy to
+    guess."""
     program = draw_program(dice, domain, steps)
     for _ in range(_TRIES):
         arguments = draw_arguments(dice, program)
@@ -128,7 +129,7 @@ def _draw(dice: Dice, domain: str, steps: int) -> ProgramCall | None:
 
 
 def _is_hard_to_guess(value: Any, arguments: tuple[Any, ...]) -> bool:
-    """True for a value that fits in a prompt, and that is no argument, small number, power of two or short list."""
+    """Return True if a value fits in a prompt and is no argument, small number, power of two or short list."""
     if not is_small(value) or value in arguments:
         return False
     if isinstance(value, int):

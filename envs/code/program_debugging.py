@@ -24,7 +24,7 @@ from .programs.interpreter import ENDLESS
 from .programs.steps import INTEGER
 
 TESTS, _LONGEST_PROMPT = 8, 2_000
-# Most characters of the feedback of tests, of a call with its value, and of a program's output, in an observation.
+# Maximum characters in an observation: of the feedback of tests, of a call with its value, and of a program's output.
 _MOST_FEEDBACK, _MOST_VALUE, _MOST_OUTPUT = 1_500, 1_000, 1_000
 
 
@@ -38,8 +38,8 @@ class Debugging:
         code: the program submitted last; at first the one with the bugs.
         tests: the tests that judge it, the public ones first.
         given: the number of tests that the program with the bugs passes.
-        best: the most tests that any program so far has passed.
-        turns: the turns that are left.
+        best: the maximum number of tests passed by any program so far.
+        turns: the number of turns left.
         feedback: the text of the last turn's result; "" before the first turn.
     """
 
@@ -65,7 +65,7 @@ class ProgramDebugging(Game):
     """Mend a Python function that has up to three bugs, in several turns.
 
     Description:
-        The function is one of `ProgramSynthesis`, with bugs as in `ProgramRepair`, each in a step of its own. None is
+        The function is one of `ProgramSynthesis`, with bugs as in `ProgramRepair`, each in a different step. No bug is
         hidden: eight tests judge the function, and they fail unless all bugs are fixed. In each turn the agent either
         submits a program, and receives the number of tests that it passes and the first example that fails; or it calls
         the program that it submitted last, and receives its value and output. The first example shows the bugs; with as
@@ -73,7 +73,7 @@ class ProgramDebugging(Game):
 
     Parameters:
         steps (1 to 5, on request up to 8): sentences of the specification.
-        domain ("numbers", "strings", "lists"): what the function takes.
+        domain ("numbers", "strings", "lists"): the type of the function's argument.
         bugs (1 to 3, on request 4): bugs in the function, at most one for each step.
         turns (6 to 2, harder downwards, on request 1 to 12): programs and calls in all. One program may suffice.
         examples (4 to 2, harder downwards, on request 1 to 7): tests that the prompt shows.
@@ -89,12 +89,13 @@ class ProgramDebugging(Game):
 
     Reward:
         1 for a program that passes all tests, in whatever turn, and 0 otherwise. With ``graded=True`` the reward of a
-        turn is the increase of ``info["progress"]``: the largest share that a program has passed of the tests that the
-        function failed at first. No value is right in more than three of the eight tests. A turn in which the sandbox
+        turn is the increase of ``info["progress"]``: of the tests that the function failed at first, the largest share
+        passed by a program so far. No value is right in more than three of the eight tests. A turn in which the sandbox
         fails is invalid, and changes nothing but the turns left.
 
     Termination:
-        When all tests pass. Truncated when no turn is left. What is neither a program nor a call uses up a turn.
+        When all tests pass. Truncated when no turn is left. A reply that is neither a program nor a call uses up a
+        turn.
 
     Source:
         Program repair with the results of tests, as in Self-Debug (Chen et al., arXiv 2304.05128), over mutants as in
@@ -203,7 +204,7 @@ class ProgramDebugging(Game):
         passed = 0
         for one in cases:
             outcome = program.run(one.arguments, buggy.body)
-            # As in the sandbox, no test is run after one that does not end.
+            # As in the sandbox, no test runs after an endless one.
             if outcome.error == ENDLESS:
                 break
             passed += not outcome.error and outcome.value == one.value

@@ -39,7 +39,7 @@ class ProgramRepair(ProgramQuestion):
 
     Parameters:
         steps (1 to 5, on request up to 12): sentences of the specification.
-        domain ("numbers", "strings", "lists"): what the function takes.
+        domain ("numbers", "strings", "lists"): the type of the function's argument.
         examples (4 to 2, harder downwards, on request 1 to 5): tests that the prompt shows.
 
     Observation:
@@ -98,7 +98,7 @@ class ProgramRepair(ProgramQuestion):
         ]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Give an example that shows the bug, the sentence that is wrong, the kind of the bug, and the program."""
+        """Return an example that shows the bug, the violated sentence, the kind of the bug, and the program."""
         program, body, kind, tests = task.data
         shows = next(
             test for test in tests if fails_case(program, body, ProgramCase(tuple(test.arguments), test.expected))

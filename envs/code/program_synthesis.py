@@ -39,7 +39,7 @@ class ProgramSynthesis(ProgramQuestion):
 
     Parameters:
         steps (1 to 5, on request up to 12): sentences of the specification.
-        domain ("numbers", "strings", "lists"): what the function takes.
+        domain ("numbers", "strings", "lists"): the type of the function's argument.
         examples (4 to 2, harder downwards, on request 1 to 5): tests that the prompt shows.
 
     Observation:
@@ -58,11 +58,11 @@ class ProgramSynthesis(ProgramQuestion):
 
     Source:
         The form is that of HumanEval (Chen et al., arXiv 2107.03374); the programs are drawn from a grammar, so that
-        there is no end of them, and none is in a training set.
+        their number is unlimited and no training set contains them.
 
     Args:
-        milestones: True to run each answer once more under a tracer, for the reward "milestones": the results of the
-            sentences that it computes on its way.
+        milestones: True to run each answer once more under a tracer, for the reward "milestones": the sentences'
+            results that it computes.
         **kwargs: as for `ProgramQuestion`.
     """
 

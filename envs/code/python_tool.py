@@ -10,37 +10,37 @@ from ..registration import register
 from ..tools.tool_question import Session, ToolQuestion, count_times
 from .judging.python_interpreter import PythonInterpreter
 
-# A question that is an expression, for the oracle's program: "(17 * 5^3 - inv(4)) mod 97 = ?", "3 * (4 + 5) = ?".
+# A question that is an expression, computed by the oracle's program: "(17 * 5^3 - inv(4)) mod 97 = ?", "3 * (4 + 5) =
+# ?".
 _EXPRESSION = re.compile(r"(?:What is )?((?:[0-9()+\-* ^]|inv)+?)(?: mod ([0-9]+))?(?: = )?\?")
 _INVERSE = re.compile(r"inv\(([0-9]+)\)")
 
 
 class PythonTool(ToolQuestion):
-    """Answer a question of mathematics with the help of Python programs that are run for the agent.
+    """Answer a question of mathematics with the help of Python programs run for the agent.
 
     Description:
-        The question is a task of the family ``of``. An action with a block of Python is a call: the program is run in
-        the sandbox, by itself (nothing is kept from earlier calls), and what it printed or which error ended it is the
-        next observation. An action without a block is the answer and ends the episode. Only what the agent writes
-        itself is an answer: what a program prints is never read as one, nor is a block of output in an action, and an
-        action with a program has no answer in it.
+        The question is a task of the family ``of``. An action with a block of Python is a call: the program runs in the
+        sandbox (nothing is kept from earlier calls), and its output or error is the next observation. An action without
+        a block is the answer and ends the episode. Only the agent's own text is an answer: the output of a program is
+        never read as one, nor is a block of output in an action, and an action with a program contains no answer.
 
     Parameters:
         level (0.0 to 1.0): the difficulty of the question, in its own family.
-        calls (8 to 1, harder downwards, on request up to 20): how many programs may be run.
+        calls (8 to 1, harder downwards, on request up to 20): the maximum number of programs.
 
     Observation:
-        The question, what form its answer takes, and how Python is called; after a call a block of output of at most
-        1000 characters, and how many calls are left.
+        The question, the form of its answer, and how to call Python; after a call a block of output of at most 1000
+        characters, and the number of calls left.
 
     Actions:
         Text with a block between ```python and ```, or in a tag <code>, <python>, <tool> or <tool_call>; several blocks
         are one program. Any other text is the answer, read as the family reads it, or as ``answer_format`` says.
 
     Reward:
-        That of the family for the answer; 0 for a call, whether or not the program raises an exception: that is no
-        ``action_error``, but told in ``feedback`` and in the extra ``tool_errors``. A program that could not be run
-        because the sandbox failed makes the turn invalid and is no call.
+        The family's reward for the answer; 0 for a call, even if the program raises an exception: that is no
+        ``action_error``, but is reported in ``feedback`` and in the extra ``tool_errors``. A failure of the sandbox
+        makes the turn invalid and does not count as a call.
 
     Termination:
         After the answer. Truncated two turns after as many turns as there were calls.
@@ -51,9 +51,9 @@ class PythonTool(ToolQuestion):
     Args:
         of: the id of a `Question`.
         of_kwargs: arguments for it; ``level`` spans the axes that these leave.
-        answer_format: how the answer is read; the family's own way where None.
+        answer_format: how the answer is read; None for the family's default.
         seconds: the limit of a run of a program.
-        backend: of the sandbox, see `palaestra.envs.sandbox`.
+        backend: the backend of the sandbox, see `palaestra.envs.sandbox`.
         preload: modules that are in memory before a program starts, such as ("numpy",); see `sandbox.Job`.
         packages: a folder of further packages that programs may import; see `sandbox.Job`.
         **kwargs: as for every environment.
@@ -90,7 +90,7 @@ class PythonTool(ToolQuestion):
 
 
 def write_script(question: str, answer: str) -> str:
-    """Write a program that prints the answer. It computes the question where that is an expression."""
+    """Write a program that prints the answer. If the question is an expression, the program computes it."""
     found = _EXPRESSION.match(question)
     if found is None:
         return f"print({answer!r})"

@@ -52,11 +52,11 @@ class StdioProblem(ProgramQuestion):
 
     Parameters:
         steps (1 to 5, on request up to 12): sentences of the specification.
-        domain ("numbers", "strings", "lists"): what the first line holds.
+        domain ("numbers", "strings", "lists"): the type of the first line.
         examples (3 to 1, harder downwards, on request up to 4): tests that the prompt shows.
 
     Observation:
-        Text: what the input holds, the specification, and examples of input and output.
+        Text: the format of the input, the specification, and examples of input and output.
 
     Actions:
         Text with the program, in a fenced block of Python or alone; the last block counts. Read whole, unless

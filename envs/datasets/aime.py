@@ -28,11 +28,11 @@ class AIME(DatasetQuestion):
         ``problem_idx``; without these, every fifteen records count as one contest.
 
     Parameters:
-        number (1 to 15): the problem's place in its contest, where later ones are harder. For
-            another source the range is that of its problems, and a number without a problem means the nearest.
+        number (1 to 15): the problem's place in its contest, where later ones are harder. For another source the range
+            is that of its problems, and a number without problems stands for the nearest one.
 
     Observation:
-        The problem, and what to answer.
+        The problem, and the form of the answer.
 
     Actions:
         Text with one whole number, read in ``answer_format``; ``033``, ``$33$``, ``33.`` and ``33`` are the same.

@@ -22,7 +22,7 @@ from ..splits import SPLITS, split_of
 from .layouts import MATH, Fields, Item, Layout, UnusableRecord
 from .sources import is_hub_name, read_source
 
-# Longer questions are left out; those of the published data sets have at most half of this.
+# Longer questions are left out; published questions have at most half of this length.
 MAX_QUESTION = 12_000
 
 
@@ -35,7 +35,7 @@ class Source:
         name: a file or folder by its full path, or a hub id.
         part: the part of a folder or hub data set.
         config: the configuration of a hub data set.
-        policy: the policy of the verifier "math" that judges answers; records that it cannot read are left out.
+        policy: the policy of the verifier "math", if it judges answers; unreadable records are left out.
     """
 
     layout: Layout
@@ -52,9 +52,9 @@ class Collection:
         items: at least one.
 
     Attributes:
-        items: in an order that does not depend on the order in the source, without repetitions.
-        rows: every question by the id of its row, in the order of the source. An id that comes a second time has the
-            number of the question in the source behind it.
+        items: without repetitions, in an order independent of the source's order.
+        rows: every question by the id of its row, in the source's order. A repeated id gets the question's number in
+            the source as suffix.
         digest: hash of the content of all items.
     """
 
@@ -74,7 +74,7 @@ class Collection:
 
     @property
     def rungs(self) -> tuple[int, int]:
-        """The lowest and the highest rung that has questions."""
+        """The lowest and the highest rung with questions."""
         return self._rungs["all"][0], self._rungs["all"][-1]
 
     def has(self, split: str) -> bool:
@@ -92,7 +92,7 @@ class Collection:
         Args:
             u: uniform in [0, 1).
             split: "train", "test" or "all".
-            rung: the requested rung; the nearest one that has questions is used, the lower of two.
+            rung: the requested rung; the nearest one with questions is used, the lower one in a tie.
             length: 0 draws from the half with the least effort, 1 from the half with the most, values in between from
                 the window of that position.
         """
@@ -101,7 +101,7 @@ class Collection:
         return pool[start + int(u * (end - start))]
 
     def place(self, item: Item) -> float:
-        """Return the length from 0 to 1 that stands for an item of `rows`: its place by effort on its rung."""
+        """Return the length from 0 to 1 of an item of `rows`: its relative rank by effort on its rung."""
         pool = self._by["all"][item.rung]
         rank = bisect_left(pool, (item.effort, item.content), key=lambda other: (other.effort, other.content))
         return rank / max(1, len(pool) - 1)
@@ -129,7 +129,7 @@ def load_collection(source: Source) -> Collection:
     """Return the questions of a source, read again only when its file (or the folder's list of files) has changed.
 
     Raises:
-        InputError: the source is gone, cannot be read, is not of its layout, or holds no question.
+        InputError: the source is missing, unreadable, not in its layout, or without questions.
         MissingExtra: the library that reads it is not installed.
     """
     state = file_state(source.name)
@@ -187,7 +187,7 @@ def _read_items(source: Source) -> list[Item]:
 
 
 def _warn_of_contradictions(source: Source, items: list[Item]) -> None:
-    """Warn of questions that come again with another answer, of which the first is asked."""
+    """Warn of repeated questions with different answers; the first is used."""
     first: dict[str, Item] = {}
     found = [
         (kept, item)

@@ -33,23 +33,23 @@ class MATH(DatasetQuestion):
 
     Description:
         Questions come from ``source``; without one, from a small set written for this package. A record has a
-        ``problem``, a ``level`` ("Level 3" or 3), and a ``solution`` with the answer in ``\boxed{}``, or an
-        ``answer`` of its own as in MATH-500. Records whose answer cannot be read as mathematics are left out, with one
-        warning that counts them.
+        ``problem``, a ``level`` ("Level 3" or 3), and a ``solution`` with the answer in ``\boxed{}``, or a separate
+        ``answer`` as in MATH-500. Records whose answer cannot be read as mathematics are left out, with one warning
+        that counts them.
 
     Parameters:
-        level (1 to 5): the level of the record. For another source the range is that of its problems, and a
-            level without a problem means the nearest.
+        level (1 to 5): the level of the record. For another source the range is that of its problems, and a level
+            without problems stands for the nearest one.
         length (0.0 to 1.0): among the problems of a level, from the half with the shortest text and worked solution to
             the half with the longest.
 
     Observation:
-        The problem, in LaTeX, and what to answer.
+        The problem, in LaTeX, and the form of the answer.
 
     Actions:
-        Text with one value or expression, in LaTeX or plain, read in ``answer_format`` and compared as what it is
-        by the verifier "math": ``\frac12``, ``1/2`` and ``0.5`` are the same. The order of several answers does not
-        count unless the problem asks for one; a unit may be left out but must not be another one. The argument
+        Text with one value or expression, in LaTeX or plain, read in ``answer_format`` and compared by mathematical
+        value with the verifier "math": ``\frac12``, ``1/2`` and ``0.5`` are the same. The order of several answers does
+        not count unless the problem asks for one. A unit may be left out, but must not be wrong. The argument
         ``policy`` decides which other differences are accepted.
 
     Reward:
@@ -76,7 +76,7 @@ class MATH(DatasetQuestion):
     def __init__(self, *, policy: str = "dataset", **kwargs: Any):
         if importlib.util.find_spec("sympy") is None:
             raise MissingExtra("palaestra/MATH-v0", "math")
-        # Load the verifier only when it is needed.
+        # Import the verifier only when it is needed.
         from ...rewards.verifiers.mathematics.policies import make_policy
 
         make_policy(policy, {})  # or an error that names the policies there are
@@ -106,7 +106,8 @@ class MATH(DatasetQuestion):
     def verify(self, task: Task, answer: str) -> Verdict:
         question, reference = task.data.question, task.reference
         ordered = bool(_ORDERED.search(question))
-        # The unit of a reference may be left out; one that the reference lacks is wrong unless it is asked for.
+        # The reference's unit may be left out; a unit that the reference lacks is wrong unless the question asks for
+        # it.
         units = "optional" if _has_unit(reference, self.policy) else "required"
         verdict = verify("math", answer, reference, ordered=ordered, units=units, policy=self.policy)
         if verdict.success:
@@ -120,7 +121,7 @@ class MATH(DatasetQuestion):
 
 
 def _has_unit(reference: str, policy: str) -> bool:
-    """Return whether a reference is an amount with a unit, rather than a multiple of a variable such as ``3s^2``."""
+    """Return True if a reference is an amount with a unit, rather than a multiple of a variable such as ``3s^2``."""
     from ...rewards.verifiers.mathematics import policies
     from ...rewards.verifiers.mathematics.tree import Quantity
 

@@ -27,11 +27,11 @@ class GSM8K(DatasetQuestion):
         the end.
 
     Parameters:
-        steps (2 to 8): lines of the worked solution; problems with fewer or more count as 2 and 8. For another
-            source the range is that of its problems, and a number of steps without a problem means the nearest.
+        steps (2 to 8): lines of the worked solution; problems with fewer or more count as 2 and 8. For another source
+            the range is that of its problems, and a number of steps without problems stands for the nearest one.
 
     Observation:
-        The question, and what to answer.
+        The question, and the form of the answer.
 
     Actions:
         Text with one number, read in ``answer_format``. Spellings of the same number are the same: ``72``,
@@ -57,7 +57,7 @@ class GSM8K(DatasetQuestion):
         return [IntAxis("steps", *collection.rungs)]
 
     def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        # An example of a number would be the answer of many a small model.
+        # No number as an example: many small models would copy it as their answer.
         return Task(f"{item.question}\nAnswer with the number alone.", item.answer, data=item)
 
     def verify(self, task: Task, answer: str) -> Verdict:

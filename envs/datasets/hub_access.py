@@ -1,6 +1,6 @@
-"""Check of whether the Hugging Face hub can be reached, so that a missing network is not taken for a misspelt name.
+"""Reachability check for the Hugging Face hub, so that a missing network is not mistaken for a misspelt name.
 
-Its client tries each file for half a minute; one short request before spares that.
+The hub's client retries each file for half a minute; one short request in advance avoids that.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def hub_is_reachable() -> bool:
 
 @contextmanager
 def offline() -> Iterator[None]:
-    """Let the clients of the hub read from their cache alone, as with ``HF_HUB_OFFLINE``."""
+    """Restrict the hub's clients to their cache, as with ``HF_HUB_OFFLINE``."""
     from datasets import config  # pyright: ignore[reportMissingImports]
     from huggingface_hub import constants
 
@@ -49,7 +49,7 @@ def offline() -> Iterator[None]:
 
 
 def describe_outage() -> str:
-    """Say that the hub cannot be reached, and what to do."""
+    """Return a message that the hub cannot be reached, with the remedy."""
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
@@ -61,12 +61,12 @@ def describe_outage() -> str:
 
 
 def find_model_files(source: str | Path, file: str = "config.json") -> dict[str, bool]:
-    """Return how to load a model: ``{"local_files_only": True}`` where it is in the hub's cache and the hub cannot be
-    reached, else nothing.
+    """Return the arguments for loading a model: ``{"local_files_only": True}`` if it is in the hub's cache and the hub
+    cannot be reached, else an empty dict.
 
     Args:
         source: a folder of a model, or a hub id.
-        file: that every such model has.
+        file: the name of a file that every such model has.
 
     Raises:
         InputError: ``source`` is no folder, not in the cache, and the hub cannot be reached.

@@ -1,7 +1,7 @@
-"""Readers that turn records into questions, one for each layout in which data sets of questions are published.
+"""Readers that turn records into questions, one for each published layout of data sets.
 
 A reader takes the fields of one record and returns an `Item`. A record that does not have the layout raises InputError
-with place, field and remedy, for the user to correct. A record that has the layout but cannot be asked or judged raises
+with place, field and remedy, for the user to correct. A record in the layout that cannot be used as a question raises
 `UnusableRecord`, and is left out.
 """
 
@@ -22,7 +22,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LEVELS = (1, 5)
 STEPS = (2, 8)
 NUMBERS = (1, 15)
-# Fields that name a record.
+# Fields with the id of a record.
 _IDS = ("id", "task_id", "question_id", "problem_id", "uid", "unique_id", "row_id", "idx", "index", "key")
 _LEVEL = re.compile(r"(?:level\s*)?([1-5])", re.IGNORECASE)
 _BARE_BOX = re.compile(r"\\f?boxed\s+([^\s{}$.,]+)")
@@ -31,7 +31,7 @@ _NUMERAL = re.compile(r"\$?\s*([0-9]{1,4})(?:\.0*)?\s*(?:\^\s*\{?\\circ\}?)?\s*\
 
 
 class UnusableRecord(Exception):
-    """A record of the right layout that cannot be asked or judged; the message gives the reason."""
+    """Raised for a record of the right layout that cannot be used as a question; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class Item:
     Args:
         question: the text of the question.
         answer: the reference, as text; for multiple choice the index of the right option.
-        steps: the worked solution, one step a line; empty where the record has none.
+        steps: the worked solution, one step a line; empty if the record has none.
         rung: the question's value on the layout's axis: number of steps, level, or number in the contest.
         options: options of a multiple-choice question, in the record's order.
-        rationale: the worked solution as the record has it, where that is not the steps, one a line; else empty.
+        rationale: the record's original worked solution, if it differs from the steps joined by lines; else empty.
         row: the record's own id, or else its place in the source, such as "test.jsonl, line 3".
     """
 
@@ -73,7 +73,7 @@ class Item:
 
 
 def normalise_name(name: str) -> str:
-    """The name of a field as `Fields` knows it."""
+    """Return the normalised name of a field, as used in `Fields`."""
     return name.strip().lower().replace(" ", "_")
 
 
@@ -106,7 +106,7 @@ class Fields:
 
     @property
     def row(self) -> str:
-        """The record's own id, or its place where it has none."""
+        """The record's id, or its place in the source without one."""
         return next((str(value) for name in _IDS if isinstance(value := self.get(name), (str, int))), self.place)
 
     def text(self, *names: str) -> str:
@@ -128,8 +128,8 @@ class Layout:
     """The rules for reading the records of one kind.
 
     Args:
-        name: in messages and caches.
-        asks: the requirements of a record, for messages.
+        name: the name used in messages and caches.
+        asks: description of a record's requirements, for messages.
         read: maps the fields and the position of a record (from 0) to an `Item`.
         columns: column names for CSV files of this layout that have no header.
     """
@@ -202,7 +202,7 @@ def _contest_number(fields: Fields, index: int) -> int:
         found = _LAST_NUMBER.search(str(fields.get(name)))
         if found and NUMBERS[0] <= int(found[1]) <= NUMBERS[1]:
             return int(found[1])
-    # A last number is the problem's only after a name of the contest; a bare number is an id of the record.
+    # A final number is the problem's number only after the contest's name; a bare number is an id of the record.
     for name in ("id", "url"):
         text = str(fields.get(name))
         found = _LAST_NUMBER.search(text)
@@ -216,8 +216,8 @@ def _contest_number(fields: Fields, index: int) -> int:
 
 def read_choice(fields: Fields, index: int) -> Item:
     """Read ``question``, ``choices`` (a list, or ARC's texts and labels) or columns A, B, C, ..., ``answer`` (an index
-    from 0, a letter, a label or an option's text) or ``answerKey``, and, where there is one, a worked solution:
-    ``rationale`` (AQuA), ``explanation``, ``solution`` (ScienceQA) or ``exp`` (MedMCQA)."""
+    from 0, a letter, a label or an option's text) or ``answerKey``, and, if present, a worked solution: ``rationale``
+    (AQuA), ``explanation``, ``solution`` (ScienceQA) or ``exp`` (MedMCQA)."""
     question = fields.get("question", "question_stem", "problem", "prompt", "ctx", "query", "goal", "sentence")
     choices, key = _find_choices(fields)
     if isinstance(question, Mapping):
@@ -242,10 +242,10 @@ def read_choice(fields: Fields, index: int) -> Item:
 
 
 def _find_choices(fields: Fields) -> tuple[Any, Any]:
-    """Return what a record says of its options, and which is the right one."""
+    """Return the raw options of a record, and its raw mark of the right one."""
     choices = fields.get("choices", "options", "endings", "mc1_targets")
     if isinstance(choices, Mapping) and isinstance(marks := choices.get("labels"), (list, tuple)):
-        # TruthfulQA: a 1 stands for the right one.
+        # TruthfulQA marks the right option with 1.
         right = [place for place, mark in enumerate(marks) if mark]
         return choices.get("choices"), right[0] if len(right) == 1 else None
     if choices is None and (answer := fields.get("correct_answer")) is not None:
@@ -299,7 +299,7 @@ def _find_right_option(key: Any, options: list[str], labels: list[str]) -> int |
 
 
 def find_boxed(solution: str) -> str:
-    r"""Return the content of the last ``\boxed{}`` of a solution, on one line; "" where there is none."""
+    r"""Return the content of the last ``\boxed{}`` of a solution, on one line; "" if there is none."""
     found = extract(solution.replace("\\fbox{", "\\boxed{"), "boxed")
     if found is None:
         bare = _BARE_BOX.findall(solution)

@@ -31,17 +31,16 @@ class MultipleChoiceQuestions(DatasetQuestion):
         Questions come from ``source``; without one, from a small set written for this package. A record has a
         ``question``, ``choices`` (a list, or ARC's ``text`` and ``label``) or columns A, B, C, ..., and ``answer`` (an
         index from 0, a letter or a label) or ``answerKey``; its ``rationale``, ``explanation``, ``solution`` or ``exp``
-        is the worked solution. Wrong options are left out at random down to ``options``, and all are put in random
-        order; a row that is asked for by its id keeps its order. Questions with an option about others ("all of the
-        above", "A and B") are shown as they stand.
+        is the worked solution. Wrong options are dropped at random down to ``options``, and the rest is shuffled; a row
+        requested by its id keeps its order. Questions with an option about others ("all of the above", "A and B") are
+        shown as they stand.
 
     Parameters:
-        options (2 to 4): how many options are shown, if the question has so many. For another source all are shown
-            unless fewer are asked for.
+        options (2 to 4): maximum number of options shown. For another source all are shown unless fewer are requested.
         length (0.0 to 1.0): from the half of the questions with the shortest text to the half with the longest.
 
     Observation:
-        The question, one line such as ``B) Oxygen`` for each option, and what to answer.
+        The question, one line such as ``B) Oxygen`` for each option, and the form of the answer.
 
     Actions:
         Text with one letter, ``B``, or with the text of the option, read in ``answer_format``.
@@ -59,8 +58,8 @@ class MultipleChoiceQuestions(DatasetQuestion):
         ``config``: see `DatasetQuestion`.
 
     Args:
-        shuffle: whether options are put in random order; False keeps the record's order, in which some letters may be
-            right more often than others.
+        shuffle: True to shuffle the options; False keeps the record's order, in which some letters may be right more
+            often than others.
         **kwargs: as for `DatasetQuestion`.
     """
 
@@ -78,7 +77,7 @@ class MultipleChoiceQuestions(DatasetQuestion):
 
     def axes_of(self, collection: Collection) -> list[Axis]:
         most = max(len(item.options) for item in collection.items)
-        # A published question is easier without some of its options, which is for those to choose who want that.
+        # Dropping options makes a published question easier, so it happens only on request.
         least = 2 if self.source is None else most
         return [IntAxis("options", least, most, limits=(2, most)), FloatAxis("length", 0.0, 1.0)]
 

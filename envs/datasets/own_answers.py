@@ -15,16 +15,16 @@ from ...rewards.verifiers.registry import NUMBERS
 from .layouts import UnusableRecord, find_boxed
 from .references import read_calls
 
-# Where several right answers stand in a record: SQuAD and TriviaQA, DROP.
+# Fields with several right answers in a record: SQuAD and TriviaQA, DROP.
 _SEVERAL = ("text", "spans", "aliases", "value")
-# Verifiers whose references are no text.
+# Verifiers with references other than text.
 STRUCTURED = frozenset(
     ["constraints", "toolcall", "json", "structure", "list", "grid", "cells", "interval", "ordering"]
 )
 
 
 def is_empty(value: Any) -> bool:
-    """Check for a value that stands for none: null, blank text, NaN, or a list without a value."""
+    """Return True for a missing value: null, blank text, NaN, or a list without values."""
     if isinstance(value, (float, Decimal)):
         return math.isnan(value)
     if isinstance(value, (list, tuple)):
@@ -33,7 +33,7 @@ def is_empty(value: Any) -> bool:
 
 
 def read_answers(value: Any, column: str, kind: str) -> tuple[list[Any], str | None]:
-    """Return the right answers in a column, the first being the one to show, and a worked solution if it holds one."""
+    """Return the right answers in a column, the one to show first, and its worked solution, if any."""
     if kind in STRUCTURED:
         return [value], None
     if isinstance(value, Mapping):
@@ -63,7 +63,7 @@ def read_answers(value: Any, column: str, kind: str) -> tuple[list[Any], str | N
 
 
 def read_reference(kind: str, value: Any) -> Any:
-    """The reference of a verifier, from what a record holds."""
+    """Convert a record's value to the reference of a verifier."""
     if kind in NUMBERS:
         number = plain_number(str(value), units=None)
         if number is None:
@@ -86,7 +86,7 @@ def read_reference(kind: str, value: Any) -> Any:
 
 
 def write_answer(kind: str, reference: Any) -> str:
-    """The answer that a reference stands for."""
+    """Write an answer that matches a reference."""
     if kind == "verdict":
         return f"[[{reference}]]"
     if kind == "list":

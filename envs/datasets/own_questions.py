@@ -32,36 +32,36 @@ from .questions import DatasetQuestion
 from .references import INSTRUCTIONS, is_possible_answer, read_instructions
 from .sources import read_source
 
-# Names of columns, the likeliest first.
+# Likely names of columns, the likeliest first.
 PROMPTS = ("question", "prompt", "problem", "instruction", "input", "query", "text", "messages")
 ANSWERS = (
     *("answer", "final_answer", "label", "target", "reference", "output", "solution", "response", "completion"),
     *("answers", "correct_answer", "gold", "answers_spans", "ground_truth", "instruction_id_list"),
 )
 SOLUTIONS = ("solution", "rationale", "explanation", "reasoning", "worked_solution", "chain_of_thought")
-# A text that the question is about is shown above it.
+# Columns with a text that is shown above its question.
 CONTEXTS = ("passage", "context", "article", "paragraph", "story")
-# The tools that calls are made of.
+# Columns with the tools that calls may use.
 TOOLS = ("tools", "functions", "function")
 CHOICES = ("choices", "options", "endings", "mc1_targets")
-# Records by which columns and verifier are guessed, and those whose right answer is judged before it is asked.
+# Number of records used to guess columns and verifier, and number of records whose reference is judged in advance.
 LOOKED_AT = JUDGED = 10_000
-# The share of answers that are numbers, or mathematics, from which all are taken for such.
+# Share of answers that are numbers, or mathematics, above which all count as such.
 MOST = 0.8
 _LEVEL = re.compile(r"(?:[A-Za-z][A-Za-z _]*[ :_-]*?)?\s*(-?[0-9]{1,6})(?:\.0*)?\s*")
 _LEVELS = {"very easy": 0, "easy": 1, "medium": 2, "moderate": 2, "hard": 3, "difficult": 3, "very hard": 4}
 _LATEX = re.compile(r"\\[a-zA-Z]+|\$")
 _log = logging.getLogger(__name__)
-# What has been told once in this process.
+# Warnings already given in this process.
 _told: set[Source] = set()
 
 
 @dataclass(frozen=True, slots=True)
 class OwnItem(Item):
-    """A question of a data set of one's own.
+    """A question of a user's data set.
 
     Args:
-        accepted: the references, each of which makes an answer right.
+        accepted: the references; an answer that matches any of them is right.
         units: words that may follow a number.
     """
 
@@ -73,14 +73,15 @@ class OwnQuestions(DatasetQuestion):
     r"""Answer a question of any data set, judged by any verifier.
 
     Description:
-        Questions come from ``source``; without one, from the small set of AIME-v0, to try. A record has a prompt, which
-        is text or a list of messages (their contents are shown one below the other), and a right answer. Columns and
-        verifier that are not named are guessed from their names and contents, and a warning says which were taken.
-        All records are looked at: what most of them hold decides. A text beside the question, such as a passage, is
-        shown above it. Of an answer such as a worked solution that ends in ``#### 7`` or ``\boxed{7}`` that value is
-        the right answer; a list of texts holds several right ones; true and false are yes and no. The instructions of
-        IFEval and the calls of BFCL are read as they are published; tools are shown below the prompt. Every right
-        answer is judged first, and records that fail are left out and named in a warning; if most do, that is an error.
+        Questions come from ``source``; without one, from the small set of AIME-v0, as an example. A record has a
+        prompt, which is text or a list of messages (their contents are shown one below the other), and a right answer.
+        Columns and verifier that are not given are guessed from names and contents of the columns, and a warning states
+        the guess. All records are inspected, and the majority decides. A text beside the question, such as a passage,
+        is shown above it. If an answer is a worked solution that ends in ``#### 7`` or ``\boxed{7}``, that value is the
+        right answer; a list of texts has several right answers; true and false mean yes and no. The instructions of
+        IFEval and the calls of BFCL are read in their published form; tools are shown below the prompt. Every right
+        answer is judged in advance: records that fail are left out and named in a warning; if most fail, an error is
+        raised.
 
     Parameters:
         length (0.0 to 1.0): from the half of the questions with the shortest text and worked solution to the half with
@@ -88,13 +89,13 @@ class OwnQuestions(DatasetQuestion):
         level: with the argument ``level``, the whole numbers in that column, such as 3 or "Level 3"; without, absent.
 
     Observation:
-        The prompt as the record has it, and ``instruction`` below it.
+        The record's prompt, unchanged, and ``instruction`` below it.
 
     Actions:
         Text with the answer, read in ``answer_format``.
 
     Reward:
-        What the verifier gives: for most, 1 for the right answer and 0 otherwise.
+        The verifier's score: for most verifiers, 1 for the right answer and 0 otherwise.
 
     Termination:
         After the first answer.
@@ -104,20 +105,20 @@ class OwnQuestions(DatasetQuestion):
 
     Args:
         prompt, answer, solution: names of the columns with the prompt, the right answer and, a step a line, the worked
-            solution; "meta.text" is the column "text" of a column of records. None: guessed, and no solution where
-            there seems to be none. ``prompt="sentences"`` and ``prompt="terse"`` name no column, but the form of
-            prompts that every environment takes; it makes no difference to questions from a source.
+            solution; "meta.text" is the column "text" of a column of records. None: guessed, possibly without a
+            solution. ``prompt="sentences"`` and ``prompt="terse"`` do not name a column, but are the form of prompts of
+            every environment; it has no effect on questions from a source.
         level: the column with the difficulty; None: none.
-        verifier: the name of a verifier (`palaestra list verifiers`); None: "number" where four fifths of the answers
-            are numbers, "math" where so many are numbers or have LaTeX, else "text". References that are no text, such
-            as tool calls or constraints, are JSON, in a column of their own or as text.
+        verifier: the name of a verifier (`palaestra list verifiers`); None: "number" if four fifths of the answers are
+            numbers, "math" if four fifths are numbers or contain LaTeX, else "text". References other than text, such
+            as tool calls or constraints, are JSON, as a column's values or as text.
         verifier_options: options of the verifier, such as ``{"policy": "dataset"}`` of "math".
-        instruction: text after each prompt, such as "Answer with the name alone."; None: nothing, as the prompts of a
-            source should say it, and after those of the small set that they ask for a number.
+        instruction: text after each prompt, such as "Answer with the name alone."; None: nothing, since the prompts of
+            a source should contain it; prompts of the small set get a request for a number.
         **kwargs: as for `DatasetQuestion`.
     """
 
-    # Columns and verifier of the records are found by `_source`.
+    # `_source` finds the columns and the verifier of the records.
     layout = AIME
     built_in = "aime.jsonl"
 
@@ -189,12 +190,12 @@ class OwnQuestions(DatasetQuestion):
         return _judge(self.verifier, answer, task.data, self.verifier_options)
 
     def compute_extra(self, subject: Task, name: str) -> Any:
-        """Among the extras of tool calls, ``expected_calls`` are the right ones, as rewards of tool use read them."""
+        """Compute an extra. ``expected_calls`` are the right tool calls, in the form that rewards of tool use read."""
         return check_calls(subject.reference) if name == "expected_calls" else super().compute_extra(subject, name)
 
 
 def _judge(kind: str, answer: str, item: OwnItem, options: Mapping[str, Any]) -> Verdict:
-    """Judge a bare answer against the reference that it fits best."""
+    """Judge a bare answer against the best-matching reference."""
     words = {"units": item.units} if kind in NUMBERS else {}
     verdicts = [verify_reading(kind, answer, reference, **words, **options) for reference in item.accepted]
     return max(verdicts, key=lambda verdict: (verdict.success, verdict.score, not verdict.malformed))
@@ -204,7 +205,8 @@ def _judge(kind: str, answer: str, item: OwnItem, options: Mapping[str, Any]) ->
 def layout_of(
     prompt: str, answer: str, level: str | None, solution: str | None, context: str | None, kind: str, options: str
 ) -> Layout:
-    """The layout of records with these columns, whose answers a verifier reads; ``options`` are its own, as JSON."""
+    """Return the layout of records with these columns and a verifier for the answers; ``options`` are the verifier's
+    options as JSON."""
     own = json.loads(options)
 
     def read(fields: Fields, index: int) -> Item:
@@ -238,9 +240,9 @@ def layout_of(
 
 
 def _check_own_answer(kind: str, item: OwnItem, options: Mapping[str, Any]) -> None:
-    """Raise UnusableRecord unless the right answer is right, both bare and as a reply.
+    """Raise UnusableRecord unless the verifier accepts the right answer, both bare and as a reply.
 
-    Constraints need only be readable: they are no text that keeps them.
+    Constraints need only be readable, as they are no example of an answer.
     """
     words = {"units": item.units} if kind in NUMBERS else {}
     try:
@@ -265,11 +267,11 @@ Columns = tuple[str, str, str | None, str | None, str | None, str, str]
 def _choose_layout(
     source: Source, columns: tuple[str | None, ...], kind: str | None, options: str, state: Any
 ) -> tuple[Columns, str]:
-    """Choose what is not named by what most records hold: columns of prompt, answer, level, solution and context, and
-    the verifier with its options. Return these, and the names of all columns.
+    """Guess what the user has not given from the majority of records: the columns of prompt, answer, level, solution
+    and context, and the verifier with its options. Return these, and the names of all columns.
 
     Args:
-        state: of the file, so that one that has changed is looked at anew.
+        state: the state of the file, so that a changed file is read again.
     """
     records: list[Fields] = []
     for place, record in read_source(source.name, source.part, source.config):
@@ -301,7 +303,7 @@ def _choose_layout(
 def _most_filled(
     records: Sequence[Fields], names: Sequence[str], fits: Callable[[Any], bool] = lambda value: True
 ) -> str | None:
-    """The column of these that most records fill, the first of those that are even; None where none does."""
+    """Return the column filled in most records, the first one in a tie; None if all are empty."""
     counts = Counter(
         name for fields in records for name in names if not is_empty(value := fields.get(name)) and fits(value)
     )
@@ -342,7 +344,7 @@ def _guess_verifier(values: Sequence[Any], column: str) -> str:
 
 
 def _write_prompt(fields: Fields, column: str) -> str:
-    """The prompt; of a list of messages their contents, one below the other."""
+    """Write the prompt; for a list of messages, their contents, one below the other."""
     value = fields.get(column)
     if isinstance(value, (list, tuple)) and len(value) == 1 and isinstance(value[0], (list, tuple)):
         value = value[0]  # a list of turns of which there is one
@@ -361,7 +363,7 @@ def _write_prompt(fields: Fields, column: str) -> str:
 
 
 def _content(message: Any) -> str | None:
-    """The text of a message, whose content may be a list of parts."""
+    """Return the text of a message, whose content may be a list of parts."""
     content = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(content, (list, tuple)):
         parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
@@ -383,11 +385,11 @@ def _read_level(fields: Fields, column: str) -> int:
 
 
 def from_dataset(source: str, **options: Any) -> gym.Env[str, str]:
-    """Make an environment of the records of a file, a folder or a data set of the hub.
+    """Make an environment from the records of a file, a folder or a data set of the hub.
 
     Args:
         source: a .jsonl, .json, .csv or .parquet file, a folder of such files, or "owner/name" on the hub.
-        **options: of `OwnQuestions` (``prompt``, ``answer``, ``verifier``, ``level``, ...), and as for `gym.make`.
+        **options: arguments of `OwnQuestions` (``prompt``, ``answer``, ``verifier``, ``level``, ...) and of `gym.make`.
 
     Raises:
         InputError: no such source, column or verifier.

@@ -23,7 +23,7 @@ from .layouts import Item, Layout
 from .sources import is_hub_name
 
 BUILT_IN = Path(__file__).parent / "data"
-# Scores over fewer different questions, or training on them, may not generalise: a warning is logged.
+# With fewer different questions, scores and training may not generalise, and a warning is logged.
 FEW = 30
 _log = logging.getLogger(__name__)
 # Family, source and split for which the warning has been logged.
@@ -42,10 +42,10 @@ class DatasetQuestion(Question):
             "owner/name" for a data set of the Hugging Face hub; None for the questions that come with this package.
             Parquet files and the hub need the library ``datasets``, extra [datasets].
         part: the part of a hub data set or folder to read: "train", "test", ... In a folder, the names of a file and of
-            its folders decide its part. Required where there are several parts, so that they are never mixed. Within
-            the part, ``split`` still separates a fifth of the questions by content; use ``split="all"`` for every
-            question of a published test set. ``reset(options={"row": id})`` asks one row, whatever the split; the ids
-            are ``env.unwrapped.rows``.
+            its folders decide its part. Required if there are several parts, so that they are never mixed. Within the
+            part, ``split`` still separates a fifth of the questions by content; use ``split="all"`` for every question
+            of a published test set. ``reset(options={"row": id})`` selects one row, in any split; the ids are
+            ``env.unwrapped.rows``.
         config: the configuration of a hub data set, such as "main".
         **kwargs: as for every environment.
 
@@ -56,11 +56,11 @@ class DatasetQuestion(Question):
 
     layout: ClassVar[Layout]
     built_in: ClassVar[str]
-    # The axis that selects the rung of the collection; empty where the layout has no rungs.
+    # The axis that selects the rung of the collection; empty if the layout has no rungs.
     rung_axis: str = ""
     supplies = frozenset({"rationale"})
     content_identifies = True
-    # Policy of the verifier "math", where it judges the answers.
+    # Policy of the verifier "math", if it judges the answers.
     policy: str = "strict"
     max_observation = 16_384
 
@@ -72,7 +72,7 @@ class DatasetQuestion(Question):
             raise InputError("part and config belong to a source; say which, such as source='openai/gsm8k'.")
         self.source = None if source is None else _check_source(source)
         self.part, self.config = part, config
-        # The row that a reset asks for, while it is asked.
+        # The row requested by the reset in progress.
         self._row: Item | None = None
         collection = load_collection(self._source())
         self._digest = collection.digest
@@ -89,7 +89,7 @@ class DatasetQuestion(Question):
         raise NotImplementedError
 
     def task(self, item: Item, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        """Make the task that asks ``item``."""
+        """Make the task for ``item``."""
         raise NotImplementedError
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
@@ -100,7 +100,7 @@ class DatasetQuestion(Question):
             places = {self.rung_axis: self._row.rung, "length": load_collection(self._source()).place(self._row)}
             params |= {name: value for name, value in places.items() if name in params}
             return self.task(self._row, rng, params)
-        # Where this split has no question at these parameters, take the nearest one.
+        # If this split has no question at these parameters, take the nearest one.
         return self._draw_task(rng, params, self.split)
 
     @property
@@ -140,7 +140,7 @@ class DatasetQuestion(Question):
         }
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str | None:
-        """Return the right answer to another question of the source; None where there is no other."""
+        """Return the right answer to another question of the source; None if there is no other."""
         items = load_collection(self._source()).items
         if len(items) < 2:
             return None
@@ -157,7 +157,7 @@ class DatasetQuestion(Question):
         return episode.data.content
 
     def belongs(self, key: str) -> bool:
-        # A row that is asked for by its id belongs to every split.
+        # A row requested by its id belongs to every split.
         return self._row is not None or super().belongs(key)
 
     def solver_cost(self, episode: Task) -> float | None:
@@ -169,7 +169,7 @@ class DatasetQuestion(Question):
         return [*task.data.steps, self.oracle(task)]
 
     def compute_extra(self, subject: Task, name: str) -> Any:
-        """Among the extras, ``rationale`` is the solution as the record has it, where it differs from the steps."""
+        """Compute an extra. ``rationale`` is the record's original solution, if it differs from the steps."""
         return subject.data.rationale or None if name == "rationale" else super().compute_extra(subject, name)
 
     def _draw_task(self, rng: np.random.Generator, params: dict[str, Any], split: str) -> Task:

@@ -39,13 +39,13 @@ class ReasoningGym(Question):
     """Answer a question of one of Reasoning Gym's data sets.
 
     Description:
-        Tasks of the data set named ``dataset``, made and scored by the library reasoning-gym in a process of its own
-        with limits of time and memory. Each task has a seed drawn at random, so that neighbouring seeds share nothing.
-        Answers that a scorer would evaluate pass a grammar first; countdown and puzzle24 are judged by exact
-        arithmetic here; two numbers are the same only if they are exactly equal.
+        Tasks of the data set ``dataset``, made and scored by the library reasoning-gym in a separate process with
+        limits on time and memory. Each task has a randomly drawn seed, so that neighbouring seeds share nothing.
+        Answers that a scorer would evaluate pass a grammar first; countdown and puzzle24 are judged by exact arithmetic
+        here; two numbers are the same only if they are exactly equal.
 
     Parameters:
-        level (0 to 35): the level of the data set's curriculum; the upper end is that of the data set, here of the
+        level (0 to 35): the level of the data set's curriculum; the upper end depends on the data set, 35 for the
             default "leg_counting". A data set without a curriculum has no parameters.
 
     Observation:
@@ -56,8 +56,8 @@ class ReasoningGym(Question):
         data sets have several lines.
 
     Reward:
-        1 if the data set's own scorer gives full marks, 0 otherwise; its partial credit, which it also gives for texts
-        that hold the answer, does not count.
+        1 if the data set's own scorer gives full marks, 0 otherwise; its partial credit, also given for texts that
+        contain the answer, is ignored.
 
     Termination:
         After the first answer.
@@ -124,7 +124,7 @@ class ReasoningGym(Question):
         if value is not None and right is not None:
             return _CORRECT if value == right else _WRONG
         if self.dataset == "number_sorting":
-            # The library's own scorer takes numbers for the same that differ by up to 1.
+            # The library's scorer accepts numbers that differ by up to 1.
             numbers = [element.strip("'\"") for element in split_elements(gold)]
             return verify("list", answer.replace('"', "'"), numbers, element="number")
         fault = _find_fault(self.dataset, answer)
@@ -154,8 +154,7 @@ def _run_job(job: dict[str, Any], seconds: float) -> Any:
 
 
 def _judge_expression(answer: str, numbers: list[int], target: int) -> Verdict:
-    """Judge whether ``answer`` is an expression over all ``numbers``, each used once, that equals ``target``
-    exactly."""
+    """Accept an expression that uses each of ``numbers`` exactly once and equals ``target`` exactly."""
     try:
         value = evaluate_expression(answer, numbers)
     except ExpressionError as error:
@@ -166,7 +165,7 @@ def _judge_expression(answer: str, numbers: list[int], target: int) -> Verdict:
 
 
 def _find_fault(dataset: str, answer: str) -> str:
-    """Return why ``answer`` must not reach a scorer that evaluates it; "" where it may."""
+    """Return the reason why ``answer`` must not reach a scorer that evaluates it; "" if it is safe."""
     if dataset in _LITERALS and not _LITERAL.fullmatch(answer):
         return "The answer may hold only letters, digits, quotation marks, commas and brackets."
     if dataset not in _FORMULAS:

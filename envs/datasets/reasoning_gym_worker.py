@@ -1,7 +1,7 @@
 """The worker process of palaestra/ReasoningGym-v0, which makes tasks and scores answers with Reasoning Gym.
 
-Its scorers evaluate text, and its generators may use global random generators and the order of sets; a process with
-limits and a fixed hash seed makes both harmless, and gives the same tasks everywhere.
+The library's scorers evaluate text, and its generators may use global random generators and the order of sets. A
+process with limits and a fixed hash seed makes both harmless, and gives the same tasks everywhere.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 # Data sets with one answer whose scorer accepts any text that is not empty: answers are compared as text.
 BY_TEXT = ("game_of_life_halting",)
-# Metadata keys under which data sets without a single gold answer keep an example of a right one.
+# Metadata keys of an example answer, in data sets without a single gold answer.
 EXAMPLES = ("example_correct_answer", "example_answer", "possible_answer")
 # The last data set and its task, keyed by the job that made them.
 _LAST: dict[str, tuple[Any, Any]] = {}
@@ -56,7 +56,7 @@ def answer_job(job: dict[str, Any]) -> Any:
 
 
 def _find_gold_answer(dataset: Any, entry: Any) -> str | None:
-    """Return an answer to which the data set's own scorer gives full marks; None where the entry has none."""
+    """Return an answer to which the data set's scorer gives full marks; None if the entry has none."""
     for holder, key in ((entry, "answer"), *((entry["metadata"], key) for key in EXAMPLES)):
         example = holder.get(key)
         if example is None:

@@ -20,7 +20,8 @@ def _constraint(kind: str, text: str | None = None, texts: str | None = None, **
 
 
 def _relation(kind: str, number: str, relation: str = "relation", text: str | None = None) -> Make:
-    """A constraint on a count, which the arguments ``number`` and ``relation`` ("at least", "less than") bound."""
+    """Make a constraint on a count; the arguments ``number`` and ``relation`` ("at least", "less than") give the
+    bound."""
 
     def make(given: Mapping[str, Any]) -> list[Constraint]:
         count = int(given[number])
@@ -39,7 +40,7 @@ def _paragraph(given: Mapping[str, Any]) -> list[Constraint]:
     return [*_exact_count("paragraphs", "num_paragraphs")(given), first]
 
 
-# Instruction of IFEval (arXiv 2311.07911, table 1) -> the constraints that it is, made of its arguments.
+# Instruction of IFEval (arXiv 2311.07911, table 1) -> constraints, made from its arguments.
 CONSTRAINTS_OF: dict[str, Make] = {
     "keywords:existence": _constraint("keywords", texts="keywords"),
     "keywords:forbidden_words": _constraint("forbidden", texts="forbidden_words"),
@@ -78,7 +79,7 @@ def read_instructions(ids: Any, arguments: Any) -> list[Constraint]:
         arguments: "kwargs", a record of arguments for each; those without a value are left out.
 
     Raises:
-        UnusableRecord: an instruction that no constraint stands for, such as "language:response_language".
+        UnusableRecord: an instruction has no equivalent constraint, such as "language:response_language".
     """
     if not isinstance(ids, (list, tuple)) or not isinstance(arguments, (list, tuple)) or len(ids) != len(arguments):
         raise UnusableRecord("'instruction_id_list' and 'kwargs' must be lists of equal length")
@@ -94,12 +95,12 @@ def read_instructions(ids: Any, arguments: Any) -> list[Constraint]:
 
 
 def read_calls(reference: Any) -> Any:
-    """Read calls of BFCL's possible answers, ``[{"area": {"base": [10], "unit": ["cm", ""]}}]``, as the verifier
-    "toolcall" takes them: each parameter has the values of which any is right, and may be left out where one is "".
-    Anything else is returned as it is.
+    """Read calls of BFCL's possible answers, ``[{"area": {"base": [10], "unit": ["cm", ""]}}]``, in the form of the
+    verifier "toolcall": each parameter has a list of right values, and may be left out if one of them is "". Other
+    references are returned unchanged.
 
     Raises:
-        UnusableRecord: a value is a record, whose values would have alternatives of their own.
+        UnusableRecord: a value is a record, whose fields would have alternatives themselves.
     """
     if not isinstance(reference, Sequence) or not all(map(is_possible_answer, reference)):
         return reference
@@ -122,7 +123,7 @@ def read_calls(reference: Any) -> Any:
 
 
 def is_possible_answer(call: Any) -> bool:
-    """Check for a call as BFCL has it: a name, and for each parameter the list of values that are right."""
+    """Return True for a call in BFCL's form: a name, and for each parameter the list of right values."""
     return (
         isinstance(call, Mapping)
         and len(call) == 1

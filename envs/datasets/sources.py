@@ -1,7 +1,7 @@
 """Reading of records from a file, a folder or a data set of the Hugging Face hub.
 
-The input is a name given by the user; the output are the records in order, each with its place, for messages. Nothing
-is loaded from the network unless the name is that of a hub data set, and code of a data set is never run.
+The input is a name given by the user; the output is the records in order, each with its place, for messages. Nothing is
+loaded from the network unless the name is a hub data set's, and code of a data set is never run.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ SUFFIXES = (".parquet", *_TEXTS, *(text + packed for text in _TEXTS for packed i
 # Names of parts of data sets.
 PARTS = ("train", "test", "validation", "valid", "val", "dev", "auxiliary_train")
 _KINDS = "a .jsonl, .json, .csv, .tsv or .parquet file (but for parquet also with .gz, .bz2 or .xz)"
-# A folder with this file is one record, each file of which is a field (the layout of APPS).
+# A folder with this file is one record, with its files as fields (the layout of APPS).
 _RECORD = "question.txt"
 _FIELDS, _MORE_FIELDS = (".txt", ".json", ".py"), "metadata.json"
-# Files of the hub's own library that hold no records.
+# Files written by the hub's library that contain no records.
 _NOT_DATA = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}
-# The first line of a CSV file is a header if it has one of these.
+# The first line of a CSV file is a header if it contains one of these names.
 _QUESTION = {"question", "question_stem", "problem"}
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
@@ -91,7 +91,7 @@ def read_hub(name: str, part: str | None, config: str | None) -> Iterator[Record
             rows = datasets.load_dataset(name, config, split=part)
     except InputError:
         raise
-    # The library raises errors of its own, of the network and of Python.
+    # The library raises its own errors, network errors and Python's.
     except Exception as error:
         if not reachable:
             raise InputError(
@@ -115,8 +115,7 @@ def _import_datasets(feature: str) -> Any:
 
 
 def _choose_only_part(source: str, parts: Iterable[str]) -> str | None:
-    """Return the only part. Raise InputError where there are several: train and test are never mixed unless
-    requested."""
+    """Return the only part. Raise InputError if there are several: train and test are never mixed unless requested."""
     names = sorted(set(parts))
     if len(names) > 1:
         raise InputError(f"{source} has the parts {', '.join(names)}; say which, such as part={names[-1]!r}.")
@@ -146,7 +145,7 @@ def _may_hold_data(file: Path) -> bool:
 
 
 def _part_of(file: Path) -> str | None:
-    """Return the part that a file belongs to by its name or a folder's: train.jsonl, test/algebra/1.json,
+    """Return the part of a file, given by its name or a folder's name: train.jsonl, test/algebra/1.json,
     main/train-00000-of-00001.parquet, anatomy_test.csv, ARC-Easy-Dev.jsonl."""
     for name in (*file.parts[:-1], file.name.split(".")[0]):
         name = name.lower()
@@ -157,7 +156,7 @@ def _part_of(file: Path) -> str | None:
 
 
 def _read_folder(folder: Path, shown: str) -> Record:
-    """Read the folder of one problem: its files by their names without the suffix, and the fields in metadata.json."""
+    """Read the folder of one problem: its files, named without suffix, and the fields in metadata.json."""
     record: dict[str, Any] = {}
     for file in sorted(folder.iterdir()):
         if file.suffix not in _FIELDS:
@@ -237,7 +236,7 @@ def _read_json(text: str, shown: str, part: str | None = None) -> Iterator[Recor
 
 
 def _rows_of(whole: dict[str, Any], shown: str, part: str | None) -> list[Any]:
-    """The records of an object: one of its lists of records, its columns turned into rows, or itself."""
+    """Return the records of an object: one of its lists of records, its columns as rows, or the object itself."""
     values = list(whole.values())
     if values and all(isinstance(v, list) and v and all(isinstance(each, dict) for each in v) for v in values):
         if part is not None and part not in whole:
@@ -268,7 +267,7 @@ def _check_record(value: Any, place: str) -> dict[str, Any]:
 
 
 def _read_csv(text: str, shown: str, columns: Sequence[str], delimiter: str | None = None) -> Iterator[Record]:
-    # A header without commas shows what stands between columns in their place.
+    # A header without commas shows the separator used instead.
     first = text.lstrip().partition("\n")[0]
     delimiter = delimiter or max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)

@@ -18,9 +18,9 @@ from ..registration import register
 PAYS = ("regret", "sampled", "imitation")
 # The exploration constant of UCB.
 WIDTH = 0.5
-# The standard deviation of Gaussian payouts, which Bernoulli payouts reach at most.
+# Standard deviation of Gaussian payouts; also the maximum for Bernoulli payouts.
 NOISE = 0.5
-# All means keep this distance from 0 and 1; success allows this share of the regret of uniform pulls.
+# Minimum distance of all means from 0 and 1; and share of the regret of uniform pulls allowed for a success.
 _EDGE, _ALLOWED = 0.05, 0.65
 _ARM = re.compile(r"(?:arm )?([1-9])", re.IGNORECASE)
 
@@ -29,8 +29,8 @@ Choice = Callable[[Sequence[int], Sequence[float]], int]
 
 @dataclass(frozen=True, slots=True)
 class BanditArms:
-    """The hidden part of a game: the means, the means rescaled to [0, 1] from lowest to highest, the random number of
-    each pull of each arm, and the regret that success allows."""
+    """The hidden part of a game: the means, the means rescaled to [0, 1] from lowest to highest, a random number for
+    each pull of each arm, and the maximum regret of a success."""
 
     kind: str
     means: tuple[float, ...]
@@ -51,7 +51,7 @@ class BanditArms:
 @dataclass(frozen=True, slots=True)
 class BanditState:
     """The arms; number of pulls and sum of payouts of each; the sum of rescaled means pulled; the expected regret so
-    far; and whether the last pull was UCB's, the best arm's, and one with the best mean payout seen so far."""
+    far; and three flags of the last pull: UCB's arm, the best arm, an arm with the best mean payout so far."""
 
     arms: BanditArms
     counts: tuple[int, ...]
@@ -62,14 +62,14 @@ class BanditState:
 
 
 class Bandit(Game):
-    """Lose as little as possible to the best of several arms of unknown means.
+    """Minimise regret on several arms with unknown means.
 
     Description:
         Each turn one arm is pulled and has a random payout: 1 or 0 (Bernoulli), or its mean plus noise of standard
         deviation 0.5 (Gaussian). The payout of each pull of each arm is drawn beforehand, so that the game is a
-        function of the pulls. A pull loses the best mean less that of its arm, which is expected regret and no matter
-        of luck. Only games are asked in which the oracle, UCB with constant 0.5, succeeds; and in half of them the
-        first impression misleads: a greedy player, who pulls each arm once and then the best so far, does not succeed.
+        function of the pulls. A pull costs the best mean minus its arm's mean: expected regret, independent of luck.
+        Only games in which the oracle, UCB with constant 0.5, succeeds are used. In half of them the first impression
+        misleads: a greedy player, who pulls each arm once and then the best so far, fails.
 
     Parameters:
         arms (3 to 5, on request 2 to 9): arms to choose from.
@@ -80,23 +80,23 @@ class Bandit(Game):
         pay (constructor, "regret", "sampled" or "imitation", default "regret"): the kind of reward.
 
     Observation:
-        Text: the rules and what success is first, and each turn pulls and mean payout of each arm.
+        Text: first the rules and the criterion of success; then each turn the pulls and mean payout of each arm.
 
     Actions:
         Text with the number of an arm, read in ``answer_format``.
 
     Reward:
         Over the horizon, at each pull: with "regret" the arm's (mean - lowest) / (highest - lowest), so that an episode
-        earns at most 1, and a random arm 0.4 to 0.6; with "sampled" the payout; with "imitation" 1 where UCB
-        would have pulled the same arm.
+        earns at most 1, and a random arm 0.4 to 0.6; with "sampled" the payout; with "imitation" 1 if UCB would have
+        pulled the same arm.
 
     Termination:
-        After the last pull. Success is to have lost at most 0.65 times what pulling all arms equally often loses;
-        ``info["progress"]`` is the reward that "regret" has given so far. An answer that cannot be read uses up a turn
-        and pulls nothing; truncated after twice the horizon. ``info`` also has ``regret``, the sum of what was lost,
-        and of the last pull ``followed_ucb``, ``best_arm`` and ``greedy``, None where nothing was pulled. One arm all
-        the time succeeds where it is the best by chance, and two in turn where one of them is. The greedy player's
-        success does not fall much, as half of the games mislead it at every difficulty.
+        After the last pull. Success is a regret of at most 0.65 times the regret of uniform pulls; ``info["progress"]``
+        is the sum of "regret" rewards so far. An answer that cannot be read uses up a turn without a pull; truncated
+        after twice the horizon. ``info`` also has ``regret``, the total regret, and for the last pull ``followed_ucb``,
+        ``best_arm`` and ``greedy``, None without a pull. Always pulling one arm succeeds if it is the best by chance,
+        and alternating between two if one of them is. The greedy player's success does not fall much, as half of the
+        games mislead it at every difficulty.
 
     Source:
         "When Greedy Wins: Emergent Exploitation Bias in Meta-Bandit LLM Training" (arXiv 2509.24923).
@@ -136,7 +136,7 @@ class Bandit(Game):
             means = tuple([round(values[i], 4) for i in order])
             lowest, highest = min(means), max(means)
             share = _ALLOWED * (highest - sum(means) / arms)
-            # Pulling the second best arm alone must not succeed.
+            # Always pulling the second best arm must not succeed.
             if share >= gap - 1e-3:
                 continue
             scaled_means = tuple([(mean - lowest) / (highest - lowest) for mean in means])
@@ -145,7 +145,7 @@ class Bandit(Game):
             if expected_regret(ucb_arm, hidden) > hidden.allowed:
                 continue
             if misleading:
-                # Ties go to the first arm, so that test the greedy player on shuffled arms.
+                # Ties go to the first arm, so test the greedy player on shuffled arms.
                 shuffled = rng.permutation(arms).tolist()
                 other = tuple([means[i] for i in shuffled]), tuple([hidden.chance[i] for i in shuffled])
                 if expected_regret(greedy_arm, replace(hidden, means=other[0], chance=other[1])) <= hidden.allowed:
@@ -225,7 +225,8 @@ class Bandit(Game):
 
 
 def ucb_arm(counts: Sequence[int], sums: Sequence[float], t: int | None = None) -> int:
-    """Return the arm of the largest mean + 0.5 sqrt(ln t / n), the first of equals; before that any arm not yet pulled.
+    """Return the arm with the largest mean + 0.5 sqrt(ln t / n), the first one in a tie; arms not yet pulled come
+    first.
 
     Args:
         counts: number of pulls of each arm.
@@ -240,7 +241,7 @@ def ucb_arm(counts: Sequence[int], sums: Sequence[float], t: int | None = None) 
 
 
 def greedy_arm(counts: Sequence[int], sums: Sequence[float]) -> int:
-    """Return the arm of the largest mean payout so far, the first of equals; before that any arm not yet pulled."""
+    """Return the arm with the largest mean payout so far, the first one in a tie; arms not yet pulled come first."""
     if 0 in counts:
         return counts.index(0)
     means = [total / count for count, total in zip(counts, sums)]

@@ -20,14 +20,14 @@ _COLUMN = [((1 << ROWS) - 1) << 7 * column for column in range(COLUMNS)]
 _FLOOR = sum(1 << 7 * column for column in range(COLUMNS))
 _BOARD = sum(_COLUMN)
 _FILLS = {"X": "#edae49", "O": "#d1495b"}
-# The order in which columns are tried: most lines pass through the middle.
+# Search order of columns: most lines pass through the middle.
 _ORDER = (3, 2, 4, 1, 5, 0, 6)
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Discs of the agent, who is to move, and of the opponent, as bit sets; the number of moves that the agent has; the
-    opponent's kind and error rate; two random numbers for each of its moves; and the number of moves made."""
+    """Bit sets of the discs of the agent (to move) and of the opponent; the agent's number of moves; the opponent's
+    kind and error rate; two random numbers for each of the opponent's moves; and the number of moves made."""
 
     mine: int
     theirs: int
@@ -45,20 +45,20 @@ class ConnectFour(Game):
     """Connect four discs in a limited number of moves.
 
     Description:
-        A game under way on the board of 7 columns and 6 rows, the agent to move. Whatever the opponent does, the agent
-        can connect four within the moves it has, by moves that each threaten to do so with the next; with a move less
-        the opponent could prevent it. The opponent is scripted: "blocks" connects four if it can, else stops the agent
-        from doing so with its next disc, else takes any column; "searches" does not let the agent win in time where it
-        can help it, and else puts that off. Its chance is drawn beforehand, so that it answers the same moves in the
-        same way. One column all the time does not win against "blocks", and a player that looks one disc ahead, and
-        else takes any threat that does not let the opponent win, wins no more of the starts than ``luck`` says.
+        A game under way on the board of 7 columns and 6 rows, the agent to move. The agent has a forced win within its
+        moves by a sequence of threats; with one move less, the opponent could prevent it. The opponent is scripted:
+        "blocks" connects four if it can, else blocks the agent's next winning disc, else takes any column; "searches"
+        prevents a win in time if possible, and otherwise delays it. The opponent's random numbers are drawn beforehand,
+        so that it answers the same moves in the same way. Always playing one column does not win against "blocks". A
+        player that looks one disc ahead, and otherwise makes any threat that does not let the opponent win, has at most
+        the probability ``luck`` of winning.
 
     Parameters:
         moves (2 to 4, on request up to 5): the agent's moves, within which it must win.
-        opponent ("blocks", "searches"): how the other side plays.
+        opponent ("blocks", "searches"): the opponent's strategy.
         mistakes (0.2 to 0.0, harder downwards; on request up to 1.0): share of the opponent's moves that are random.
-        luck (1.0 to 0.25, harder downwards; on request 0.2): how often at most threats taken at random win from the
-            start, against an opponent that stops each of them.
+        luck (1.0 to 0.25, harder downwards; on request 0.2): maximum probability that random threats win from the
+            start, against an opponent that blocks each of them.
 
     Observation:
         Text: the rules first, and the board, top row first: X the agent's discs, O the opponent's.
@@ -72,8 +72,8 @@ class ConnectFour(Game):
         first, wins 0.78 of the easiest and 0.34 of the hardest.
 
     Termination:
-        When either side has connected four. Truncated after the last move; an answer that cannot be read, or a column
-        that is full, uses up a move. ``info["progress"]`` is 1 for a win and 0 otherwise.
+        When either side has connected four. Truncated after the last move; an answer that cannot be read, or a full
+        column, uses up a move. ``info["progress"]`` is 1 for a win and 0 otherwise.
 
     Source:
         The board game by Howard Wexler and Ned Strongin; positions generated here.
@@ -99,7 +99,7 @@ class ConnectFour(Game):
         moves, luck = params["moves"], params["luck"]
         while True:
             past = play_random_game(rng.random(COLUMNS * ROWS).tolist())
-            # Go back through the winner's positions as long as threats alone win.
+            # Go back through the winner's positions while threats alone still win.
             for back, (mine, theirs) in enumerate(past[::-2], 1):
                 if not find_winning_move(mine, theirs, min(back, moves), quiet=False):
                     break
@@ -113,7 +113,7 @@ class ConnectFour(Game):
                     return start
 
     def _single_column_wins(self, start: Position, column: str) -> bool:
-        """Return whether one column all the time wins against an opponent that looks no further than the next disc."""
+        """Return True if always playing one column wins against an opponent that looks one disc ahead."""
         state = replace(start, opponent="blocks")
         for _ in range(start.moves):
             result = self.act(state, column)
@@ -131,7 +131,7 @@ class ConnectFour(Game):
         return state.moves
 
     def solver_cost(self, episode: Position) -> float:
-        """One plus the number of positions without a win that a search for threats visits."""
+        """Return one plus the number of positions without a win visited by a search for threats."""
         known: set[PositionKey] = set()
         find_winning_move(episode.mine, episode.theirs, episode.moves, False, known)
         return 1.0 + len(known)
@@ -162,7 +162,7 @@ class ConnectFour(Game):
         return Transition(after, done=won or has_four_in_line(theirs), success=won, progress=float(won))
 
     def oracle(self, state: Position) -> str:
-        """Return the first move of a win by threats; where there is none, a move that stops the opponent, or any."""
+        """Return the first move of a win by threats; if there is none, a blocking move, or any move."""
         free = playable_cells(state.mine | state.theirs)
         cell = find_winning_move(state.mine, state.theirs, max(state.moves - state.made, 1), quiet=False)
         cell = cell or _split_cells(completing_cells(state.theirs) & free or free)[0]
@@ -173,8 +173,8 @@ class ConnectFour(Game):
         return _column_name(cells[int(rng.integers(len(cells)))])
 
     def heuristic_action(self, episode: Position) -> str:
-        """Connect four, else stop the opponent, else make a threat after which the opponent cannot win, the middle
-        columns first."""
+        """Connect four, else block the opponent, else make a threat that does not let the opponent win; middle columns
+        first."""
         mine, theirs = episode.mine, episode.theirs
         return _column_name(candidate_moves(mine, theirs, completing_cells(mine), completing_cells(theirs))[0][0])
 
@@ -194,7 +194,7 @@ def has_four_in_line(discs: int) -> bool:
 
 
 def playable_cells(filled: int) -> int:
-    """Return the cell of each column that the next disc falls to."""
+    """Return for each column the cell in which the next disc lands, as a bit set."""
     return (filled + _FLOOR) & _BOARD
 
 
@@ -213,13 +213,13 @@ def completing_cells(discs: int) -> int:
 def find_winning_move(
     mine: int, theirs: int, moves: int, quiet: bool = True, known: set[PositionKey] | None = None
 ) -> int:
-    """Return a cell with which the side to move wins for certain within ``moves`` moves of its own; 0 if there is none.
+    """Return a cell with which the side to move has a forced win within ``moves`` of its moves; 0 if there is none.
 
     Args:
         mine: discs of the side to move.
         theirs: discs of the other side.
-        moves: number of moves that the side to move has.
-        quiet: whether to consider moves that do not threaten to connect four with the next disc.
+        moves: number of moves of the side to move.
+        quiet: True to consider also moves that do not threaten to connect four with the next disc.
         known: positions known to hold no such win, with the moves and ``quiet``; extended by the search.
     """
     known = set() if known is None else known
@@ -247,11 +247,10 @@ def find_winning_move(
 
 
 def candidate_moves(mine: int, theirs: int, wins: int, danger: int) -> list[tuple[int, int]]:
-    """Return the cells among which a player that looks one disc ahead chooses, each with its `completing_cells`
-    afterwards.
+    """Return the candidate cells of a player that looks one disc ahead, each with its `completing_cells` afterwards.
 
-    In order of preference: a cell that connects four; one that stops the opponent; those that threaten to connect four
-    and do not let the opponent do so; those that do not let the opponent do so; any. There must be a free cell.
+    In order of preference: a cell that connects four; a cell that blocks the opponent; threats that do not let the
+    opponent connect four; other cells that do not let it connect four; any cell. There must be a free cell.
 
     Args:
         mine: discs of the side to move.
@@ -273,14 +272,14 @@ def candidate_moves(mine: int, theirs: int, wins: int, danger: int) -> list[tupl
 def chance_of_winning(mine: int, theirs: int, moves: int, most: float = 1.0, wins: int | None = None) -> float:
     """Return the probability of connecting four in ``moves`` moves with random `candidate_moves`.
 
-    The other side stops every threat that it can; where there is no threat, it takes any column.
+    The other side blocks every threat that it can; without a threat, it takes any column.
 
     Args:
         mine: discs of the side to move.
         theirs: discs of the other side.
-        moves: number of moves that the side to move has.
+        moves: number of moves of the side to move.
         most: above this probability the result may be any number above it.
-        wins: `completing_cells` of ``mine``, where they are known.
+        wins: `completing_cells` of ``mine``, if known.
     """
     free = playable_cells(mine | theirs)
     wins = completing_cells(mine) if wins is None else wins
@@ -311,9 +310,10 @@ def chance_of_winning(mine: int, theirs: int, moves: int, most: float = 1.0, win
 
 
 def play_random_game(chance: Sequence[float]) -> list[tuple[int, int]]:
-    """Return the positions of a random game, up to the one whose side to move connects four; none where nobody does.
+    """Return the positions of a random game, up to the one in which the side to move connects four; an empty list if
+    nobody does.
 
-    Both sides connect four where they can, and else stop the other; ``chance`` decides between the other moves. A
+    Both sides connect four if they can, else block the other; ``chance`` decides between the remaining moves. A
     position is (discs of the side to move, discs of the other).
     """
     mine = theirs = wins = dangers = 0
@@ -351,7 +351,7 @@ def _choose_reply(mine: int, theirs: int, before: Position) -> int:
 
 
 def _count_moves_to_win(mine: int, theirs: int, moves: int) -> int:
-    """Return the number of moves that the side to move needs to win for certain, or one more than it has."""
+    """Return the number of moves of the side to move's shortest forced win, or ``moves`` + 1 without one."""
     return next((count for count in range(1, moves + 1) if find_winning_move(mine, theirs, count)), moves + 1)
 
 

@@ -17,16 +17,16 @@ from ..param_space import ChoiceAxis, FloatAxis, ParamSpace
 from ..registration import register
 
 SIZE = 4
-# A tile is stored as its exponent (8 as 3), an empty cell as 0. Only a few thousand rows occur, so that results for
-# rows are cached without limit.
+# A tile is stored as its exponent (8 as 3), an empty cell as 0. Only a few thousand rows occur, so the caches of
+# results for rows are unlimited.
 Row = tuple[int, ...]
 Rows = tuple[Row, ...]
 _FOURS = 0.1
 _MOST_SPARE = 0.25
-# The number of moves within which the oracle must reach each goal; it does so in about a quarter of random games.
+# Maximum moves of the oracle to each goal; about a quarter of random games qualify.
 BRISK = {16: 8, 32: 17, 64: 35, 128: 68, 256: 138}
 _FILLS = (PAPER, "#eee4da", "#ede0c8", "#f2b179", "#f59563", "#f67c5f", "#f65e3b", "#edcf72", "#edc850")
-# The cycles of the four directions, clockwise and anticlockwise, from each direction on.
+# Cycles of the four directions, clockwise and anticlockwise, starting from each direction.
 CYCLES = tuple(
     tuple(way[(begin + turn) % 4] for turn in range(4))
     for way in (("left", "up", "right", "down"), ("left", "down", "right", "up"))
@@ -36,8 +36,8 @@ CYCLES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Game2048State:
-    """The board, the exponent of the goal, the number of moves allowed, the number of moves that the oracle makes, the
-    random numbers of all tiles to come (two each), and the number of moves made."""
+    """The board, the exponent of the goal, the number of moves allowed, the oracle's number of moves, the random
+    numbers of all future tiles (two each), and the number of moves made."""
 
     rows: Rows
     goal: int
@@ -52,16 +52,15 @@ class Game2048(Game):
 
     Description:
         A move slides all tiles one way as far as they go; two equal tiles that meet join into their sum, once a move.
-        After each move that changed the board a new tile appears on an empty cell, a 2 or, one time in ten, a 4. What
-        appears is drawn beforehand and depends on nothing but the moves. Only games are asked in which the oracle,
-        which makes the move whose board has most room and order, wastes little: it reaches the goal in at most
-        8, 17, 35, 68 or 138 moves. No cycle of the four directions, either way round and from any of them on, is as
-        quick in the same game.
+        After each move that changed the board a new tile appears on an empty cell, a 2 or, one time in ten, a 4. New
+        tiles are drawn beforehand and depend only on the moves. The oracle makes the move whose board has most room and
+        order. Only games in which it reaches the goal within 8, 17, 35, 68 or 138 moves are used, and in which no cycle
+        of the four directions, either way round and from any start, is as quick.
 
     Parameters:
         goal (16, 32, 64, 128 or 256): the tile to reach.
-        spare (0.25 to 0.0, harder downwards; on request up to 0.5): moves beyond those that the oracle makes in this
-            game, as a share of them.
+        spare (0.25 to 0.0, harder downwards; on request up to 0.5): extra moves, as a share of the oracle's moves in
+            this game.
 
     Observation:
         Text: the rules first, and the board in four rows of numbers, "." for an empty cell.
@@ -153,7 +152,7 @@ class Game2048(Game):
         return names[int(rng.integers(len(names)))]
 
     def heuristic_action(self, episode: Game2048State) -> str:
-        """Return the move that joins most tiles, the first of equals."""
+        """Return the move that joins most tiles, the first one in a tie."""
         after = {name: move(episode.rows) for name, move in MOVES.items()}
         legal = [name for name in after if after[name] != episode.rows]
         return max(legal, key=lambda name: sum(row.count(0) for row in after[name]))
@@ -211,7 +210,7 @@ def add_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
 
 
 def best_move(rows: Rows) -> str:
-    """Return the move whose board has the highest value, the first of equals; "" where no move changes the board."""
+    """Return the move whose board has the highest value, the first one in a tie; "" if no move changes the board."""
     packed = (_pack(rows[0]), _pack(rows[1]), _pack(rows[2]), _pack(rows[3]))
     place, _ = _best_packed_move(packed)
     return "" if place < 0 else _NAMES[place]
@@ -219,7 +218,7 @@ def best_move(rows: Rows) -> str:
 
 @functools.cache
 def _row_value(line: Row) -> float:
-    """Rate a row: empty cells, neighbours that may join, and tiles in rising or falling order are good."""
+    """Return the value of a row: empty cells, joinable neighbours, and tiles in rising or falling order increase it."""
     tiles = [tile for tile in line if tile]
     joins = sum([a == b for a, b in itertools.pairwise(tiles)])
     rises = sum([(b - a) * b for a, b in itertools.pairwise(line) if b > a])
@@ -227,8 +226,8 @@ def _row_value(line: Row) -> float:
     return 3.0 * (len(line) - len(tiles)) + 2.0 * joins - 0.5 * min(rises, falls)
 
 
-# Starts are found by playing whole games. For speed, lines are packed there: a line is a number with four bits for
-# each tile, the first tile highest, and everything computed for a line is cached.
+# Starts are found by playing whole games. For speed, a line is then packed into a number with four bits per tile, the
+# first tile highest, and all results for a line are cached.
 Packed = tuple[int, int, int, int]
 
 
@@ -282,7 +281,7 @@ _NAMES = tuple(MOVES)
 
 
 def _transpose(a: int, b: int, c: int, d: int) -> Packed:
-    """Return the columns of a board whose rows are given in spread form, or the rows of one whose columns are."""
+    """Transpose a board in spread form: return its columns given the rows, or its rows given the columns."""
     bits = a << 12 | b << 8 | c << 4 | d
     return bits >> 48, bits >> 32 & 65535, bits >> 16 & 65535, bits & 65535
 
@@ -293,8 +292,8 @@ def _rows_value(a: int, b: int, c: int, d: int) -> float:
 
 
 def _best_packed_move(rows: Packed) -> tuple[int, Packed]:
-    """Return the index of the move in `MOVES` with the highest value, and the board after it; -1 where none changes
-    it."""
+    """Return the index of the move in `MOVES` with the highest value, and the board after it; -1 if no move changes the
+    board."""
     lines, best, place, board = _LINES, -math.inf, -1, rows
     for turned in (False, True):
         a, b, c, d = lines[rows[0]], lines[rows[1]], lines[rows[2]], lines[rows[3]]
@@ -330,10 +329,10 @@ def _slide_packed(rows: Packed, place: int) -> Packed:
 
 
 def count_moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cycle: Sequence[str] = ()) -> int:
-    """Return the turns that the oracle, or a player that repeats ``cycle``, takes to the goal.
+    """Return the number of turns to the goal of the oracle, or of a player that repeats ``cycle``.
 
-    Return 0 where it takes more than ``most`` turns or no move is left. The oracle's game is given up if half the goal
-    is not reached after two thirds of ``most``.
+    Return 0 if it takes more than ``most`` turns or no move is left. The oracle's game is abandoned if half the goal is
+    not reached after two thirds of ``most``.
     """
     board = (_pack(rows[0]), _pack(rows[1]), _pack(rows[2]), _pack(rows[3]))
     places, period = [_NAMES.index(name) for name in cycle], len(cycle)

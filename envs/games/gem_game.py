@@ -11,21 +11,21 @@ class GEM(PeerGame):
     """Play a game of GEM, or answer one of its questions.
 
     Description:
-        A game, made by GEM from a seed drawn at random. Where none is named, the games are drawn that need neither a
-        network nor a word list.
+        A game, made by GEM from a random seed. If no game is named, games that need neither a network nor a word list
+        are drawn.
 
     Parameters:
         game: GEM's name of the game, such as "game:Mastermind-v0-easy" or "rg:leg_counting"; ``axes={"game": [...]}``
             takes some of them.
 
     Observation:
-        What GEM shows, with the suffix that its info has; at first the rules.
+        GEM's observation, with the suffix from its info; at first the rules.
 
     Actions:
         Text with the answer in ``\\boxed{}``, as the game asks for.
 
     Reward:
-        GEM's own at each turn: 1 for a solution, -0.1 for an answer that it cannot read, often 0 else.
+        GEM's own at each turn: 1 for a solution, -0.1 for an unreadable answer, otherwise often 0.
 
     Termination:
         When the game ends; truncated at the game's own limit, or after ``turns`` turns.

@@ -20,8 +20,7 @@ _GUESS = re.compile(r"[+-]?[0-9]{1,20}")
 
 @dataclass(frozen=True, slots=True)
 class GuessNumberState:
-    """The hidden number, the range that the answers so far leave open (``low`` to ``high``), the last reply, and the
-    salt of the task."""
+    """The hidden number, the remaining range (``low`` to ``high``), the last reply, and the salt of the task."""
 
     secret: int
     size: int
@@ -36,11 +35,11 @@ class GuessNumber(Game):
     """Find a hidden whole number.
 
     Description:
-        A number from 1 to 2**bits is hidden. Each guess is answered with "higher" or "lower" until it is met. There are
-        just enough guesses for bisection, and ``slack`` more. Whether an episode belongs to the train or the test split
-        is decided by a salt drawn with it, not by the number: every number occurs in both. As a ladder: the tiny model,
-        shown 1 to 4 bits without slack, wins 83 % at 4 bits, 15 % at 5 (35 % of groups of 16 mixed), 26 % at 6, none at
-        7 and 6 % at 8 (``palaestra bench ladders GuessNumber``); as many different blind guesses win 19, 11, 6 and 4 %.
+        A number from 1 to 2**bits is hidden. Each guess is answered with "higher" or "lower" until it is right. There
+        are just enough guesses for bisection, plus ``slack``. A randomly drawn salt, not the number, decides whether an
+        episode is in the train or the test split: every number occurs in both. As a ladder: the tiny model, shown 1 to
+        4 bits without slack, wins 83 % at 4 bits, 15 % at 5 (35 % of groups of 16 mixed), 26 % at 6, none at 7 and 6 %
+        at 8 (``palaestra bench ladders GuessNumber``); as many different blind guesses win 19, 11, 6 and 4 %.
 
     Parameters:
         bits (4 to 16, on request 1 to 60): the range is 1 to 2**bits.
@@ -55,13 +54,13 @@ class GuessNumber(Game):
         Text with one integer, read in ``answer_format``.
 
     Reward:
-        1 when the number is met, 0 otherwise. In the easiest games nine different guesses among 16 numbers find the
-        hidden one by chance with probability 9/16 = 0.56. With shaping, each turn also gives ``shaping`` times the
-        gain in progress, a difference of potentials that sums to less than 1: a lost game never outranks a won one.
+        1 when the number is found, 0 otherwise. In the easiest games nine different guesses among 16 numbers find the
+        hidden one by chance with probability 9/16 = 0.56. With shaping, each turn also gives ``shaping`` times the gain
+        in progress, a difference of potentials that sums to less than 1: a lost game never outranks a won one.
 
     Termination:
-        When the number is met. Truncated after the last guess. A guess that cannot be read counts as one.
-        ``info["progress"]`` is the share of the bits that the guesses have settled.
+        When the number is found. Truncated after the last guess. A guess that cannot be read counts as one.
+        ``info["progress"]`` is the share of the number's bits determined by the guesses.
 
     Source:
         The classic twenty-questions game of binary search.

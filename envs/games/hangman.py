@@ -23,7 +23,7 @@ _BY_FREQUENCY = "eaoirlnstudmckphgbfwyjvzxq"
 
 @dataclass(frozen=True, slots=True)
 class HangmanState:
-    """The hidden word, the number of misses that loses, the letters tried and the words guessed wrongly so far, and the
+    """The hidden word, the number of misses that loses the game, the letters tried and the wrong words so far, and the
     salt of the task."""
 
     secret: str
@@ -46,11 +46,10 @@ class Hangman(Game):
     """Find a hidden English word letter by letter.
 
     Description:
-        A common English word is hidden. A letter that it has is shown wherever it stands; a letter that it does not
-        have, or a wrong guess of the whole word, is a miss. The oracle uses the list of 2,800 words and tries the
-        letter that occurs in most of the words that still fit; words that it does not find in time are not used.
-        Whether an episode belongs to the train or the test split is decided by a salt drawn with it, not by the word:
-        every word occurs in both.
+        A common English word is hidden. A letter of the word is shown at all its positions; a letter not in the word,
+        or a wrong guess of the whole word, is a miss. The oracle uses the list of 2,800 words and tries the letter that
+        occurs in most of the words that still fit; words that it does not find in time are not used. A randomly drawn
+        salt, not the word, decides whether an episode is in the train or the test split: every word occurs in both.
 
     Parameters:
         length (4 to 8): letters of the word.
@@ -94,7 +93,7 @@ class Hangman(Game):
         return f"{episode.salt} {episode.secret}"
 
     def solver_cost(self, episode: HangmanState) -> float:
-        """The expected number of games that letters in random order need for one win."""
+        """Return the expected number of games until letters in random order win once."""
         letters = len(set(episode.secret))
         return math.comb(26, letters) / math.comb(letters + episode.lives - 1, letters)
 
@@ -139,7 +138,7 @@ class Hangman(Game):
 
 @functools.cache
 def count_oracle_misses(secret: str) -> int:
-    """Return the number of misses that the oracle has before it finds ``secret``."""
+    """Return the oracle's number of misses before it finds ``secret``."""
     state = HangmanState(secret, 0)
     while True:
         said = _choose_try(state.pattern, state.tried, ())

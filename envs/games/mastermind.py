@@ -17,7 +17,7 @@ from ..splits import salt
 LETTERS = "ABCDEFGH"
 COLOURS = ("#d1495b", "#edae49", "#66a182", "#2e4057", "#00798c", "#8d6a9f", "#c08552", "#9aa5b1")
 
-# Most guesses that the oracle needs, by pegs and then colours from 5 on; found by playing it against every code.
+# Maximum guesses of the oracle, by pegs and then colours from 5 on; found by playing it against every code.
 WORST = {2: (5, 6, 7, 8), 3: (6, 7, 8, 9), 4: (6, 6, 7, 8), 5: (6, 7, 8, 8), 6: (7, 8, 8, 9)}
 # Among the remaining codes, the oracle compares at most this many guesses, each against at most this many codes.
 _WEIGHED, _AGAINST = 24, 256
@@ -25,8 +25,8 @@ _WEIGHED, _AGAINST = 24, 256
 
 @dataclass(frozen=True, slots=True)
 class MastermindState:
-    """The hidden code, the size of its alphabet, the number of guesses, those so far with their marks (exact, near),
-    and the salt of the task."""
+    """The hidden code, the size of its alphabet, the number of guesses, the guesses so far with their marks (exact,
+    near), and the salt of the task."""
 
     secret: str
     colours: int
@@ -39,17 +39,17 @@ class Mastermind(Game):
     """Find a hidden code of letters.
 
     Description:
-        A code of letters is hidden; a letter may occur several times. Each guess is answered with how many of its
-        letters stand at the right place, and how many of the others occur elsewhere in the code, each letter of the
-        code counting once. There are as many guesses as the oracle needs for the worst code, and ``slack`` more. The
-        oracle's guesses all fit what is known: of some such codes the one that leaves the fewest in the worst case.
-        Whether an episode belongs to the train or the test split is decided by a salt drawn with it, not by the code:
+        A code of letters is hidden; a letter may occur several times. Each guess is answered with the number of letters
+        at the right place, and the number of its other letters that occur elsewhere in the code, each letter of the
+        code counting once. There are as many guesses as the oracle needs for the worst code, plus ``slack``. The oracle
+        always guesses a code that fits all marks: of a sample of these, the one that leaves the fewest codes in the
+        worst case. A randomly drawn salt, not the code, decides whether an episode is in the train or the test split:
         every code occurs in both.
 
     Parameters:
         pegs (4 to 6, on request from 2): letters in the code.
         colours (5 to 8): different letters that may occur, from A on.
-        slack (3 to 0, harder downwards; on request up to 100): guesses beyond those that the oracle needs at worst.
+        slack (3 to 0, harder downwards; on request up to 100): guesses beyond the oracle's worst case.
 
     Observation:
         Text: the rules first, then ``ABCA: 2 exact, 1 near.`` after each guess.
@@ -58,12 +58,13 @@ class Mastermind(Game):
         Text with one code such as ``ABCA``, with or without spaces, read in ``answer_format``.
 
     Reward:
-        1 when the code is met, 0 otherwise, however near the last guess. A player that guesses the first code
-        that fits all marks nearly always succeeds, which does not fall with difficulty: the hard part is to find one.
+        1 when the code is found, 0 otherwise, however near the last guess. A player that guesses the first code that
+        fits all marks nearly always succeeds, which does not fall with difficulty: the hard part is to find such a
+        code.
 
     Termination:
-        When the code is met. Truncated after the last guess. A guess that cannot be read counts as one.
-        ``info["progress"]`` is the largest share of letters that a guess had at the right place.
+        When the code is found. Truncated after the last guess. A guess that cannot be read counts as one.
+        ``info["progress"]`` is the largest share of letters at the right place in a guess.
 
     Source:
         The board game by Mordecai Meirowitz; D. Knuth, "The computer as Master Mind" (1977), for guessing by the worst
@@ -146,8 +147,8 @@ class Mastermind(Game):
 
 
 def mark_code(secret: str, guess: str) -> tuple[int, int]:
-    """Return (exact, near): letters of ``guess`` at the right place, and further ones that occur elsewhere in
-    ``secret``."""
+    """Return (exact, near): the number of letters of ``guess`` at the right place, and of others that occur elsewhere
+    in ``secret``."""
     exact = sum([a == b for a, b in zip(secret, guess)])
     near = -exact
     for letter in set(guess):
@@ -160,14 +161,13 @@ def _progress(state: MastermindState) -> float:
 
 
 class _CodeTable:
-    """All codes of an alphabet as two bit sets each, so that the marks of one against many take two population
-    counts."""
+    """All codes of an alphabet as two bit sets each, so that marking one against many takes two population counts."""
 
     def __init__(self, pegs: int, colours: int):
         digits = np.indices((colours,) * pegs, dtype=np.uint64).reshape(pegs, -1)
         self.pegs, self.colours = pegs, colours
-        # places: bit pegs * colour + place is set if the colour stands there. counts: a colour that occurs k times sets
-        # the lowest k of its bits.
+        # places: bit pegs * colour + place is set if that place has the colour. counts: a colour that occurs k times
+        # sets the lowest k of its bits.
         self.places = np.zeros(digits.shape[1], np.uint64)
         self.counts = np.zeros(digits.shape[1], np.uint64)
         for place in range(pegs):
@@ -196,7 +196,7 @@ class _CodeTable:
         return exact * np.uint8(8) + common
 
     def choose(self, left: np.ndarray) -> int:
-        """Among some of the codes ``left``, return the guess whose most frequent marks leave the fewest of them."""
+        """Return the guess, among a sample of the codes ``left``, whose most frequent marks leave the fewest codes."""
         if len(left) < 3:
             return int(left[0])
         against = left[:: -(-len(left) // _AGAINST)]

@@ -23,7 +23,7 @@ _INKS = (INK, "#0000c8", "#007a00", "#c80000", "#000078", "#780000", "#007878", 
 @dataclass(frozen=True, slots=True)
 class MinesweeperState:
     """The side length of the board; mines and open cells as bit sets (bit row * size + column); the cells open at the
-    start; the work of solving; the mine that was opened, or -1; and the salt of the task."""
+    start; the solver's cost; the opened mine, or -1; and the salt of the task."""
 
     size: int
     mines: int
@@ -39,32 +39,34 @@ class Minesweeper(Game):
 
     Description:
         A square board hides mines. One cell without mines around it is opened at the start; opening a cell without
-        mines around it opens its neighbours too. At least ``size`` cells must be named until all is open. Every board
-        can be solved without guessing, by these rules alone: a number whose mines are all found has no more around it;
-        a number with as many closed cells as mines missing has mines in all of them; and the same for all closed cells
-        and all mines. Boards of "pairs" need a further one: where two numbers (or a number and the whole board) share
-        cells, and one misses as many mines more than the other as it has cells of its own, then those are mines, and
-        the other's own cells are free. The split is decided by the board as it is shown at the start, not by the mines.
+        mines around it opens its neighbours too. At least ``size`` cells must be named to open all. Every board can be
+        solved without guessing, by these rules only: if all mines of a number are found, its other cells are free; if a
+        number has as many closed cells as missing mines, all of them are mines; and the same for all closed cells and
+        all mines. Boards of "pairs" need a further rule for two numbers (or a number and the whole board) with common
+        cells: if the first misses d mines more than the second and has exactly d cells not shared with it, these d
+        cells are mines, and the second's unshared cells are free. The split is decided by the board shown at the start,
+        not by the mines.
 
     Parameters:
         size (5 to 9, on request 4 to 16): rows and columns.
         density (0.12 to 0.2): share of cells with mines.
-        rules ("single", "pairs"): what solving takes.
+        rules ("single", "pairs"): the rules needed to solve the board.
 
     Observation:
-        Text: the rules first, and the board with numbered rows and columns: # closed, . no mine around, else how many.
+        Text: the rules first, and the board with numbered rows and columns: # closed, . no mine around, else the number
+        of mines.
 
     Actions:
         Text with cells to open as "row column", several separated by commas: ``3 5, 4 1``; read in ``answer_format``.
 
     Reward:
-        1 when all cells without mines are open, 0 otherwise. A player that examines each number by itself opens all
-        boards of "single", and 0.4 of those of "pairs".
+        1 when all cells without mines are open, 0 otherwise. A player that examines each number separately opens all
+        boards of "single", and 0.4 of the boards of "pairs".
 
     Termination:
-        When that is so, or when a mine is opened. Truncated after as many turns as cells without mines were closed at
-        the start; a turn that opens nothing counts, and so does an answer that cannot be read. ``info["progress"]`` is
-        the share of those cells that are open.
+        When all these cells are open, or a mine is opened. The maximum number of turns is the number of cells without
+        mines closed at the start; a turn that opens nothing, or an answer that cannot be read, counts.
+        ``info["progress"]`` is the share of these cells that are open.
 
     Source:
         The classic computer game; boards generated here.
@@ -110,7 +112,7 @@ class Minesweeper(Game):
         return _count_closed(state, state.given)
 
     def solver_cost(self, episode: MinesweeperState) -> float:
-        """The number of number cells that the rules examine until all is open."""
+        """Return the number of number cells that the rules examine until all cells are open."""
         return episode.work
 
     def observe(self, state: MinesweeperState) -> str:
@@ -148,7 +150,7 @@ class Minesweeper(Game):
         return Transition(after, done=won, success=won, progress=_progress(after))
 
     def oracle(self, state: MinesweeperState) -> str:
-        """Open all cells that follow from the open ones; where none does, open a cell without a mine."""
+        """Open all cells proved free by the open ones; if there are none, open a cell without a mine."""
         safe = find_free_cells(state.size, state.mines, state.opened, True)[0]
         if not safe:
             unknown = ((1 << state.size**2) - 1) & ~state.opened & ~state.mines
@@ -160,8 +162,8 @@ class Minesweeper(Game):
         return _cell_name(closed[int(rng.integers(len(closed)))], episode.size)
 
     def heuristic_action(self, episode: MinesweeperState) -> str:
-        """Open a cell that a single number shows to be free, given the mines shown by single numbers; where there is
-        none, open the closed cell that is least likely to be a mine by the numbers around it."""
+        """Open a cell proved free by a single number, given the mines proved by single numbers; if there is none, open
+        the closed cell least likely to be a mine by the numbers around it."""
         return _cell_name(safest_cell(episode.size, episode.mines, episode.opened), episode.size)
 
     def draw(self, episode: MinesweeperState) -> np.ndarray:
@@ -205,7 +207,7 @@ def count_clicks(size: int, mines: int, opened: int) -> int:
 def find_free_cells(size: int, mines: int, opened: int, pairs: bool) -> tuple[int, int]:
     """Return (free, work): closed cells that the rules prove free, if any, and the number of number cells examined.
 
-    The search stops at the first free cells, and uses the rule of pairs only where the other rules find none.
+    The search stops at the first free cells, and uses the rule of pairs only if the other rules find none.
     """
     around, closed = neighbours(size), ((1 << size**2) - 1) & ~opened
     numbers = [(around[c], (around[c] & mines).bit_count()) for c in _list_cells(opened) if around[c] & closed]
@@ -253,7 +255,8 @@ def safest_cell(size: int, mines: int, opened: int) -> int:
     for cells, count in numbers:
         if count == cells.bit_count():
             known |= cells
-    # The risk of a mine: the highest by the numbers around a cell; elsewhere the share of mines among closed cells.
+    # Risk of a mine: the maximum over the numbers around a cell; without numbers, the share of mines among closed
+    # cells.
     risk = dict.fromkeys(_list_cells(closed & ~known), mines.bit_count() / closed.bit_count())
     for cells, count in numbers:
         unknown, missing = cells & ~known, count - (cells & known).bit_count()
@@ -294,7 +297,7 @@ def _cell_name(cell: int, size: int) -> str:
 
 
 def _read_cells(action: str, size: int) -> list[int] | None:
-    """Return the cells named in an action; None where it is not a list of cells of the board."""
+    """Return the cells named in an action; None if it is not a list of cells of the board."""
     numbers = _WORDS.sub(" ", action).split()
     if not numbers or len(numbers) % 2 or not set(numbers) <= set(map(str, range(1, size + 1))):
         return None

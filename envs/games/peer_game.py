@@ -1,9 +1,9 @@
 """The common part of palaestra/TextArena-v0 and palaestra/GEM-v0: games of another package, in a worker process.
 
-All games of a package that this process plays are in one worker (`peer_game_worker`), which starts with the first. What
-differs from the package's own results: success is a full reward, the conversation is not repeated at each turn, and a
-game that raises, or a worker that is lost, is an invalid reward and not one of 0. The ids are no families of ours
-(they have no solver), so that they are not among `palaestra.envs.ids`.
+All of this process's games of a package run in one worker (`peer_game_worker`), started with the first game.
+Differences from the package's results: success means full reward; the conversation is not repeated at each turn; and an
+exception in a game, or a lost worker, gives an invalid reward, not 0. The ids are not families of ours (they have no
+solver) and are therefore not among `palaestra.envs.ids`.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class PeerGame(TaskEnv):
     """Base of environments whose episodes are games of another package.
 
     A subclass sets ``package`` (the worker's name for it), ``title``, ``remedy`` (how to install it) and ``offline``,
-    the games that are played where none is named.
+    the games to draw from if none is named.
 
     Args:
         python: the interpreter that has the package; None takes this one.
         success_at: least reward of a success.
         turns: most actions of an episode.
-        opponent: for games of two, what plays the other side: a function from text to text, or "module:function".
-        seat: for games of two, the player to be, 0 or 1; None draws it.
+        opponent: for two-player games, the other player: a function from text to text, or "module:function".
+        seat: for two-player games, the agent's seat, 0 or 1; None draws it.
         **kwargs: as for every environment.
 
     Raises:
@@ -164,7 +164,7 @@ class PeerGame(TaskEnv):
         return {**super().get_state(), "episode": self._episode, "moves": list(self._moves), "turn": self._turn}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Restore a snapshot, by playing its moves again.
+        """Restore a snapshot by replaying its moves.
 
         Raises:
             InputError: the snapshot is of another family.
@@ -185,7 +185,7 @@ class PeerGame(TaskEnv):
         super().close()
 
     def _read(self, action: Any) -> tuple[str, str | None]:
-        """The reply without its thoughts, as the package reads answers itself; or what is wrong with it."""
+        """Return the reply without its thoughts, and None or an error message; the package parses the answer itself."""
         if not isinstance(action, str):
             return "", f"The action must be text, not {type(action).__name__}."
         if len(action) > self.max_action:
@@ -234,22 +234,22 @@ class PeerGame(TaskEnv):
 
 
 class _GameWorker(PeerWorker):
-    """The worker of one package and interpreter, shared by all environments of this process, as long as there are any.
+    """The worker of one package and interpreter, shared by all environments of this process while any exists.
 
     Attributes:
-        names: of all games.
-        ended: numbers of games that nobody plays any more; told with the next request.
+        names: the names of all games.
+        ended: numbers of abandoned games; sent with the next request.
     """
 
     _shared: ClassVar[weakref.WeakValueDictionary[tuple[int, str, str], _GameWorker]] = weakref.WeakValueDictionary()
 
     @classmethod
     def of(cls, package: str, python: str) -> _GameWorker:
-        """The worker that is running, or a new one."""
+        """Return the running worker, or a new one."""
         key = (os.getpid(), package, python)
         worker = cls._shared.get(key)
         if worker is None or not worker.is_alive:
-            # Sets of strings have one order, whatever this process has.
+            # A fixed hash seed gives sets of strings the same order in every process.
             worker = cls(python, _WORKER, [package], {"PYTHONHASHSEED": "0"})
             worker.ended = deque()
             worker.names = worker.ask(seconds=_STARTING, do="names")["names"]

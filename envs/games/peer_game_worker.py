@@ -1,8 +1,8 @@
 """The worker process of palaestra/TextArena-v0 and palaestra/GEM-v0: many games of one of these packages, side by side.
 
 It runs under the interpreter that has the package, for requests as lines of JSON, and imports nothing of this package.
-The games draw from the global random generators: each has a state of its own of these, which is put back before each of
-its turns, so that a seed and the actions decide a game whatever else is played.
+The games draw from the global random generators. The generators' state is saved for each game and restored before each
+of its turns, so that a game depends only on its seed and the actions, not on other games.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class TextArenaGame:
 
     def __init__(self, name: str, seed: int, players: int):
         textarena, registry = import_textarena()
-        # The plain game and those wrappers that read actions: the others repeat the whole conversation at each turn.
+        # The plain game with only the wrappers that read actions: the others repeat the whole conversation at each
+        # turn.
         self.game = textarena.make(f"{name}-raw" if f"{name}-raw" in registry else name)
         for wrapper in registry[name].default_wrappers or ():
             if issubclass(wrapper, textarena.ActionWrapper):
@@ -77,7 +78,7 @@ class TextArenaGame:
 
 
 class GemGame:
-    """A game of GEM, with the suffix that its info has as a part of the observation."""
+    """A game of GEM, with the suffix from its info as a part of the observation."""
 
     def __init__(self, name: str, seed: int, players: int):
         self.game = import_gem()[0].make(name)
@@ -101,14 +102,14 @@ class GemGame:
 
 
 def import_textarena() -> tuple[Any, dict[str, Any]]:
-    """TextArena, and what it has by name."""
+    """Import TextArena. Return it with its registry of games by name."""
     forbid_downloads()
     textarena = importlib.import_module("textarena")
     return textarena, importlib.import_module("textarena.envs.registration").ENV_REGISTRY
 
 
 def import_gem() -> tuple[Any, dict[str, Any]]:
-    """GEM, and what it has by name."""
+    """Import GEM. Return it with its registry of games by name."""
     forbid_downloads()
     gem = importlib.import_module("gem")
     importlib.import_module("gem.envs")
@@ -116,13 +117,13 @@ def import_gem() -> tuple[Any, dict[str, Any]]:
 
 
 def forbid_downloads() -> None:
-    """Let NLTK use what is there: games ask it for word lists over the network whenever one is made."""
+    """Restrict NLTK to local word lists: games request downloads whenever one is made."""
     nltk: Any = importlib.import_module("nltk")
     nltk.download = lambda *_, **__: False
 
 
 class SeededGame:
-    """A game with random generators of its own."""
+    """A game with a separate state of the random generators."""
 
     def __init__(self, kind: Any, name: str, seed: int, players: int):
         self.numpy = importlib.import_module("numpy").random
@@ -145,7 +146,7 @@ class SeededGame:
 
 
 class Games:
-    """The games of a package that are running, by number."""
+    """The running games of a package, by number."""
 
     def __init__(self, package: str):
         kinds = {"textarena": (TextArenaGame, import_textarena), "gem": (GemGame, import_gem)}
@@ -153,7 +154,7 @@ class Games:
         self.running: dict[int, SeededGame] = {}
 
     def respond(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Do what a request asks: "names" of all games, "reset" a game of a number to a seed, or "step" it."""
+        """Answer a request: "names" of all games, "reset" a game by number to a seed, or "step" it."""
         for number in request.get("ended", ()):
             self.running.pop(number, None)
         if request["do"] == "names":
@@ -171,7 +172,7 @@ class Games:
 
 def main() -> None:
     """Answer requests until the input ends."""
-    # What games print must not come between the answers.
+    # Output printed by games must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     games = Games(sys.argv[1])

@@ -11,21 +11,21 @@ class TextArena(PeerGame):
     """Play a game of TextArena, alone or against a given opponent.
 
     Description:
-        A game, made by TextArena from a seed drawn at random; in a game of two, ``opponent`` plays the other side.
-        Where no game is named, those for one player are drawn that need neither a network nor a word list. Countdown,
-        Cryptarithm and PegJump are the same puzzle whatever the seed.
+        A game, made by TextArena from a random seed; in a two-player game, ``opponent`` plays the other side. If no
+        game is named, single-player games that need neither a network nor a word list are drawn. Countdown, Cryptarithm
+        and PegJump are the same puzzle for every seed.
 
     Parameters:
         game: TextArena's name of the game, such as "GuessTheNumber-v0"; ``axes={"game": [...]}`` takes some of them.
 
     Observation:
-        What the game has told the player since the last turn; at first the rules.
+        The game's messages to the player since the last turn; at first the rules.
 
     Actions:
-        Text as the game asks for, mostly in square brackets, which are added where there are none.
+        Text in the game's format, mostly in square brackets, which are added if missing.
 
     Reward:
-        That of the game, at its end: 1 for a solution or a victory, -1 for a defeat, often a part for a part.
+        The game's own, at its end: 1 for a solution or a victory, -1 for a defeat, often partial credit.
 
     Termination:
         When the game ends, as with repeated invalid moves; truncated after ``turns`` turns.

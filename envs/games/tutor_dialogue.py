@@ -34,8 +34,8 @@ operation); question 2 (the student is stuck). Telling a result ends the lesson:
 @dataclass(frozen=True, slots=True)
 class TutorState:
     """A calculation (first number, operations with numbers, results), the student's plan for each step (the result of a
-    misconception or None; "", "stuck" or "asks" before it), the step in hand and what is still to come in it, the turns
-    in all, what the student says, and the salt of the task."""
+    misconception or None; "", "stuck" or "asks" before it), the current step with its pending events, the total number
+    of turns, the student's message, and the salt of the task."""
 
     first: int
     operations: tuple[tuple[str, int], ...]
@@ -55,16 +55,16 @@ class TutorDialogue(Game):
 
     Description:
         A scripted student does a calculation of several steps. At some of them the student is stuck, or asks for the
-        result; at some a misconception gives a wrong result, that of another operation. Each message of the student
-        calls for one act of the tutor: praise for a right result, a hint that names the operation for a wrong one or
-        for a student who asks for the result, and a question for one who is stuck. The right act brings the student
-        on, another one changes nothing. The split is decided by the calculation, which the prompt shows.
+        result; at some a misconception gives a wrong result, from another operation. Each message of the student
+        requires one act of the tutor: praise for a right result, a hint that names the operation for a wrong result or
+        a request for the result, and a question for a stuck student. The right act advances the student, any other act
+        changes nothing. The split is decided by the calculation, which the prompt shows.
 
     Parameters:
         steps (2 to 6, on request 1 to 20): steps of the calculation.
         misconceptions (1 to 4, on request 0 to 20): steps with a wrong result at first, at most all.
         doubts (0 to 3, on request up to 20): steps at which the student is stuck or asks for the result, at most all.
-        slack (2 to 0, harder downwards; on request up to 20): turns beyond those that the right acts take.
+        slack (2 to 0, harder downwards; on request up to 20): turns beyond the number of right acts.
 
     Observation:
         Text: rules, calculation and the student's first message, then the student's next message.
@@ -73,12 +73,12 @@ class TutorDialogue(Game):
         Text with one act, read in ``answer_format``: ``praise 2``, ``hint 2 times``, ``question 2`` or ``answer 12``.
 
     Reward:
-        1 when the student has all steps right, 0 otherwise. A tutor that believes every result never succeeds where
-        there is a misconception.
+        1 when the student has all steps right, 0 otherwise. A tutor that believes every result never succeeds if there
+        is a misconception.
 
     Termination:
-        With the last step, or with an answer told, which is a failure. Truncated after the last turn. An act that
-        cannot be read uses up a turn. ``info["progress"]`` is the share of steps that the student has finished.
+        With the last step, or when the tutor tells an answer, which is a failure. Truncated after the last turn. An act
+        that cannot be read uses up a turn. ``info["progress"]`` is the share of steps that the student has finished.
 
     Extras:
         The worked calculation, criteria of a good lesson, the steps finished by each turn ("achieved"), and for each
@@ -189,7 +189,7 @@ class TutorDialogue(Game):
 
 
 def list_criteria(lesson: TutorState) -> list[str]:
-    """List what a good lesson has, in words that hold no result."""
+    """List the criteria of a good lesson, without revealing a result."""
     found = ["It tells no result."]
     for number, (fault, doubt) in enumerate(zip(lesson.faults, lesson.doubts, strict=True), 1):
         if doubt:
@@ -213,7 +213,7 @@ def _problem(lesson: TutorState) -> str:
 
 
 def _message(lesson: TutorState) -> str:
-    """Write what the student says of the step in hand."""
+    """Write the student's message on the current step."""
     number = lesson.place + 1
     if lesson.doubting:
         stuck = lesson.doubts[lesson.place] == "stuck"
@@ -223,7 +223,7 @@ def _message(lesson: TutorState) -> str:
 
 
 def _right_act(lesson: TutorState) -> str:
-    """The act that the student's message calls for."""
+    """Return the right act for the student's message."""
     number = lesson.place + 1
     if lesson.doubting and lesson.doubts[lesson.place] == "stuck":
         return f"question {number}"
@@ -233,7 +233,7 @@ def _right_act(lesson: TutorState) -> str:
 
 
 def _work_out(lesson: TutorState) -> list[str]:
-    """The calculation, one step a line, and its result."""
+    """Write the calculation, one step a line, and its result."""
     value, lines = lesson.first, []
     for (name, number), result in zip(lesson.operations, lesson.results, strict=True):
         lines.append(f"{value} {_SIGNS[name]} {number} = {result}")

@@ -34,8 +34,8 @@ PROPERTIES = (
 
 @dataclass(frozen=True, slots=True)
 class TwentyQuestionsState:
-    """Names and descriptions of the items, the index of the hidden one, the items that have each property (bit i for
-    item i), the number of questions, the items that the answers leave, the last reply, and the salt of the task."""
+    """Names and descriptions of the items, the index of the hidden one, the items with each property (bit i for item
+    i), the number of questions, the remaining items, the last reply, and the salt of the task."""
 
     names: tuple[str, ...]
     descriptions: tuple[str, ...]
@@ -52,14 +52,14 @@ class TwentyQuestions(Game):
 
     Description:
         The prompt lists items, all different, with their properties; one is hidden. A question names a property and is
-        answered with yes or no; a guess names an item. There is one guess, and there are as many questions as halving
-        needs at worst: always asking for the property that splits the items left most evenly, whatever is hidden. The
-        split is decided by the table that the prompt shows, not by the hidden item.
+        answered with yes or no; a guess names an item. There is one guess, and as many questions as halving needs in
+        the worst case; halving always asks for the property that splits the remaining items most evenly. The split is
+        decided by the table that the prompt shows, not by the hidden item.
 
     Parameters:
         items (12 to 32, on request 3 to 48): items in the table.
         properties (3 to 5): properties of each item.
-        slack (2 to 0, harder downwards; on request up to 20): questions beyond those that halving needs at worst.
+        slack (2 to 0, harder downwards; on request up to 20): questions beyond halving's worst case.
 
     Observation:
         Text: rules and table first, then ``red: yes.`` after each question.
@@ -69,13 +69,13 @@ class TwentyQuestions(Game):
 
     Reward:
         1 for guessing the hidden item, 0 otherwise. An item taken by chance is right in up to 0.09 of the
-        games. A player that asks for the first property that some remaining items have and some have not succeeds in
-        0.99 of the easiest games and 0.68 of the hardest, which does not fall further, as properties are spread evenly.
+        games. A player that asks for the first property that some but not all remaining items have succeeds in 0.99 of
+        the easiest games and 0.68 of the hardest; this does not fall further, as properties are spread evenly.
 
     Termination:
-        With the first guess. Truncated after as many turns as there are questions, and one for the guess. A word of
-        neither kind, or an answer that cannot be read, uses up a turn. ``info["progress"]`` is the share of bits that
-        the answers have settled, the guess being one more.
+        With the first guess. Truncated after as many turns as there are questions, and one for the guess. Any other
+        word, or an answer that cannot be read, uses up a turn. ``info["progress"]`` is the share of bits determined by
+        the answers; the guess counts as one more bit.
 
     Source:
         The parlour game; tables generated here.
@@ -158,7 +158,7 @@ class TwentyQuestions(Game):
         return words[int(rng.integers(len(words)))]
 
     def heuristic_action(self, episode: TwentyQuestionsState) -> str:
-        """Return the first property that some of the remaining items have and some have not."""
+        """Return the first property that some but not all remaining items have."""
         if episode.left.bit_count() == 1:
             return episode.names[episode.left.bit_length() - 1]
         return next(word for word, having in episode.having.items() if 0 != episode.left & having != episode.left)
@@ -170,7 +170,7 @@ def _progress(state: TwentyQuestionsState) -> float:
 
 
 def _count_questions(left: int, properties: list[int]) -> int:
-    """Return the questions that halving needs in the worst case until one of ``left`` remains."""
+    """Return halving's worst-case number of questions until one of ``left`` remains."""
     count = left.bit_count()
     if count == 1:
         return 0

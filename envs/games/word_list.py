@@ -182,7 +182,7 @@ WORDS = {length: tuple(word for word in _LIST if len(word) == length) for length
 def join_letters(action: str) -> str:
     """Return the word in ``action`` in lower case, also where it has spaces between its letters ("c r a n e").
 
-    Several words are returned as they are, so that "I guess" does not become a word of six letters.
+    Several words are returned unchanged, so that "I guess" does not become a word of six letters.
     """
     pieces = action.lower().split()
     return "".join(pieces) if all([len(piece) == 1 for piece in pieces]) else " ".join(pieces)

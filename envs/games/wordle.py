@@ -19,7 +19,7 @@ from .word_list import WORDS, join_letters
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _FILLS = {"g": "#6aaa64", "y": "#c9b458", ".": "#787c7e"}
-# Among the remaining words, the oracle compares at most this many guesses, each against at most this many words; where
+# Among the remaining words, the oracle compares at most this many guesses, each against at most this many words; if
 # none of them is good enough, also this many words of the whole list.
 _WEIGHED, _AGAINST, _PROBES = 16, 48, 60
 
@@ -41,11 +41,11 @@ class Wordle(Game):
 
     Description:
         A common English word is hidden; some of its letters may be shown. Each guess, which may be any letters, is
-        answered with a colour for each of its letters: g where it stands at the right place, y where it occurs at
-        another place, "." where it does not. A letter that the guess has more often than the word gets g and y only
-        as often as the word has it: first where it is right, then from the left. The oracle uses the list of 2,800
-        words; words that it does not find in time are not used. Whether an episode belongs to the train or the test
-        split is decided by a salt drawn with it, not by the word: every word occurs in both.
+        answered with a colour for each of its letters: g at the right place, y if it occurs at another place, "." if it
+        does not occur. A letter repeated more often in the guess than in the word gets g and y only as often as the
+        word has it: first at right places, then from the left. The oracle uses the list of 2,800 words; words that it
+        does not find in time are not used. A randomly drawn salt, not the word, decides whether an episode is in the
+        train or the test split: every word occurs in both.
 
     Parameters:
         length (4 to 8): letters of the word.
@@ -59,13 +59,13 @@ class Wordle(Game):
         Text with one word of the right length, in letters a to z, read in ``answer_format``.
 
     Reward:
-        1 when the word is met, 0 otherwise, however near the last guess. A player that guesses any word of
-        the list that fits all colours so far nearly always succeeds, which does not fall with difficulty: the hard
-        part is to recall such words and to see whether they fit.
+        1 when the word is found, 0 otherwise, however near the last guess. A player that guesses any word of the list
+        that fits all colours so far nearly always succeeds, which does not fall with difficulty: the hard part is to
+        recall such words and to check that they fit.
 
     Termination:
-        When the word is met. Truncated after the last guess. A guess that cannot be read counts as one.
-        ``info["progress"]`` is the largest share of letters that a guess had at the right place.
+        When the word is found. Truncated after the last guess. A guess that cannot be read counts as one.
+        ``info["progress"]`` is the largest share of letters at the right place in a guess.
 
     Source:
         Josh Wardle's game of 2021; the list of words is this project's own.
@@ -101,7 +101,7 @@ class Wordle(Game):
         return state.guesses
 
     def solver_cost(self, episode: WordleState) -> float:
-        """The total number of letters of the words that fit the letters shown."""
+        """Return the total number of letters of the words that fit the letters shown."""
         return len(episode.secret) * len(_remaining_words(episode))
 
     def observe(self, state: WordleState) -> str:
@@ -180,7 +180,7 @@ def _find_fitting_words(shown: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=8192)
 def _group_by_marks(words: tuple[str, ...], guess: str) -> dict[str, tuple[str, ...]]:
-    """Group the words by the colours that ``guess`` would get."""
+    """Group the words by the colours of ``guess``."""
     groups: dict[str, list[str]] = {}
     for word in words:
         groups.setdefault(mark_guess(word, guess), []).append(word)
@@ -189,10 +189,10 @@ def _group_by_marks(words: tuple[str, ...], guess: str) -> dict[str, tuple[str, 
 
 @functools.lru_cache(maxsize=8192)
 def _choose_guess(left: tuple[str, ...], turns: int) -> str:
-    """Return the next guess: among some of the words ``left``, the one whose most frequent colours leave the fewest of
-    them.
+    """Return the next guess: in a sample of the words ``left``, the one whose most frequent colours leave the fewest
+    words.
 
-    Other words of the list are considered where the words left cannot all be tried in the remaining ``turns``.
+    Other words of the list are considered if the words left cannot all be tried in the remaining ``turns``.
     """
     if len(left) < 3:
         return min(left)

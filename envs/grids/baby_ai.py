@@ -16,29 +16,29 @@ from .grid_rules import DOORS, FREE_STEPS, GridRules, Option
 from .grid_world import DROP, World, apply_action
 from .rooms import RoomGrid
 
-# Classes of MiniGrid's BabyAI, and what they are here.
+# Classes of MiniGrid's BabyAI, and their names here.
 _JOINED = {"AndInstr": "and", "BeforeInstr": "then", "AfterInstr": "after"}
 _CLAUSES = {"GoToInstr": "goto", "PickupInstr": "pickup", "OpenInstr": "open", "PutNextInstr": "putnext"}
 
 
 class BabyAIRules(GridRules):
-    """Do what an instruction says: go to a thing, pick it up, open a door, put one thing next to another.
+    """Carry out an instruction: go to a thing, pick it up, open a door, put one thing next to another.
 
     Description:
         Rooms with closed doors between them, all of which can be reached, and keys, balls and boxes of six colours, all
         reachable without moving another. Several instructions are joined by "and", ", then" and "after you".
 
     Parameters:
-        kind (goto, open, pickup, putnext, any): what each clause asks for; "any" draws one for each. With one room,
-            which has no door, "open" asks for a box that is picked up.
+        kind (goto, open, pickup, putnext, any): the kind of each clause; "any" draws it for each clause. A single room
+            has no door; there "open" means picking up a box.
         clauses (1 to 3): clauses of the instruction.
         rooms (1 to 2, on request up to 3): rooms in each direction.
         room_size (5 to 8): cells along the side of a room, its walls included; MiniGrid has 8.
-        distractors (2 to 8, on request up to 18): things in all rooms together.
+        distractors (2 to 8, on request up to 18): total number of things in all rooms.
 
     Termination:
         When the instruction is done. Truncated after (rooms * room_size)**2 steps for each thing to go to, BabyAI's
-        limit, and in text after 3 * rooms * room_size turns for each. Walking at random does a part of the short
+        limit, and in text after 3 * rooms * room_size turns for each. A random walk completes some of the short
         instructions.
 
     Source:
@@ -101,7 +101,7 @@ class BabyAIRules(GridRules):
     def flags(self, world: World) -> tuple[bool, ...]:
         instruction, progress = world.task[0], world.memo[0]
         clauses, done = baby.count_clauses(instruction), baby.count_done(instruction, progress)
-        # Of fewer clauses than three, the last ones are done together.
+        # With fewer than three clauses, the flags of missing clauses follow the last one.
         return (*(done > min(place, clauses - 1) for place in range(3)), done >= clauses)
 
     def options(self, world: World) -> Sequence[Option]:
@@ -112,7 +112,7 @@ class BabyAIRules(GridRules):
 
 
 def _read_instruction(instruction: Any) -> baby.Instruction:
-    """Return an instruction that is an object of BabyAI's."""
+    """Convert an instruction object of BabyAI."""
     name = type(instruction).__name__
     if name in _JOINED:
         return _JOINED[name], _read_instruction(instruction.instr_a), _read_instruction(instruction.instr_b)
@@ -121,12 +121,12 @@ def _read_instruction(instruction: Any) -> baby.Instruction:
 
 
 def start_instruction(world: World, instruction: baby.Instruction, side: int) -> World:
-    """Return a world in which an instruction is to be done.
+    """Return a world with an instruction as its task.
 
     Args:
         world: a level.
         instruction: see `baby_instructions`.
-        side: cells along the side of all rooms together, by which the limit of steps grows.
+        side: cells along the side of the whole grid of rooms; the step limit grows with it.
     """
     return world._replace(
         task=(instruction, world.cells, side), memo=(baby.begin(instruction), world.cells), carried=EMPTY
@@ -134,7 +134,7 @@ def start_instruction(world: World, instruction: baby.Instruction, side: int) ->
 
 
 def _is_all_reachable(world: World) -> bool:
-    """Return whether every thing can be reached without moving another."""
+    """Return True if every thing can be reached without moving another."""
     seen, edge = {world.agent}, [world.agent]
     for here in edge:
         code = world.cells[here]
@@ -146,7 +146,7 @@ def _is_all_reachable(world: World) -> bool:
 
 
 def _draw_instruction(rng: np.random.Generator, world: World, kind: str, clauses: int) -> baby.Instruction | None:
-    """Draw an instruction on things of the world; None where these do not allow one."""
+    """Draw an instruction on things of the world; None if they do not allow one."""
     things = [code for code in world.cells if THINGS[code].kind in PORTABLE]
     doors = [code for code in world.cells if DOORS[code]]
     ahead = world.cells[world.ahead]

@@ -1,10 +1,11 @@
-"""BabyAI's instructions: clauses (go to, pick up, open, put next to), how they are composed, said, checked and planned.
+"""BabyAI's instructions: clauses (go to, pick up, open, put next to), their composition, wording, verification and
+planning.
 
 An instruction is nested tuples, so that it is part of a `World`: ``("goto", what)``, ``("pickup", what)``,
 ``("open", what)``, ``("putnext", what, what)``, and ``("and" | "then" | "after", instruction, instruction)``, where
 ``what`` is a pair (kind or "", colour or ""). Its progress is a tuple too, the ``memo`` of the world. Both follow
-BabyAI's verifier (Chevalier-Boisvert et al., arXiv 1810.08272, as shipped with MiniGrid), to its memory of where things
-were when something was last dropped.
+BabyAI's verifier (Chevalier-Boisvert et al., arXiv 1810.08272, as shipped with MiniGrid), including its memory of the
+positions of things at the last drop.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ JOINED = {"and": " and ", "then": ", then ", "after": " after you "}
 
 @functools.lru_cache(maxsize=512)
 def codes_of(what: tuple[str, str]) -> bytes:
-    """Return the codes of all things that a description matches, doors in any state."""
+    """Return the codes of all things that match a description, with doors in any state."""
     kind, colour = what
     return bytes(
         code
@@ -33,7 +34,7 @@ def codes_of(what: tuple[str, str]) -> bytes:
 
 
 def say(instruction: Instruction, cells: bytes) -> str:
-    """Return the instruction in BabyAI's words, given the cells at the start: "the" where one thing matches, else
+    """Return the instruction in BabyAI's words, given the cells at the start: "the" if exactly one thing matches, else
     "a"."""
     name, *parts = instruction
     if name in JOINED:
@@ -54,15 +55,15 @@ def count_clauses(instruction: Instruction) -> int:
 
 
 def count_navigations(instruction: Instruction) -> int:
-    """Return how many ways through the maze a solution takes, by which BabyAI's limit of steps grows."""
+    """Count the walks through the maze in a solution; BabyAI's step limit grows with this number."""
     if instruction[0] in JOINED:
         return sum(map(count_navigations, instruction[1:]))
     return 2 if instruction[0] == "putnext" else 1
 
 
 def begin(instruction: Instruction) -> tuple[Any, ...]:
-    """Return the progress at the start: (done, what was carried when it was last checked) of a clause, (progress,
-    progress) of two."""
+    """Return the progress at the start: (done, thing carried at the last check) for a clause, (progress, progress) for
+    two."""
     if instruction[0] in JOINED:
         return begin(instruction[1]), begin(instruction[2])
     return False, EMPTY
@@ -75,7 +76,7 @@ def is_done(instruction: Instruction, progress: tuple[Any, ...]) -> bool:
 
 
 def count_done(instruction: Instruction, progress: tuple[Any, ...]) -> int:
-    """Return the number of clauses that are done."""
+    """Return the number of completed clauses."""
     if instruction[0] in JOINED:
         return sum(map(count_done, instruction[1:], progress))
     return int(progress[0])
@@ -86,9 +87,9 @@ def check(instruction: Instruction, progress: tuple[Any, ...], action: int, worl
 
     Args:
         instruction, progress: before the step.
-        action: the one taken.
+        action: the action taken.
         world: the state after it.
-        known: the cells at the start, or when the agent last tried to drop something.
+        known: the cells at the start or at the agent's last attempt to drop something.
     """
     name = instruction[0]
     if name == "and":
@@ -123,13 +124,13 @@ def _beside(width: int, index: int) -> tuple[int, int, int, int]:
 
 
 def list_options(instruction: Instruction, progress: tuple[Any, ...], world: World, last: bool = True) -> list[Option]:
-    """List the interactions that bring an instruction forward. Of what something else follows, one is listed only, and
-    of two clauses in any order the first one left, as alternatives multiply.
+    """List the interactions that advance an instruction. Because alternatives multiply, only one is listed for an
+    instruction that another follows, and only the first open one of two clauses in any order.
 
     Args:
         instruction, progress: at present.
         world: any state with that progress.
-        last: whether nothing follows this instruction.
+        last: True if no instruction follows.
     """
     name = instruction[0]
     if name in JOINED:
@@ -141,9 +142,9 @@ def list_options(instruction: Instruction, progress: tuple[Any, ...], world: Wor
     cells, codes, carried = world.cells, codes_of(instruction[1]), world.carried
     found = [index for index, code in enumerate(cells) if code in codes]
     if name == "open":
-        # One that stands open is shut first.
+        # An open door is shut first.
         return [Option(TOGGLE, i, last and THINGS[cells[i]].state != "open") for i in found if DOORS[cells[i]]]
-    # Things to go to, or to put others next to, count as being where they were when something was last dropped.
+    # For goto and putnext, target things count at their positions at the last drop.
     known = world.memo[1]
     if name == "goto":
         places = [index for index, code in enumerate(known) if code in codes]

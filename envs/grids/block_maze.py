@@ -1,6 +1,6 @@
-"""palaestra/BlockMaze-v0: a maze of single blocks whose level is data, to be edited and replayed; and its text twin.
+"""palaestra/BlockMaze-v0: a maze of single blocks with levels as data, to be edited and replayed; and its text twin.
 
-Teachers of levels find by themselves how levels are made and edited (``level_functions``).
+Teachers of levels obtain the generator and the mutation from ``level_functions``.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class BlockMazeRules(GridRules):
     Description:
         A square with an outer wall; blocks, agent and goal lie anywhere such that the goal can be reached. A level can
         be given instead, as text: one line a row, # for walls, the outer ones too, . for free cells, one G and one of
-        > v < ^ for the agent. It is played as it is, solvable or not, whatever the split.
+        > v < ^ for the agent. It is played unchanged, solvable or not, in every split.
 
     Parameters:
         size (7 to 15, on request 5 to 25): cells along each side, the outer wall included.
         blocks (0 to 60, on request up to 200): walls inside, as many as leave room.
-        level (argument, or in reset's "params"): the level, from which size and blocks then follow.
+        level (argument, or in reset's "params"): the level, which then determines size and blocks.
 
     Termination:
         On reaching the goal. Truncated after 250 steps, or size**2 where that is more, and in text
@@ -59,7 +59,7 @@ class BlockMazeRules(GridRules):
         places = [free[i] for i in rng.permutation(len(free)).tolist()]
         agent, goal, *rest = places
         canvas[goal] = GOAL
-        # At least a third of the cells stays free, so that a level which can be solved is found soon.
+        # At least a third of the cells stays free, so that a solvable level is found soon.
         for block in rest[: min(params["blocks"], len(places) * 2 // 5)]:
             canvas[block] = WALL
         return canvas.world(agent, int(rng.integers(4)))
@@ -102,7 +102,7 @@ def read_maze(level: Any) -> World:
     """Read a level.
 
     Raises:
-        InputError: it is not text of the form that `BlockMazeRules` states.
+        InputError: the level is not text in the format of `BlockMazeRules`.
     """
     rows = level.strip().split("\n") if isinstance(level, str) else []
     signs, side = "".join(rows), len(rows)
@@ -121,7 +121,7 @@ def read_maze(level: Any) -> World:
 
 
 def mutate_level(task: Mapping[str, str], rng: np.random.Generator) -> dict[str, str]:
-    """Return a level after one edit: a block set or taken away, or goal or agent moved (one edit in five)."""
+    """Return a level after one edit: a block added or removed, or (one edit in five) the goal or agent moved."""
     world = read_maze(task["level"])
     cells, agent, side = bytearray(world.cells), world.agent, world.width
     inner = [y * side + x for y in range(1, side - 1) for x in range(1, side - 1)]

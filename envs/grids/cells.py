@@ -1,4 +1,4 @@
-"""Contents of a cell as one number: a kind, a colour, a door's state, and what a box holds.
+"""Contents of a cell as one number: a kind, a colour, a door's state, and a box's contents.
 
 A grid is then a `bytes` object, which is immutable, hashes fast and is cut and translated without loops. Kinds, colours
 and states are numbered as in MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), so that `ENCODING` maps each code
@@ -23,8 +23,8 @@ class CellThing(NamedTuple):
     Args:
         kind: one of `KINDS`.
         colour: one of `COLOURS`; "red" for kinds without one, as MiniGrid encodes them.
-        state: of a door, one of `STATES`; "open" for all else.
-        inside: code of what a box holds, 0 for nothing.
+        state: one of `STATES` for a door; "open" for all else.
+        inside: code of a box's contents, 0 for nothing.
     """
 
     kind: str
@@ -49,7 +49,7 @@ EMPTY, WALL, GOAL, LAVA = range(4)
 
 
 def code_of(kind: str, colour: str = "red", state: str = "open", inside: int = 0) -> int:
-    """Return the code of a thing. Raises KeyError for one that no grid holds."""
+    """Return the code of a thing. Raises KeyError for a thing that no grid contains."""
     return CODES[CellThing(kind, colour, state, inside)]
 
 

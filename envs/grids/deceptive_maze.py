@@ -1,4 +1,4 @@
-"""palaestra/DeceptiveMaze-v0: pockets that open towards the agent lie before the goal; and its text twin."""
+"""palaestra/DeceptiveMaze-v0: dead-end pockets between the agent and the goal; and its text twin."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ HEIGHT, MIDDLE = 9, 4
 
 
 class DeceptiveMazeRules(GridRules):
-    """Reach a goal that lies straight ahead, behind pockets from which the way leads back.
+    """Reach a goal straight ahead, behind dead-end pockets that force detours.
 
     Description:
-        The goal is in the east, the agent in the west. Between them pockets open to the west, one behind another: who
-        goes towards the goal ends up in one, and has to leave it away from the goal. Of the two ways around a pocket
-        one is closed.
+        The goal is in the east, the agent in the west. Between them are pockets, one behind another, open to the west:
+        an agent that heads for the goal ends up in a pocket, and has to leave it away from the goal. One of the two
+        ways around each pocket is closed.
 
     Parameters:
         pockets (1 to 3, on request up to 5): pockets one behind another.

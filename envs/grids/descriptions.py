@@ -1,6 +1,6 @@
-"""Worlds in text: the map, the agent's view turned to look up, and the view in words.
+"""Worlds in text: the map, the agent's view (rotated so that it faces up), and the view in words.
 
-All are exact: what a text leaves out cannot be seen either. The parts that only a changed cell changes are kept.
+All are exact: a text leaves out only what cannot be seen. Parts that depend on cells only are cached.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def _draw_cells(width: int, cells: bytes) -> str:
 
 @functools.lru_cache(maxsize=64)
 def list_things(width: int, cells: bytes, vocabulary: Vocabulary) -> str:
-    """List what a map does not say, with places as (column, row) from the upper left corner; empty where that is
-    nothing."""
+    """List the things whose details a map does not show, with positions (column, row) from the upper left corner; "" if
+    there are none."""
     named = vocabulary.names
     found = [
         f"{named[code]} at ({index % width}, {index // width})" for index, code in enumerate(cells) if COLOURED[code]
@@ -45,7 +45,7 @@ def list_things(width: int, cells: bytes, vocabulary: Vocabulary) -> str:
 
 
 def describe_state(world: World, vocabulary: Vocabulary) -> str:
-    """Return the sentence on direction, the cell ahead and what is carried."""
+    """Return the sentence on direction, the cell ahead and the carried thing."""
     ahead = vocabulary.ahead[world.cells[world.ahead]]
     carried = "nothing"
     if world.carried:
@@ -62,8 +62,8 @@ def describe_map(world: World, viewer: Viewer, vocabulary: Vocabulary) -> str:
 
 
 def describe_view(world: World, viewer: Viewer, vocabulary: Vocabulary) -> str:
-    """Return the agent's view as seven rows, the agent ^ looking up in the last one and ? where nothing is seen; and
-    the things in it, with places from the agent."""
+    """Return the agent's view as seven rows, with the agent ^ in the last row facing up and ? for unseen cells; then
+    the things in it, with positions relative to the agent."""
     codes, mask = viewer.scene(world).look(world)
     signs = _SIGN_BYTES[codes]
     if mask is not None:
@@ -76,7 +76,7 @@ def describe_view(world: World, viewer: Viewer, vocabulary: Vocabulary) -> str:
 
 
 def describe_words(world: World, viewer: Viewer, vocabulary: Vocabulary) -> str:
-    """Return the agent's view in sentences: what is seen where, and how far it is to the walls."""
+    """Return the agent's view in sentences: the visible things with their positions, and the distances to the walls."""
     codes, mask = viewer.scene(world).look(world)
     things = _list_seen(codes, mask, vocabulary, everything=True) or "You see nothing but walls.\n"
     wall, column, row = vocabulary.words["wall"], codes[_SIDE, ::-1].tolist(), codes[:, VIEW - 1].tolist()
@@ -91,7 +91,7 @@ def describe_words(world: World, viewer: Viewer, vocabulary: Vocabulary) -> str:
 
 
 def _list_seen(codes: np.ndarray, mask: np.ndarray | None, vocabulary: Vocabulary, everything: bool = False) -> str:
-    """List the things in view, the nearest first; all but walls, or those only whose colour a map does not show."""
+    """List the things in view, the nearest first: all except walls, or only those whose colour a map does not show."""
     found = []
     flat = codes.tobytes()
     seen = None if mask is None else mask.tobytes()
@@ -114,7 +114,7 @@ def _list_seen(codes: np.ndarray, mask: np.ndarray | None, vocabulary: Vocabular
 
 @functools.lru_cache(maxsize=256)
 def legend_of(cells: bytes, vocabulary: Vocabulary) -> str:
-    """Return what the signs on a map of these cells stand for."""
+    """Return the legend of the signs on a map of these cells."""
     kinds = {THINGS[code].kind for code in set(cells)} | {THINGS[THINGS[code].inside].kind for code in set(cells)}
     word = vocabulary.words
     parts = [f"# is {word['wall']}", ". is free"]

@@ -20,13 +20,13 @@ LEVELS = {1: {"width": 9, "row": 2}, 2: {"width": 9, "row": 5}}
 
 
 class DistShiftRules(GridRules):
-    """Reach a goal at the other end of a row in which lava lies, past a second strip of lava.
+    """Reach a goal at the other end of a row with lava, past a second strip of lava.
 
     Description:
         A room of 7 rows. The agent starts in the upper left corner, the goal is in the upper right one, and lava lies
         between them; a second strip of it lies in another row. The strips' ends and the direction of the agent are
-        drawn. Who trains with one ``row`` and is tested with another sees whether lava is avoided, or a way was
-        learned by heart.
+        drawn. Training with one ``row`` and testing with another shows whether a policy avoids lava or has memorised a
+        path.
 
     Parameters:
         width (7 to 13, on request up to 25): columns, the outer wall included.

@@ -26,8 +26,8 @@ class DoorKeyRules(GridRules):
     """Find the key, open the door, reach the goal.
 
     Description:
-        A wall splits a square room; its door is locked, the key lies on the agent's side, the goal in the far corner of
-        the other. Extra walls are added where they leave it solvable.
+        A wall with a locked door splits a square room. The key lies on the agent's side, the goal in the far corner of
+        the other side. Extra walls are added where the room stays solvable.
 
     Parameters:
         size (5 to 16, on request up to 40): cells along each side, the outer wall included.
@@ -71,7 +71,7 @@ class DoorKeyRules(GridRules):
         return world.carried == KEY, LOCKED not in world.cells, world.cells[world.agent] == GOAL
 
     def options(self, world: World) -> Sequence[Option]:
-        # A key dropped behind the open door, in the way, is picked up again.
+        # A key dropped behind the open door that blocks the way is picked up again.
         fetch = [Option(PICK_UP, world.cells.index(KEY))] if KEY in world.cells else []
         return [*fetch, *super().options(world)]
 
@@ -95,7 +95,7 @@ def _add_obstacles(rng: np.random.Generator, canvas: Canvas, agent: Cell, count:
 
 
 def _keeps_neighbours_connected(canvas: Canvas, cell: Cell) -> bool:
-    """Return whether the free cells around ``cell`` stay connected without it, a quick test before searching the
+    """Return True if the free cells around ``cell`` stay connected without it, a quick test before searching the
     room."""
     x, y = cell
     ring = [canvas[x + dx, y + dy] != WALL for dx, dy in _RING]
@@ -116,8 +116,8 @@ def _is_connected(canvas: Canvas) -> bool:
 
 
 def choose_greedy_action(world: World) -> int:
-    """Return the next action of a player that looks one step ahead: it turns and moves to reduce the distance to the
-    key, then the door, then the goal; where nothing does, it moves where it can."""
+    """Return the next action of a one-step greedy player: it turns and moves to reduce the distance to the key, then
+    the door, then the goal; if no move does, it makes any possible move."""
     width, cells = world.width, world.cells
     door = next(cells.index(code) for code in (LOCKED, CLOSED, OPEN) if code in cells)
     if cells[door] == LOCKED and world.carried != KEY:
@@ -134,7 +134,7 @@ def choose_greedy_action(world: World) -> int:
 
     def gain(facing: int) -> int:
         there = world.agent + (1, width, -1, -width)[facing]
-        # A blocked direction is worse than any that can be entered.
+        # A blocked direction is worse than any free one.
         return distance(world.agent) - distance(there) if there == target or ENTERABLE[cells[there]] else -2
 
     facing = world.facing

@@ -1,7 +1,7 @@
 """`GridEnv`, the native environment of a family of gridworlds: MiniGrid's observations, actions and rewards.
 
-The family's `GridRules` say how levels are laid out and what the mission is; everything else is here. `BlindGrid` plays
-the same episodes without observations, for players that do not look.
+The family's `GridRules` define the layout of levels and the mission; everything else is here. `BlindGrid` plays the
+same episodes without observations, for players that ignore them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_MISSION = 256
 
 
 class RulesEnv(LevelReset):
-    """The part that native environments and their blind twins share: levels, steps, rewards and the oracle.
+    """Common base of native environments and their blind twins: levels, steps, rewards and the oracle.
 
     A subclass sets ``rules_class``.
 
@@ -35,7 +35,7 @@ class RulesEnv(LevelReset):
         **kwargs: the family's own arguments, and those of all environments.
 
     Raises:
-        InputError: one of them out of range or unknown.
+        InputError: an argument is out of range or unknown.
     """
 
     rules_class: ClassVar[type[GridRules]] = GridRules
@@ -74,7 +74,7 @@ class RulesEnv(LevelReset):
         return self._world
 
     def place_world(self, world: World, steps: int = 0, limit: int | None = None) -> None:
-        """Go on from a state after ``steps`` steps; ``limit`` is that of its first state unless given."""
+        """Continue from a state after ``steps`` steps. The default ``limit`` is computed from this world."""
         self._world, self.step_count = world, steps
         self.max_steps = limit or self._horizon or self.rules.limit(world)
 
@@ -101,16 +101,16 @@ class GridEnv(MiniGridSurface, RulesEnv):
     """Base of native gridworlds; `define_family` makes one of a `GridRules`.
 
     Args:
-        agent_view_size: cells along the side of what the agent sees: an odd number of at least 3. Other than 7, it is
-            MiniGrid's code that makes the observations and pictures, which is slower and needs the extra [grid].
-        see_through_walls: whether walls hide nothing; None is the family's own.
-        tile_size, highlight, agent_pov: of pictures: pixels of a cell, whether what the agent sees is lit, and whether
-            it is all that is drawn.
-        screen_size: of MiniGrid's window, which there is none of here; it changes nothing.
+        agent_view_size: cells along the side of the agent's view: an odd number of at least 3. For sizes other than 7,
+            MiniGrid's code makes the observations and pictures, which is slower and needs the extra [grid].
+        see_through_walls: True if walls hide nothing; None for the family's default.
+        tile_size, highlight, agent_pov: for pictures: pixels per cell, True to highlight the agent's view, and True to
+            draw nothing but that view.
+        screen_size: size of MiniGrid's window; ignored, as there is no window here.
         **kwargs: see `RulesEnv`.
 
     Raises:
-        InputError: one of them out of range or unknown.
+        InputError: an argument is out of range or unknown.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # type: ignore[misc]
@@ -139,7 +139,7 @@ class GridEnv(MiniGridSurface, RulesEnv):
         )
         self.viewer = Viewer(self.rules.see_through if see_through_walls is None else see_through_walls)
         self.mission = ""
-        # Grows during an episode only, as infos of earlier steps refer to it.
+        # Only ever appended to during an episode, as infos of earlier steps refer to it.
         self._passed: list[World] = []
         self._measures = EpisodeMeasures(self.rules, self._passed)
 
@@ -163,9 +163,10 @@ class GridEnv(MiniGridSurface, RulesEnv):
             self.step_count += 1
             flags, reward, failed = self.rules.flags(self.here()), 0.0, False
         terminated = flags[-1] or failed
-        # MiniGrid reports both when the mission is accomplished on the last step.
+        # Unlike here, MiniGrid reports both ends when the mission is accomplished on the last step.
         truncated = self.step_count >= self.max_steps and not terminated
-        # After a failure a step goes on from there, as in MiniGrid, for wrappers in which the agent does not die.
+        # After a failure, stepping continues from that state, as in MiniGrid, for wrappers in which the agent does not
+        # die.
         self._ended = flags[-1] or truncated
         self._passed.append(self._world)  # type: ignore[arg-type]
         info = self.step_info(

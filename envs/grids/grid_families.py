@@ -1,9 +1,9 @@
-"""`define_family`: the two environments of a family, made of its `GridRules`, and their registration.
+"""`define_family`: makes the two environments of a family from its `GridRules`, and registers them.
 
     FourRooms, FourRoomsText = define_family(FourRoomsRules, grid={"baselines": {"random": (...)}})
 
-registers ``palaestra/FourRooms-v0`` and ``palaestra/FourRoomsText-v0``. Their docstrings are that of the rules with the
-headings on observations, actions, rewards and extras, which all families share.
+registers ``palaestra/FourRooms-v0`` and ``palaestra/FourRoomsText-v0``. Their docstrings are the rules' docstring plus
+the sections on observations, actions, rewards and extras that all families share.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def define_family(
     """Make and register the native environment and the text twin of a family.
 
     Args:
-        rules: its name is that of the family and "Rules".
+        rules: the rules; the class name is the family's name plus "Rules".
         grid, text: class attributes of each, such as ``baselines`` and ``chance``; "note" is a sentence at the end of
             the docstring's "Termination:".
 
     Returns:
-        two classes, to be bound in the module of ``rules`` under the family's name and the same with "Text".
+        two classes, to be bound in the module of ``rules`` under the family's name, without and with "Text".
     """
     name, module = rules.__name__.removesuffix("Rules"), rules.__module__
     grid, text = dict(grid or {}), dict(text or {})
@@ -81,7 +81,7 @@ def define_family(
 
 
 def write_docstring(rules: type[GridRules], shared: Mapping[str, str], note: str) -> str:
-    """Return the docstring of an environment: that of its rules with the headings that all families share."""
+    """Return the docstring of an environment: its rules' docstring plus the sections that all families share."""
     own = inspect.cleandoc(rules.__doc__ or "")
     names = ["pick up", "drop", "toggle", "done"][: rules.actions - 3]
     if shared is _TEXT:

@@ -21,23 +21,22 @@ def measure_worlds(rules: GridRules, worlds: Sequence[World], name: str) -> Any:
     Args:
         rules: the family.
         worlds: the states 0 to K of an episode.
-        name: "positions": the cell [x, y] of the agent in each state; "waypoints": the cells on a shortest way from
-            state 0 from which something is picked up, dropped or toggled, and the one where the way ends;
-            "goal_distance": the fewest actions from each state to the end of the mission, the limit of steps where it
-            cannot be accomplished any more; "potentials": minus that as a share of the distance of state 0;
-            "achieved": for each of the K steps the names of the subgoals that it achieved; "completion": the progress
-            after each step.
+        name: "positions": the cell [x, y] of the agent in each state; "waypoints": the cells on a shortest path from
+            state 0 at which something is picked up, dropped or toggled, and the last cell of the path; "goal_distance":
+            the minimum number of actions from each state to the end of the mission, or the step limit if it has become
+            impossible; "potentials": minus this distance as a share of state 0's distance; "achieved": for each of the
+            K steps the names of the subgoals achieved; "completion": the progress after each step.
     """
     return EpisodeMeasures(rules, worlds).measure(len(worlds), name)
 
 
 class EpisodeMeasures:
-    """The extras of an episode that may go on: what was computed of its earlier states is kept, so that an extra read
-    at every step costs the same at each.
+    """The extras of an episode in progress. Results for earlier states are cached, so that reading an extra at every
+    step has constant cost per step.
 
     Args:
         rules: the family.
-        worlds: the states so far; may grow at its end only.
+        worlds: the states so far; may only be appended to.
     """
 
     def __init__(self, rules: GridRules, worlds: Sequence[World]):
@@ -75,7 +74,7 @@ class EpisodeMeasures:
 
 
 def find_waypoints(rules: GridRules, world: World) -> list[list[int]]:
-    """Return the cells from which a shortest way picks up, drops and toggles, and the one where it ends."""
+    """Return the cells at which a shortest path picks up, drops and toggles, and its last cell."""
     found: list[list[int]] = []
     for _ in range(rules.limit(world)):
         if rules.flags(world)[-1]:

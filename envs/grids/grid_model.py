@@ -1,4 +1,4 @@
-"""A level of a gridworld as a tabular MDP: every world that can be reached from one, and where actions lead."""
+"""A level of a gridworld as a tabular MDP: all worlds reachable from a start, and the transitions between them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from ...rewards.audit.mdp import TabularMDP
 
 MOST = 2000
-"""Worlds of a level that is modelled; the table of transitions has the square of it times the actions."""
+"""Maximum number of worlds in a model; the transition table has its square times the number of actions."""
 
 
 @dataclass(frozen=True, eq=False)
 class LevelModel:
-    """A level whose actions have certain outcomes.
+    """A level with deterministic actions.
 
     Attributes:
-        mdp: its last state is the end of an episode, which all others that end lead to.
+        mdp: the MDP; its last state is the absorbing end of an episode.
         reward: [S, A], 1 for accomplishing the mission and the family's penalty for failing it.
         progress: [S, A], progress after the action, in [0, 1].
-        index: identity of a world -> its state.
+        index: identity of a world -> index of its state.
     """
 
     mdp: TabularMDP
@@ -37,17 +37,17 @@ class LevelModel:
 
 
 def identify(world: World) -> Hashable:
-    """All of a world but what it was drawn for."""
+    """Return the identity of a world: all fields that affect its future."""
     return world.cells, world.agent, world.facing, world.carried, world.task, world.memo
 
 
 def model_level(rules: GridRules, world: World, discount: float, most: int = MOST) -> LevelModel:
-    """Enumerate what can be reached from a world; the same model from each world that can be reached from all others.
+    """Enumerate the worlds reachable from a world. Mutually reachable worlds give the same model.
 
     Raises:
         InputError: more than ``most`` worlds.
     """
-    # Here, as whoever imports the gridworlds loads no audit of rewards.
+    # Imported here, so that importing the gridworlds does not load the audit of rewards.
     from ...rewards.audit.mdp import TabularMDP
 
     worlds: dict[Hashable, World] = {identify(world): world}

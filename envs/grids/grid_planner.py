@@ -1,9 +1,9 @@
-"""Shortest ways to the end of a mission: distances from every cell and direction, and the next action along them.
+"""Shortest paths to the end of a mission: distances from every cell and direction, and the next action on a path.
 
-A world without the agent's place and direction is a *configuration*. For each, one table holds the fewest actions from
-every place and direction to the end. It is filled by a search back from the rules' options, each of which leads to
-another configuration with a table of its own. Shut doors that can be opened count as cells that take two actions, so
-that a door which a way passes twice is counted as opened twice until it stands open.
+A *configuration* is a world without the agent's cell and direction. Each configuration has a table of the minimum
+number of actions to the end from every cell and direction. It is filled by a backward search from the rules' options,
+each of which leads to another configuration with its own table. Shut doors that can be opened count as cells that take
+two actions, so that a door passed twice counts as opened twice until it is open.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .grid_rules import GridRules, Option
 from .grid_world import DONE, FORWARD, LEFT, RIGHT, TOGGLE, World
 
 FAR = 1 << 30
-"""The distance of places from which the mission cannot be accomplished."""
+"""Distance of cells from which the mission cannot be accomplished."""
 
 
 def draw_level(rules: GridRules, rng: np.random.Generator, params: Mapping[str, Any]) -> World:
-    """Draw a level that can be solved."""
+    """Draw a solvable level."""
     while True:
         world = rules.lay_out(rng, params)
         if not rules.redraws or find_distance(rules, world) < FAR:
@@ -31,13 +31,13 @@ def draw_level(rules: GridRules, rng: np.random.Generator, params: Mapping[str, 
 
 
 def find_distance(rules: GridRules, world: World) -> int:
-    """Return the fewest actions from ``world`` to the end of the mission; `FAR` where there is no way."""
+    """Return the minimum number of actions from ``world`` to the end of the mission; `FAR` if there is no path."""
     still = rules.still(world)
     return tabulate(rules, _configuration(still))[still.agent * 4 + still.facing]
 
 
 def find_action(rules: GridRules, world: World) -> int:
-    """Return the next action on a shortest way; done where there is none."""
+    """Return the next action on a shortest path; "done" if there is no path."""
     world = rules.still(world)
     table, (_, cells, agent, facing, *_) = tabulate(rules, _configuration(world)), world
     left = table[agent * 4 + facing]
@@ -78,11 +78,11 @@ def _value(rules: GridRules, world: World, option: Option) -> int:
 
 @functools.lru_cache(maxsize=512)
 def tabulate(rules: GridRules, world: World) -> list[int]:
-    """Return the fewest actions to the end for each of ``4 * cell + direction``, as `FAR` where there is no way.
+    """Return the minimum number of actions to the end for each ``4 * cell + direction``; `FAR` if there is no path.
 
     Args:
         rules: the family.
-        world: a configuration, in which the agent is at cell 0.
+        world: a configuration, with the agent placed at cell 0.
     """
     width, cells, _, _, carried, task, memo = world
     entry, steps = rules.entry(world), (1, width, -1, -width)
@@ -105,12 +105,12 @@ def tabulate(rules: GridRules, world: World) -> list[int]:
 
 
 def fill_distances(entry: bytes, steps: tuple[int, int, int, int], rings: dict[int, list[int]]) -> list[int]:
-    """Return the fewest actions to one of some places for each of ``4 * cell + direction``.
+    """Return the minimum number of actions to the nearest target for each ``4 * cell + direction``.
 
     Args:
         entry: for each cell 0 (blocked), 1 (entered by a step) or 2 (a door to open first).
-        steps: what a step in each direction adds to the index of a cell.
-        rings: for each distance the places that have it, as ``4 * cell + direction``.
+        steps: the change of a cell's index by a step in each direction.
+        rings: distance -> the targets at that distance, as ``4 * cell + direction``.
     """
     table = [FAR] * (4 * len(entry))
     level = min(rings, default=0)

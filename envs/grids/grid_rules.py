@@ -1,8 +1,8 @@
-"""`GridRules`, the definition of a family of gridworlds, from which its native environment and its text twin are made.
+"""`GridRules`: the definition of a family of gridworlds, the source of its native environment and its text twin.
 
-A family says how a level is laid out, what the mission is, which subgoals lead to its end, and which interactions a
-planner may consider (`Option`). Dynamics, observations, texts, pictures, extras and the oracle are shared. ``rules`` in
-other modules is an instance; it has no state of an episode.
+A family defines the layout of levels, the mission, its subgoals, and the interactions that a planner may consider
+(`Option`). Dynamics, observations, texts, pictures, extras and the oracle are shared. ``rules`` in other modules is an
+instance; it holds no episode state.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ from .grid_world import DONE, DROP, FORWARD, PICK_UP, TOGGLE, World, apply_actio
 LevelFunctions = tuple[
     Callable[[np.random.Generator], dict[str, Any]], Callable[[Mapping[str, Any], np.random.Generator], dict[str, Any]]
 ]
-"""What teachers of levels need: generate(rng) and mutate(params, rng), both of which give the params of a reset."""
+"""Functions for teachers of levels: generate(rng) and mutate(params, rng), which both return the params of a reset."""
 
 DOORS = bytes(thing.kind == "door" for thing in THINGS)
 FREE_STEPS = bytes(1 if flag and code != LAVA else 0 for code, flag in enumerate(ENTERABLE))
 
 
 SHUT_BOXES = bytes(code_of("box", t.colour) if t.kind == "box" else code for code, t in enumerate(THINGS)).ljust(256)
-"""256 bytes that map each code to the same without what a box holds."""
+"""256 bytes that map each code to itself, with boxes emptied."""
 
 
 class Option(NamedTuple):
     """An interaction that a planner may aim at.
 
     Args:
-        action: pick up, drop or toggle, of the cell ahead; forward stands for being on the cell, done for facing it.
+        action: pick up, drop or toggle, applied to the cell ahead; forward means being on the cell, done means facing
+            it.
         cell: index of the cell.
-        ends: whether the mission is then accomplished.
+        ends: True if this accomplishes the mission.
     """
 
     action: int
@@ -49,15 +50,16 @@ class GridRules:
     ``param_space`` and ``subgoals``, and implements `lay_out`, `mission`, `limit`, `flags` and `options`.
 
     Attributes:
-        subgoals: names of the subgoals in the order in which a solution achieves them; the last one is the mission.
-        see_through: whether walls hide nothing from the agent.
-        actions: the first so many of MiniGrid's seven actions are allowed.
+        subgoals: names of the subgoals in the order of a solution; the last one is the mission.
+        see_through: True if walls hide nothing from the agent.
+        actions: number of allowed actions, the first ones of MiniGrid's seven.
         penalty: reward of a failure.
-        hidden: whether the mission is to find or remember something, so that the text twin shows the agent's view
-            rather than the whole map.
+        hidden: True if the mission is to find or remember something; the text twin then shows the agent's view instead
+            of the whole map.
         arguments: names of the constructor's further arguments.
-        redraws: whether `lay_out` may draw a level that cannot be solved, which is then drawn again.
-        room_side: cells along the side of a room, or the parameter that says so, where a level is made of equal rooms.
+        redraws: True if `lay_out` may draw unsolvable levels, which are then redrawn.
+        room_side: for levels of equal rooms, cells along the side of a room, or the name of the parameter with this
+            number.
     """
 
     param_space: ClassVar[ParamSpace]
@@ -72,7 +74,7 @@ class GridRules:
 
     @property
     def return_range(self) -> tuple[float, float]:
-        """The least and the most that an episode can earn."""
+        """Minimum and maximum return of an episode."""
         return min(self.penalty, 0.0), 1.0
 
     # Implemented by families.
@@ -90,23 +92,23 @@ class GridRules:
         raise NotImplementedError(f"{type(self).__name__} must implement limit(world).")
 
     def flags(self, world: World) -> tuple[bool, ...]:
-        """Return for each of ``subgoals`` whether it is achieved in this state."""
+        """Return for each of ``subgoals`` True if it is achieved in this state."""
         return (world.cells[world.agent] == GOAL,)
 
     def options(self, world: World) -> Sequence[Option]:
-        """List the interactions by which a shortest solution may go on; the agent's place and direction must not
-        matter."""
+        """List the interactions with which a shortest solution may continue. The result must not depend on the agent's
+        cell and direction."""
         return [Option(FORWARD, world.cells.index(GOAL), ends=True)]
 
     # Overridden where a family differs.
 
     def given(self, params: Mapping[str, Any]) -> tuple[World | None, dict[str, Any]]:
-        """Return the level that reset's "params" or the constructor give, with its parameters; or None, with the
-        parameters as they are."""
+        """Return the level given by reset's "params" or the constructor, with its parameters; or None, with the
+        parameters unchanged."""
         return None, dict(params)
 
     def adopt(self, world: World, env: Any) -> World:
-        """Return a level that was read from MiniGrid with what this family keeps of its mission.
+        """Return a level read from MiniGrid, completed with the family's data on its mission.
 
         Args:
             world: as `minigrid_surface.read_level` returns it.
@@ -115,8 +117,8 @@ class GridRules:
         return world
 
     def level_functions(self, space: ParamSpace) -> LevelFunctions | None:
-        """Return how teachers of levels make levels within the axes of ``space`` and edit them, where `given` takes
-        them: generate(rng) -> params of a reset, and mutate(params, rng) -> params after one edit."""
+        """Return the functions of teachers of levels, for families whose `given` takes levels: generate(rng) -> params
+        of a reset, within the axes of ``space``, and mutate(params, rng) -> params after one edit. None otherwise."""
         return None
 
     def turns(self, world: World) -> int:
@@ -128,7 +130,7 @@ class GridRules:
         return apply_action(world, action)
 
     def fails(self, before: World, action: int, after: World) -> bool:
-        """Return whether a step that achieved nothing ends the episode."""
+        """Return True if a step that did not accomplish the mission ends the episode as a failure."""
         return before.agent != after.agent and after.cells[after.agent] == LAVA
 
     def progress(self, flags: Sequence[bool]) -> float:
@@ -136,15 +138,15 @@ class GridRules:
         return max((place + 1 for place, flag in enumerate(flags) if flag), default=0) / len(flags)
 
     def still(self, world: World) -> World:
-        """Return the world as a planner should see it: without what moves by itself."""
+        """Return the world without self-moving things, for planners."""
         return world
 
     def entry(self, world: World) -> bytes:
-        """Return for each cell how a planner enters it: 0 not at all, 1 by a step, 2 by opening a door first."""
+        """Return a planner's cost of entry for each cell: 0 blocked, 1 a step, 2 with a door to open first."""
         return world.cells.translate(entry_table(world.carried))
 
     def steer(self, world: World, action: int) -> int:
-        """Return a solver's action where the planner, which sees only what is still, advises ``action``."""
+        """Return the solver's action, given the ``action`` advised by the planner, which ignores moving things."""
         return action
 
     def draw_map(self, world: World) -> str:
@@ -152,12 +154,12 @@ class GridRules:
         return draw_map(world)
 
     def content(self, world: World) -> str:
-        """Return text that identifies a level, without what boxes hide."""
+        """Return text that identifies a level, without the contents of boxes."""
         shown = world.cells.translate(SHUT_BOXES).hex(), world.width, world.agent, world.facing, world.carried
         return repr((*shown, world.task) if world.task is not None else shown)
 
     def split_key(self, world: World) -> str:
-        """Return text that is shared by levels that must stay in one split; empty where the content decides."""
+        """Return the key shared by levels that must be in the same split; "" if the content decides."""
         return ""
 
 
@@ -165,7 +167,8 @@ _tables: dict[int, bytes] = {}
 
 
 def entry_table(carried: int) -> bytes:
-    """Return 256 bytes that map a code to how a planner enters its cell: as `GridRules.entry`, with the key carried."""
+    """Return 256 bytes that map a code to the planner's cost of entry, as in `GridRules.entry`, given the carried
+    key."""
     if carried not in _tables:
         table = bytearray(256)
         for code, thing in enumerate(THINGS):
@@ -179,11 +182,11 @@ def entry_table(carried: int) -> bytes:
 
 
 def drop_options(world: World, *near: int) -> list[Option]:
-    """List free cells where what is carried can be put down without being in the way: for each of the cells ``near``
-    the one that is fewest steps away from it.
+    """List free cells at which the carried thing can be dropped without blocking the way: for each of the cells
+    ``near``, the closest one.
 
     A cell is in the way if its free neighbours are not connected around it, or if it lies beside a door or ``near[0]``.
-    Where all cells are in some way several are listed, and the planner finds out which one leaves a way.
+    If every cell is in some way, several are listed, and the planner finds one that leaves a path.
     """
     width, cells = world.width, world.cells
     beside, ring = (1, width, -1, -width), (1, width + 1, width, width - 1, -1, -width - 1, -width, 1 - width)
@@ -213,19 +216,19 @@ def drop_options(world: World, *near: int) -> list[Option]:
 
 
 def fetch_options(world: World, cell: int, *near: int, ends: bool = False) -> list[Option]:
-    """Options that lead to picking up what lies in ``cell``: that itself, or first to put down what is carried, near it
-    or near one of the other cells."""
+    """List the options towards picking up the thing in ``cell``: pick it up, or first drop the carried thing near it or
+    near one of the other cells."""
     return drop_options(world, cell, *near) if world.carried else [Option(PICK_UP, cell, ends)]
 
 
 def open_options(world: World, door: int, front: int) -> list[Option]:
-    """Options that lead to opening a locked door: clear the cell before it, take its key (out of a box if need be), and
-    open it; what the agent carries meanwhile is put down.
+    """List the options towards opening a locked door: clear the cell before it, take its key (out of a box if needed),
+    and open it, dropping any other carried thing.
 
     Args:
         world: a state in which the door is locked.
         door: index of the door's cell.
-        front: index of the cell from which it is opened.
+        front: index of the cell from which the door is opened.
     """
     cells, carried = world.cells, world.carried
     key = UNLOCKED[cells[door]][0]

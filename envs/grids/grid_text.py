@@ -1,7 +1,7 @@
-"""`GridText`, the text twin of a family of gridworlds: the levels of the native one, seen and acted on in words.
+"""`GridText`, the text twin of a family of gridworlds: the native environment's levels, observed and acted on in words.
 
-Its arguments are for language agents: what is described and how, in which words, how many actions a turn has, how many
-earlier turns are shown again, and after how many unreadable actions an episode is given up.
+Its arguments are for language agents: the form of observations, the vocabulary, the actions per turn, the number of
+earlier turns shown again, and the number of unreadable actions that ends an episode.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class GridTurn(NamedTuple):
 
     Args:
         world: the state of the world.
-        first: whether this is the first turn, which states the rules.
+        first: True for the first turn, which states the rules.
         words: seed of the episode's vocabulary.
-        past: what was shown and done in earlier turns, as far as it is shown again.
+        past: observations and actions of earlier turns, as far as they are shown again.
     """
 
     world: World
@@ -63,20 +63,20 @@ class GridText(LevelReset, Game):
     """Base of text grids; `define_family` makes one of a `GridRules`.
 
     Args:
-        observation: "map" is all cells, "view" the 7 x 7 cells that the agent sees, turned so that it looks up, "words"
-            the same in sentences, and "image" a picture of them, uint8[112, 112, 3], beside the text in a dict. By
-            default the map, and the view where the mission is to find or remember something.
+        observation: "map" is all cells, "view" the agent's 7 x 7 cells, rotated so that it faces up, "words" the same
+            in sentences, and "image" a picture of them, uint8[112, 112, 3], beside the text in a dict. The default is
+            the map, or the view if the mission is to find or remember something.
         vocabulary: "plain"; "synonyms" or "invented" draw words for each episode; or a mapping of plain words to
             others, ``{"key": "token"}``.
-        actions_per_turn: so many actions may stand in one reply, separated by commas. Those after the end of the
-            episode, or after one that cannot be read, do not count.
-        look_back: the last so many turns are shown again with the actions taken.
+        actions_per_turn: maximum number of comma-separated actions in one reply. Actions after the end of the episode,
+            or after an unreadable one, are ignored.
+        look_back: number of last turns shown again with the actions taken.
         patience: the episode ends after more than this many unreadable actions in a row; None never ends it.
-        max_steps: turns after which an episode is truncated; None is the family's limit.
+        max_steps: turns after which an episode is truncated; None for the family's limit.
         **kwargs: the family's own arguments, and those of all environments.
 
     Raises:
-        InputError: one of them out of range or unknown.
+        InputError: an argument is out of range or unknown.
     """
 
     rules_class: ClassVar[type[GridRules]] = GridRules
@@ -149,7 +149,7 @@ class GridText(LevelReset, Game):
         return make_vocabulary(self._choice, state.words, self.coloured)
 
     def observe(self, state: GridTurn) -> str:
-        # An action that cannot be read leaves the state as it is.
+        # An unreadable action leaves the state unchanged.
         if state is not self._shown[0]:
             self._shown = state, self.compose(state)
         return self._shown[1]
@@ -163,7 +163,7 @@ class GridText(LevelReset, Game):
         return f"{self.introduce(state, words)}\n{scene}" if state.first else scene
 
     def introduce(self, state: GridTurn, words: Vocabulary) -> str:
-        """Return what is said once: mission, signs, actions and the number of turns."""
+        """Return the text shown once: mission, signs, actions and the number of turns."""
         mission = words.rephrase(self.rules.mission(state.world))
         shown = {
             "map": f" On the map {legend_of(state.world.cells, words)}; you are > v < or ^.",

@@ -27,8 +27,8 @@ class World(NamedTuple):
         agent: index into ``cells`` of the agent's cell.
         facing: index into `DIRECTIONS`.
         carried: code of what the agent carries, 0 for nothing.
-        task: what the episode asks for, in the form that the family gives it; the same in all its states.
-        memo: what the family remembers of the episode so far, such as which instructions are done.
+        task: the task of the episode, in the family's format; constant during the episode.
+        memo: the family's memory of the episode so far, such as completed instructions.
     """
 
     width: int
@@ -59,7 +59,7 @@ class World(NamedTuple):
 
 
 def step_of(width: int, facing: int) -> int:
-    """Return what a step in a direction adds to an index into the cells."""
+    """Return the change of a cell's index by a step in a direction."""
     return (1, width, -1, -width)[facing]
 
 

@@ -17,20 +17,20 @@ KEY, BALL = code_of("key", "green"), code_of("ball", "green")
 
 
 class HallwayMemoryRules(GridRules):
-    """See a thing in a small room, and go to the matching one of two at the end of a hallway.
+    """See a thing in a small room, and go to the matching one of two things at the end of a hallway.
 
     Description:
-        A key or a ball lies in a room at the west end of a hallway; at its east end the ways part to a key and a ball.
-        The agent starts in the room or the hallway, facing east, and cannot carry anything.
+        A key or a ball lies in a room at the west end of a hallway; at the east end, the hallway forks to a key and a
+        ball. The agent starts in the room or the hallway, facing east, and cannot carry anything.
 
     Parameters:
         half (3 to 6, on request up to 10): half of the grid's side of 2 * half + 1 cells, MiniGrid's 7 to 13.
-        length (random, fixed): whether the hallway ends anywhere, or near the far wall.
+        length (random, fixed): a hallway that ends at random, or near the far wall.
 
     Termination:
-        On the cell before the matching thing, and on the one before the other, a failure. Truncated after 5 * side**2
-        steps, MiniGrid's limit. In text after 4 * side turns. Walking at random is right every other time
-        that it gets to the end, which does not fall with difficulty.
+        On the cell before the matching thing; the cell before the other thing is a failure. Truncated after 5 * side**2
+        steps, MiniGrid's limit. In text after 4 * side turns. A random walk that reaches the end is right half of the
+        time, which does not fall with difficulty.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-Memory``.

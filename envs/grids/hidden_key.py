@@ -1,4 +1,4 @@
-"""palaestra/HiddenKey-v0: a key in one of several boxes, by a rule that recurs in all episodes; and its text twin."""
+"""palaestra/HiddenKey-v0: a key in one of several boxes, by a rule that is fixed across episodes; and its text twin."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .rooms import RoomGrid
 
 
 class HiddenKeyRules(GridRules):
-    """Find out in which box the key of a door is, which the colour of the door decides in every episode.
+    """Find the box with the key of a door; the colour of the door determines the box in every episode.
 
     Description:
         Two rooms; the door between them is locked, and its key is in one of the boxes in the agent's room; the goal is
-        in the other room. A fixed rule says in which box: each colour of a door belongs to one colour of a box. Who
-        has learned it opens one box only.
+        in the other room. A fixed rule maps each colour of a door to the colour of the box. An agent that has learned
+        it opens only one box.
 
     Parameters:
         boxes (2 to 6): boxes, each of another colour.

@@ -20,10 +20,10 @@ class LevelReset(TaskEnv):
     """Mixin of native grids and text twins.
 
     Args:
-        minigrid: the id of MiniGrid's whose generator draws the levels: one of `minigrid_levels.MINIGRID_IDS` of this
-            family; None draws our own. Under split="all" the level of a seed is MiniGrid's; under the others the
-            generator goes on from there until a level is of the split. Needs the extra [grid].
-        **kwargs: see `TaskEnv`. Axes are those of the id where one is given, and there is no difficulty to choose.
+        minigrid: the MiniGrid id whose generator draws the levels: one of `minigrid_levels.MINIGRID_IDS` of this
+            family; None for our generator. Under split="all" the level of a seed is MiniGrid's; under other splits the
+            generator continues from there until a level is of the split. Needs the extra [grid].
+        **kwargs: see `TaskEnv`. With an id, its axes are fixed and difficulty cannot be chosen.
 
     Raises:
         MissingExtra: MiniGrid is not installed.
@@ -54,7 +54,7 @@ class LevelReset(TaskEnv):
             raise self._levels.refuse(["reset's option 'difficulty'"])
         if world is None:
             self._level_seed = seed
-        # A level that is given is played whatever its split, and so is the only one that there is.
+        # A given level, or the only level of an id, is played in every split.
         split = self.split
         if world is not None or (self._levels is not None and self._levels.name in ONE_LEVEL):
             self.split = "all"
@@ -66,8 +66,8 @@ class LevelReset(TaskEnv):
 
     @property
     def level_functions(self) -> LevelFunctions | None:
-        """Functions by which teachers of levels generate and edit levels of this environment; None where it draws them
-        itself."""
+        """Functions with which teachers of levels generate and edit levels of this environment; None if it only draws
+        levels itself."""
         return self.rules.level_functions(self.param_space)
 
     def get_state(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class LevelReset(TaskEnv):
             self._levels.set_state(state["minigrid"])
 
     def draw_world(self, rng: np.random.Generator, params: dict[str, Any]) -> World:
-        """Return the level that is given, or draw one.
+        """Return the given level, or draw one.
 
         Raises:
             InputError: MiniGrid's generator makes no level of the split.

@@ -1,10 +1,10 @@
-"""MiniGrid's levels on our grids: the ids that both have, and what MiniGrid's generator draws for them by its seeds.
+"""MiniGrid's levels on our grids: the shared ids, and the levels that MiniGrid's generator draws for its seeds.
 
     env = gym.make("palaestra/DoorKey-v0", minigrid="MiniGrid-DoorKey-8x8-v0")    # or palaestra/DoorKeyText-v0
     register_minigrid_ids()                                                       # gym.make of these ids makes ours
 
-Only the generator is MiniGrid's (extra [grid]); steps, observations, texts and the oracle are ours. Balls that move by
-chance move by their own.
+Only the generator is MiniGrid's (extra [grid]); steps, observations, texts and the oracle are ours. Moving balls use
+our random numbers.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ def _list_ids() -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 MINIGRID_IDS = _list_ids()
-"""The family of each id that both have, and its axes there."""
+"""Family and axes of each shared id."""
 _theirs: dict[str, Any] = {}
 
 
 def register_minigrid_ids() -> list[str]:
-    """Let ``gymnasium.make`` of MiniGrid's ids make our environments, with MiniGrid's levels under its seeds.
+    """Make ``gymnasium.make`` of MiniGrid's ids return our environments, with MiniGrid's levels for its seeds.
 
     Returns:
-        the ids, those of `MINIGRID_IDS`.
+        the ids of `MINIGRID_IDS`.
 
     Raises:
         MissingExtra: MiniGrid is not installed.
@@ -84,7 +84,7 @@ def register_minigrid_ids() -> list[str]:
 
 
 ONE_LEVEL = ("MiniGrid-DistShift1-v0", "MiniGrid-DistShift2-v0")
-"""Ids that have one level each, whatever the seed."""
+"""Ids with a single level, independent of the seed."""
 
 
 class MiniGridLevels:
@@ -95,12 +95,12 @@ class MiniGridLevels:
         family: such as "DoorKey".
 
     Attributes:
-        name: of the id.
-        axes: of the family, at which its levels are like these.
+        name: the id.
+        axes: values of the family's axes that correspond to the id.
 
     Raises:
         MissingExtra: MiniGrid is not installed.
-        InputError: the id is none that this family has.
+        InputError: the id does not belong to this family.
     """
 
     def __init__(self, name: str, family: str):
@@ -115,7 +115,7 @@ class MiniGridLevels:
         self._env: Any = spec.make(disable_env_checker=True).unwrapped
 
     def refuse(self, names: Sequence[str]) -> InputError:
-        """Return the error for arguments that choose what the id has chosen."""
+        """Return the error for arguments that the id already fixes."""
         return InputError(f"minigrid={self.name!r} fixes every axis; leave {' and '.join(names)} out.")
 
     def check_arguments(self, names: Iterable[str]) -> None:
@@ -145,7 +145,7 @@ def read_minigrid(env: Any, rules: GridRules) -> World:
     """Return the state of a MiniGrid environment just after its reset, with its mission, as a world of a family.
 
     Args:
-        env: of a class whose missions the family has.
-        rules: of the family.
+        env: the environment, of a class whose missions the family has.
+        rules: the rules of the family.
     """
     return rules.adopt(read_level(env), env.unwrapped)

@@ -1,8 +1,8 @@
-"""The attributes and methods of MiniGrid's environments that its wrappers and users read, for worlds of our own.
+"""The attributes and methods of MiniGrid's environments that its wrappers and users read, for our worlds.
 
 With them MiniGrid's wrappers (full observation, pictures, other view sizes, bonuses, symbols, ...) work on our ids.
-`read_level` goes the other way: the state of a MiniGrid environment as a `World`. MiniGrid is imported only where one
-of its objects is asked for.
+`read_level` goes the other way: the state of a MiniGrid environment as a `World`. MiniGrid is imported only when one of
+its objects is requested.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ BORROWED = frozenset(
 
 
 class MiniGridSurface:
-    """Mixin of `GridEnv`. All values follow from the current world. Before a reset the size is that of one of the
-    hardest, the grid is empty, and the agent is nowhere, as in MiniGrid."""
+    """Mixin of `GridEnv`. All values are computed from the current world. Before a reset, the size is a hardest
+    level's, the grid is empty, and the agent has no position, as in MiniGrid."""
 
     agent_view_size = VIEW
     tile_size = 32
@@ -60,8 +60,7 @@ class MiniGridSurface:
         def here(self) -> World: ...
 
     def set_view(self, agent_view_size: int, tile_size: int, highlight: bool, agent_pov: bool) -> None:
-        """Take MiniGrid's arguments for what the agent sees and for pictures. Raise InputError if one is out of
-        range."""
+        """Set MiniGrid's arguments for the agent's view and for pictures. Raise InputError if one is out of range."""
         if check_count("agent_view_size", agent_view_size, 3, "cells") % 2 == 0:
             raise InputError(f"agent_view_size must be odd, as the agent stands in the middle, not {agent_view_size}.")
         self.agent_view_size = int(agent_view_size)
@@ -176,11 +175,11 @@ class MiniGridSurface:
         return room
 
     def compute_obs(self) -> dict[str, Any]:
-        """Make an observation by MiniGrid's own code, for views of another size than 7."""
+        """Make an observation with MiniGrid's code, for view sizes other than 7."""
         return import_minigrid().minigrid_env.MiniGridEnv.gen_obs(self)
 
     def get_frame(self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False) -> np.ndarray:
-        """Draw the grid, or what the agent sees of it: uint8[height, width, 3]."""
+        """Draw the grid, or the agent's view of it: uint8[height, width, 3]."""
         if self.agent_view_size != VIEW:
             return import_minigrid().minigrid_env.MiniGridEnv.get_frame(self, highlight, tile_size, agent_pov)
         if agent_pov:

@@ -1,4 +1,4 @@
-"""palaestra/MovingObstacles-v0: to the goal among balls that roll about; and its text twin."""
+"""palaestra/MovingObstacles-v0: reach the goal among moving balls; and its text twin."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _AROUND = tuple((dx, dy) for dy in (-1, 0, 1) for dx in (-1, 0, 1))
 
 
 class MovingObstaclesRules(GridRules):
-    """Reach the goal in a room in which balls roll about, without running into one.
+    """Reach the goal in a room with moving balls, without running into one.
 
     Description:
         A square without inner walls, seen through. Before each step every ball moves to a random free cell next to its
-        own, diagonally too. The agent starts in the upper left corner, facing east; the goal is in the far corner. How
-        the balls move is drawn at the reset, so that a snapshot goes on as the episode did.
+        own, diagonally too. The agent starts in the upper left corner, facing east; the goal is in the far corner. The
+        balls' moves are drawn at the reset, so that a restored snapshot continues as the episode did.
 
     Parameters:
         size (5 to 10, on request up to 20): cells along each side, the outer wall included.
@@ -71,8 +71,8 @@ class MovingObstaclesRules(GridRules):
         return self.roll(world, action, [_chooser(move) for move in moves])
 
     def roll(self, world: World, action: int, choices: Sequence[Callable[[list[int]], int]]) -> World:
-        """Return the next state when each ball goes where its entry of ``choices`` says: a function from the free cells
-        around it to one of them."""
+        """Return the next state after each ball has moved. ``choices`` has for each ball a function that picks one of
+        the free cells around it."""
         width, cells, agent, facing, carried, task, (step, balls) = world
         grid, moved = bytearray(cells), list(balls)
         for place, choose in enumerate(choices):
@@ -93,7 +93,7 @@ class MovingObstaclesRules(GridRules):
 
     def steer(self, world: World, action: int) -> int:
         if action == DONE or (action == FORWARD and world.cells[world.ahead] == BALL):
-            # Turning is all that one can do meanwhile.
+            # Only turning is safe in the meantime.
             return LEFT if world.memo[0] % 4 < 2 else RIGHT
         return action
 

@@ -84,7 +84,7 @@ CLOSED = bytes(code_of("door", colour, "closed") for colour in COLOURS)
 
 
 def _chain_rooms(rng: np.random.Generator, count: int, longest: int) -> list[_Box]:
-    """Place rooms one after another at the doors of those before; return fewer than ``count`` where one does not
+    """Place rooms one after another, each at a door of the preceding one; return fewer than ``count`` if one does not
     fit."""
     boxes: list[_Box] = []
     door, side = (int(rng.integers(0, SIDE - 2)), int(rng.integers(0, SIDE - 2))), 2
@@ -108,7 +108,7 @@ def _chain_rooms(rng: np.random.Generator, count: int, longest: int) -> list[_Bo
 
 
 def _draw_room(rng: np.random.Generator, door: Cell, side: int, longest: int, first: bool = False) -> _Box | None:
-    """Draw a room whose wall on a side holds a door; None where it leaves the grid."""
+    """Draw a room with ``door`` in its wall on ``side``; None if it leaves the grid."""
     width, height = (int(n) for n in rng.integers(SMALLEST, longest + 1, size=2))
     x, y = door
     if not first:

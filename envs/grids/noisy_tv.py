@@ -1,4 +1,4 @@
-"""palaestra/NoisyTV-v0: a goal in the next room, and tiles in the first that change colour at random; and its text
+"""palaestra/NoisyTV-v0: a goal in the next room, and tiles in the first room that change colour at random; and its text
 twin."""
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ class NoisyTVRules(GridRules):
     """Reach the goal in the next room, past tiles that change colour at random.
 
     Description:
-        A square that a wall splits into two rooms with an opening between them; the agent starts in the western room,
-        the goal is in the eastern one. Tiles along the west wall are a screen: their colours change at random, which no
-        model can predict and which means nothing. The colours are drawn at the reset, so that a snapshot goes on as the
-        episode did.
+        A wall with an opening splits a square into two rooms; the agent starts in the western room, the goal is in the
+        eastern one. Tiles along the west wall are a screen: their colours change at random, unpredictably and without
+        meaning. The colours are drawn at the reset, so that a restored snapshot continues as the episode did.
 
     Parameters:
         size (7 to 13, on request up to 19): cells along each side, the outer wall included.
         screens (1 to 9, on request up to 17): tiles that change, at most one a row.
-        channel (remote, always): whether they change when the agent toggles, wherever it is, or at every step.
+        channel (remote, always): the tiles change when the agent toggles, wherever it is, or at every step.
 
     Termination:
         On reaching the goal. Truncated after 4 * size**2 steps, and in text after 8 * size turns.

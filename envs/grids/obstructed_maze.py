@@ -17,24 +17,23 @@ from .rooms import Room, RoomGrid
 SIDE = 6
 TARGET, BLOCKER = code_of("ball", "blue"), code_of("ball", "green")
 VISITED = {"one door": 2, "two doors": 4, "quarter": 5, "half": 11, "full": 25}
-"""Rooms that a solution may visit, in MiniGrid's count, which the limit of steps follows."""
+"""Rooms that a solution may visit, in MiniGrid's count; the step limit depends on it."""
 QUARTERS = {"two doors": 1, "quarter": 1, "half": 2, "full": 4}
 _MIDDLE, _SIDES, _CORNERS = (1, 1), ((2, 1), (1, 2), (0, 1), (1, 0)), ((2, 0), (2, 2), (0, 2), (0, 0))
 
 
 class ObstructedMazeRules(GridRules):
-    """Pick up the blue ball in a locked room, past doors that are blocked and keys that are hidden.
+    """Pick up the blue ball in a locked room, past blocked doors and hidden keys.
 
     Description:
-        Two rooms, or nine: from the one in the middle closed doors lead to the rooms at its sides, and from these
-        locked ones to the corners, in one of which the blue ball is. The key of a locked door lies in the room before
-        it.
+        Two rooms, or nine: closed doors lead from the middle room to the rooms at its sides, and locked doors from
+        these to the corner rooms, one of which has the blue ball. The key of a locked door lies in the room before it.
 
     Parameters:
         maze (one door, two doors, quarter, half, full): two rooms; the two doors of a corner, starting in the room at
             its side; and from the middle room the doors of one, two and four quarters.
-        keys (open, boxed): whether keys are hidden in boxes.
-        doors (clear, blocked): whether a green ball lies before each locked door.
+        keys (open, boxed): keys lie open, or are hidden in boxes.
+        doors (clear, blocked): locked doors are free, or a green ball lies before each.
 
     Termination:
         When the blue ball is picked up. Truncated after 144 steps for each room that a solution may visit (2, 4, 5, 11
@@ -117,7 +116,7 @@ class ObstructedMazeRules(GridRules):
             if world.cells[door] not in UNLOCKED:
                 places = [index for index, code in enumerate(world.cells) if code == TARGET]
                 return [option for cell in places for option in fetch_options(world, cell, front, ends=True)]
-        # Of the two doors of a corner one is enough: that of the key in hand, or else the first.
+        # One of the two doors of a corner is enough: the door of the key in hand, or else the first.
         keyed = [way for way in ways if UNLOCKED[world.cells[way[0]]][0] == world.carried]
         return open_options(world, *(keyed or ways)[0])
 

@@ -1,7 +1,7 @@
-"""MiniGrid's observation of a world: the 7 x 7 cells before the agent, of which walls and shut doors hide a part.
+"""MiniGrid's observation of a world: the 7 x 7 cells before the agent, partly hidden by walls and shut doors.
 
-The rows of MiniGrid's occlusion (``Grid.process_vis``) become bits, and its result is kept for each pattern of opaque
-cells; what an agent sees from a place is kept as long as no cell changes. Both give MiniGrid's observation to the byte.
+The rows of MiniGrid's occlusion (``Grid.process_vis``) become bits, and its result is cached for each pattern of opaque
+cells; the view from a position is cached until a cell changes. Both give MiniGrid's observation exactly.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Scene:
         self.images: dict[tuple[int, int, int], np.ndarray] = {}
 
     def image(self, world: World) -> np.ndarray:
-        """Return uint8[7, 7, 3], indexed by column from the left and row from afar: kind, colour and state of what is
-        seen, 0 where nothing is."""
+        """Return uint8[7, 7, 3], indexed by column from the left and row from the farthest: kind, colour and state of
+        visible cells, 0 for hidden ones."""
         key = world.agent, world.facing, world.carried
         if (kept := self.images.get(key)) is None:
             codes, mask = self.look(world)
@@ -42,8 +42,8 @@ class Scene:
         return kept.copy()
 
     def look(self, world: World) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the codes uint8[7, 7] of the view, and its mask uint8[7, 7, 1] of what is seen, None where that is
-        all. What the agent carries stands in its own cell."""
+        """Return the codes uint8[7, 7] of the view, and the mask uint8[7, 7, 1] of visible cells (None if all are). The
+        carried thing is shown in the agent's cell."""
         y, x = divmod(world.agent, world.width)
         codes = _cut(self.codes, x + _FAR, y + _FAR, world.facing).copy()
         codes[_AGENT] = world.carried
@@ -68,8 +68,8 @@ def _cut(plane: np.ndarray, x: int, y: int, facing: int) -> np.ndarray:
 def find_visible(rows: bytes) -> np.ndarray:
     """Return the mask uint8[7, 7, 1] of the visible cells, indexed [column, row].
 
-    Sight spreads row by row from the agent's cell: from a seen cell that is not opaque to its neighbours in the row,
-    and to the three cells before it, of which the outer ones count only on the side to which sight is spreading.
+    Visibility spreads row by row from the agent's cell: from a visible, transparent cell to its neighbours in the row
+    and to the three cells ahead; the two diagonal ones count only on the side towards which it is spreading.
 
     Args:
         rows: 7 bytes, from the farthest row to the agent's; the highest bit is the leftmost column, 1 for opaque.

@@ -1,4 +1,4 @@
-"""A grid of equal rooms with doors and things in them, from which MiniGrid's larger levels and BabyAI's are made.
+"""A grid of equal rooms with doors and things, the basis of MiniGrid's larger levels and of BabyAI's.
 
 Rooms are numbered (column, row); sides are 0 east, 1 south, 2 west and 3 north, as directions are.
 """
@@ -32,7 +32,7 @@ class RoomGrid(Canvas):
         for i in range(columns):
             for j in range(rows):
                 self.frame(i * (size - 1), j * (size - 1), size, size)
-        # The place of a door in each wall between two rooms.
+        # The position of the door in each wall between two rooms.
         inner = rng.integers(1, size - 1, size=(columns, rows, 2))
         self._places: dict[tuple[Room, int], Cell] = {}
         for i in range(columns):
@@ -47,11 +47,11 @@ class RoomGrid(Canvas):
         return room[0] + STEPS[side][0], room[1] + STEPS[side][1]
 
     def sides(self, room: Room) -> list[int]:
-        """List the sides on which a room has a neighbour."""
+        """List the sides of a room with a neighbouring room."""
         return [side for side in range(4) if (room, side) in self._places]
 
     def room_of(self, cell: Cell) -> Room:
-        """Return the room of a cell that is in no wall."""
+        """Return the room of a cell that is not in a wall."""
         return cell[0] // (self.size - 1), cell[1] // (self.size - 1)
 
     def inside(self, room: Room) -> list[Cell]:
@@ -81,7 +81,7 @@ class RoomGrid(Canvas):
         return x - dx, y - dy
 
     def add_thing(self, room: Room, code: int) -> Cell:
-        """Put a thing into a random empty cell of a room that is not beside the agent.
+        """Put a thing into a random empty cell of a room, not beside the agent.
 
         Raises:
             IndexError: the room has no such cell.
@@ -111,7 +111,7 @@ class RoomGrid(Canvas):
         return added
 
     def place_agent(self, room: Room) -> tuple[Cell, int]:
-        """Choose a place for the agent in a room and a direction, such that no thing or door is ahead."""
+        """Choose a cell of a room and a direction for the agent such that no thing or door is ahead."""
         free = self.inside(room)
         while True:
             cell, facing = free[int(self.rng.integers(len(free)))], int(self.rng.integers(4))

@@ -1,4 +1,4 @@
-"""Pictures of worlds, drawn from MiniGrid's own tiles, and MiniGrid's objects: the whole grid, or what the agent sees.
+"""Pictures of worlds (the whole grid, or the agent's view), drawn with MiniGrid's tiles; and MiniGrid's objects.
 
 MiniGrid is imported at the first picture, and a tile is drawn once for each size.
 """
@@ -19,7 +19,7 @@ NORTH = 3
 
 
 def import_minigrid(feature: str = "MiniGrid's objects") -> Any:
-    """Import MiniGrid with the modules that are used here. Raise MissingExtra, naming the feature, without it."""
+    """Import MiniGrid with the modules used here. If it is missing, raise MissingExtra, naming the feature."""
     try:
         import minigrid.core.actions
         import minigrid.core.grid
@@ -52,9 +52,9 @@ def draw_tile(code: int, facing: int | None, lit: bool, side: int) -> np.ndarray
     """Draw one cell: uint8[side, side, 3].
 
     Args:
-        code: what is in the cell.
-        facing: direction of the agent, if it is there.
-        lit: whether the agent sees the cell.
+        code: the contents of the cell.
+        facing: direction of the agent, None if it is elsewhere.
+        lit: True if the agent sees the cell.
         side: pixels.
 
     Raises:
@@ -65,7 +65,7 @@ def draw_tile(code: int, facing: int | None, lit: bool, side: int) -> np.ndarray
 
 
 def draw_grid(world: World, viewer: Viewer, side: int = 32, lights: bool = True) -> np.ndarray:
-    """Draw the whole grid, with ``lights`` what the agent sees of it lit: uint8[height * side, width * side, 3]."""
+    """Draw the whole grid, with the agent's view highlighted if ``lights``: uint8[height * side, width * side, 3]."""
     picture = np.zeros((world.height * side, world.width * side, 3), dtype=np.uint8)
     lit = _find_lit(world, viewer) if lights else set()
     for index, code in enumerate(world.cells):
@@ -90,7 +90,7 @@ def _find_lit(world: World, viewer: Viewer) -> set[int]:
 
 
 def draw_view(world: World, viewer: Viewer, side: int = 32) -> np.ndarray:
-    """Draw what the agent sees, itself at the bottom facing up: uint8[7 * side, 7 * side, 3]."""
+    """Draw the agent's view, with the agent at the bottom facing up: uint8[7 * side, 7 * side, 3]."""
     codes, mask = viewer.scene(world).look(world)
     picture = np.zeros((VIEW * side, VIEW * side, 3), dtype=np.uint8)
     for column in range(VIEW):

@@ -19,12 +19,12 @@ class UnlockRules(GridRules):
     """Open a locked door, or take the box behind it.
 
     Description:
-        Two rooms side by side; the door between them is locked, its key lies in the agent's room. Where the task is to
-        pick up the box in the other room the key has to be put down first, and where it is blocked a ball lies before
+        Two rooms side by side; the door between them is locked, its key lies in the agent's room. If the task is to
+        pick up the box in the other room, the key has to be put down first; in the blocked variant, a ball lies before
         the door.
 
     Parameters:
-        task (open, pickup, blocked): what is asked for: open the door; pick up the box; the same past a ball.
+        task (open, pickup, blocked): open the door; pick up the box; pick up the box past a ball.
         room_size (5 to 8, on request up to 12): cells along the side of a room, its walls included; MiniGrid has 6.
         distractors (0 to 3, on request up to 5): further things, each different, in both rooms.
 

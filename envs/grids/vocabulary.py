@@ -1,8 +1,8 @@
-"""The words in which a gridworld is described and acted on, and the reading of actions in those words.
+"""The vocabulary of a gridworld's descriptions and actions, and the parsing of actions in it.
 
 "plain" words are always the same; "synonyms" and "invented" words are drawn for each episode and stated in its first
-observation, so that a policy cannot lean on fixed words. All phrases of a vocabulary are composed once and looked up
-afterwards, since a description must take microseconds.
+observation, so that a policy cannot lean on fixed words. All phrases of a vocabulary are composed once and then looked
+up, since a description must take only microseconds.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ ACTION_NAMES = {number: name for name, number in ACTIONS.items()}
 NOUNS = ("wall", "door", "key", "ball", "box", "goal", "lava", "floor")
 CHOICES = ("plain", "synonyms", "invented")
 WORDS = (*ACTIONS, *NOUNS, *COLOURS, *STATES)
-"""What has a word of its own in a vocabulary."""
+"""Names with a separate word in a vocabulary."""
 
-# Words for "synonyms" to choose from, besides the plain one.
+# Words that "synonyms" chooses from, besides the plain one.
 _SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "turn left": ("rotate left", "face left", "swing left"),
     "turn right": ("rotate right", "face right", "swing right"),
@@ -73,8 +73,8 @@ class Vocabulary:
     """The words of one episode.
 
     Args:
-        words: a word for each of `WORDS` that is not called by its plain name.
-        coloured: whether things are named with their colours.
+        words: replacements for those of `WORDS` that do not keep their plain name.
+        coloured: True to name things with their colours.
     """
 
     def __init__(self, words: Mapping[str, str], coloured: bool):
@@ -83,7 +83,7 @@ class Vocabulary:
         self.actions = [self.words[name] for name in ACTIONS]
         self._numbers = {word.lower(): ACTIONS[name] for name, word in self.words.items() if name in ACTIONS}
         self.coloured = coloured
-        # Readings of replies repeat: one that is read as a move is tried in many forms.
+        # Cached, because a reply read as a move is tried in many forms.
         self.read = functools.lru_cache(maxsize=256)(self._read)
         self.names = [self._name(code) for code in range(len(THINGS))]
         self.ahead = [self._name(code) if code != EMPTY else "free" for code in range(len(THINGS))]
@@ -97,9 +97,9 @@ class Vocabulary:
         return f"{state}{colour}{word[thing.kind]}"
 
     def _read(self, text: str) -> int | None:
-        """Return the number of the action that ``text`` names; None where it names none.
+        """Return the number of the action named by ``text``, or None.
 
-        Plain actions are also read in other phrases ("walk straight ahead"). Where words are drawn, theirs alone count.
+        Plain actions are also read in other phrases ("walk straight ahead"). With drawn words, only these count.
         """
         said = " ".join(text[:80].lower().split())
         if said in self._numbers:
@@ -115,7 +115,7 @@ class Vocabulary:
         return re.sub(r"[a-z]+", lambda found: self.words.get(found[0], found[0]), mission)
 
     def glossary(self) -> str:
-        """Return a sentence that states the drawn words; empty where there are none."""
+        """Return a sentence that states the drawn words; "" if there are none."""
         if not self.changed:
             return ""
         return f" Words: {', '.join(f'{word} is {plain}' for plain, word in self.changed.items())}."
@@ -125,7 +125,7 @@ def check_vocabulary(choice: Any) -> Any:
     """Return ``choice`` if it is one of `CHOICES` or a mapping of plain words to others.
 
     Raises:
-        InputError: anything else, an unknown plain word, or two things of the same name.
+        InputError: any other choice, an unknown plain word, or two things with the same name.
     """
     if isinstance(choice, Mapping):
         for plain in choice:
@@ -146,7 +146,7 @@ def make_vocabulary(choice: Any, seed: int, coloured: bool) -> Vocabulary:
 
     Args:
         choice: one of `CHOICES`, or pairs of a plain word and its replacement.
-        seed: decides which words are drawn.
+        seed: seed of the drawn words.
         coloured: see `Vocabulary`.
     """
     rng = random.Random(seed)

@@ -1,4 +1,4 @@
-"""The sandbox for untrusted programs: run within limits, and judged by tests that they cannot see.
+"""The sandbox for untrusted programs: runs them within limits, and judges them by tests that they cannot see.
 
 from palaestra.envs import sandbox
 

@@ -1,10 +1,10 @@
-"""A control group for a sandbox, where this process may make one: the kernel's bound of all memory that is held for the
-sandbox's programs: pages of processes and files, buffers, tables and descriptions.
+"""A control group for a sandbox, if this process may make one. It is the kernel's limit on all memory held for the
+sandbox's programs: pages of processes and files, buffers, kernel tables.
 
-Either generation of control groups works, and no privilege is needed but that of writing to the group of this process,
-or to the one above it. Where none can be made, the sandbox runs without: the supervisor (`inside.watch`) counts the
-memory of programs, and the group is a second bound behind it. A group ends with its sandbox. Where a process is killed
-before it can remove its group, the empty group stays until the next one is made next to it.
+Control groups v1 and v2 both work; the only privilege needed is to write to the group of this process or to its parent
+group. If no group can be made, the sandbox runs without it: the supervisor (`inside.watch`) counts the memory of
+programs, and the group is a second limit behind it. A group ends with its sandbox. If a process is killed before it can
+remove its group, the empty group stays until the next one is made beside it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import time
 from pathlib import Path
 
-# Files of a group: the bound of its memory, the count of processes killed for it, and the memory it holds.
+# Files of a group: the memory limit, the count of processes killed for lack of memory, and the memory in use.
 _FILES = {
     "cgroup2": ("memory.max", "memory.events", "memory.current"),
     "cgroup": ("memory.limit_in_bytes", "memory.oom_control", "memory.usage_in_bytes"),
@@ -27,7 +27,7 @@ _NUMBERS = itertools.count()
 
 
 class ControlGroup:
-    """A group that has no process yet.
+    """A control group without processes.
 
     Args:
         folder: the folder of the group.
@@ -39,12 +39,13 @@ class ControlGroup:
 
     @property
     def entrance(self) -> Path:
-        """The file through which a process enters the group: by writing 0 to it. Its children are then in it, too."""
+        """The file through which a process enters the group, by writing 0 to it. Its later children are in the group,
+        too."""
         return self.folder / "cgroup.procs"
 
     def descriptors(self) -> list[int]:
-        """Open the files of the group: for writing the bound of memory, for reading the count of processes killed for
-        it, and for reading the memory held."""
+        """Open the files of the group: the memory limit for writing, the count of killed processes and the memory in
+        use for reading."""
         ways = (os.O_WRONLY, os.O_RDONLY, os.O_RDONLY)
         return [os.open(self.folder / name, way) for name, way in zip(self.files, ways)]
 
@@ -64,7 +65,7 @@ class ControlGroup:
 
 
 def make_group() -> ControlGroup | None:
-    """Make a new group. Return None where this process cannot make one in which memory is counted."""
+    """Make a new group. Return None if this process cannot make one that counts memory."""
     for folder, kind in _candidates():
         path = folder / f"{_PREFIX}-{os.getpid()}-{_start_time(os.getpid())}-{next(_NUMBERS)}"
         try:
@@ -73,7 +74,7 @@ def make_group() -> ControlGroup | None:
         except OSError:
             continue
         group = ControlGroup(path, _FILES[kind])
-        # No swap where that can be set, as swapped memory would not count.
+        # Disable swap if possible, because swapped memory would not count.
         for name in ("memory.swap.max", "memory.swappiness"):
             with contextlib.suppress(OSError):
                 (path / name).write_text("0")
@@ -84,7 +85,8 @@ def make_group() -> ControlGroup | None:
 
 
 def _candidates() -> list[tuple[Path, str]]:
-    """List the groups in which one might be made, with their kinds: this process's own, and the one above it."""
+    """List the possible parents of a new group, with their kinds: this process's group, and the parent of that
+    group."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
         mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()]
@@ -120,9 +122,9 @@ def _remove_abandoned(folder: Path) -> None:
 
 
 def _start_time(process: int) -> str:
-    """Return the start time of a process, in ticks since boot; "" where there is none."""
+    """Return the start time of a process, in ticks since boot; "" if it does not exist."""
     try:
-        # The fields behind the name, which may hold anything and stands in parentheses.
+        # The fields after the process's name, which is in parentheses and may hold any character.
         return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
     except OSError:
         return ""

@@ -1,7 +1,7 @@
 """The sandbox "docker": a warm container whose first process forks each run.
 
 Needs a container engine, on this machine or at DOCKER_HOST, and the package ``docker``. A container has no network, a
-read-only root, no capability, no way to gain privileges, a user that no other container has, and bounds of memory,
+read-only root, no capability, no way to gain privileges, a user that no other container has, and limits on memory,
 processes, processor time and disk. `inside.container` describes how runs are kept apart in it.
 """
 
@@ -32,7 +32,7 @@ IMAGE = "python:3-slim"
 START_SECONDS = 60.0
 # Time of a run beyond its own limit before its container is removed, seconds.
 GRACE = 5.0
-# Most containers of one sandbox: one for each of the last combinations of limits, modules and packages.
+# Maximum containers of one sandbox: one for each of the last combinations of limits, modules and packages.
 _KEPT = 3
 # Memory of the first process beyond the run's memory, MiB.
 _SUPERVISOR_MB = 32
@@ -69,12 +69,12 @@ inside.container.main()
 
 
 class DockerSandbox:
-    """Warm containers of one image. Each run takes place in a container with the run's limits, modules and packages,
-    which is started where there is none, and replaced where the run left anything.
+    """Warm containers of one image. Each run takes place in a container with the run's limits, modules and packages.
+    The container is started on first use, and replaced if a run leaves anything behind.
 
     Args:
-        image: an image with python3 (3.10 or newer), fetched where the engine does not have it. By default the one that
-            the environment variable PALAESTRA_SANDBOX_IMAGE names, or else python:3-slim.
+        image: an image with python3 (3.10 or newer), fetched if the engine lacks it. The default is the image named by
+            the environment variable PALAESTRA_SANDBOX_IMAGE, or python:3-slim.
         cpus: the processor cores that a container may use.
 
     Raises:
@@ -126,7 +126,7 @@ class DockerSandbox:
         self._client.close()
 
     def _container(self, limits: Limits, job: Job) -> Container:
-        """Return the container for these limits, modules and packages; it becomes the last to be removed."""
+        """Return the container for these limits, modules and packages, and mark it as most recently used."""
         key = _container_key(limits, job)
         container = self._containers.pop(key, None) or Container(self._client, self.image, self.cpus, limits, job)
         self._containers[key] = container
@@ -143,11 +143,11 @@ class Container:
     """A container with its first process ready.
 
     Raises:
-        InputError: it does not start.
+        InputError: the container does not start.
     """
 
     def __init__(self, client: DockerClient, image: str, cpus: float, limits: Limits, job: Job):
-        # False where it cannot be used again.
+        # False if the container cannot be reused.
         self.clean = True
         self._client = client
         self._container = client.containers.create(image, **_options(cpus, limits, job))
@@ -191,12 +191,12 @@ class Container:
         self.clean = False
         if not self.remove() or reason == "lost":
             return Result(reason="lost", valid=False, stderr="The container was lost.")
-        # It is unknown which calls it had answered.
+        # The number of answered calls is unknown.
         report = {"code": None, "reason": reason, "seconds": time.monotonic() - begun, "peak": 0}
         return decode_result(report, *map(bytes, found), calls=calls)
 
     def remove(self) -> bool:
-        """End the container and all that runs in it. Return False where the engine failed."""
+        """Remove the container and end all its processes. Return False if the engine failed."""
         from docker.errors import APIError
 
         self._stream.close()
@@ -210,9 +210,9 @@ class Container:
         return True
 
     def _was_killed_for_memory(self) -> bool:
-        """True where the kernel killed the first process itself when memory ran out, and all the others with it."""
+        """Return True if the kernel killed the first process for lack of memory, and thus all others."""
         try:
-            # The events of the past end at the time of the engine's own clock.
+            # Past events are listed up to the present time of the engine's clock.
             now = datetime.fromisoformat(self._client.info()["SystemTime"]).timestamp()
             wanted = {"container": self.id, "event": "oom"}
             return any(True for _ in self._client.events(since=1, until=int(now) + 1, filters=wanted, decode=True))

@@ -50,17 +50,17 @@ def describe_host() -> str:
 
 
 def engine_errors() -> tuple[type[BaseException], ...]:
-    """Return the exceptions of a failing engine; those of its connection are all OSErrors."""
+    """Return the exception types of a failing engine. Connection errors are all OSErrors."""
     from docker.errors import DockerException
 
     return DockerException, OSError, EOFError
 
 
 def ensure_image(client: DockerClient, name: str) -> None:
-    """Have the engine fetch the image where it does not have it.
+    """Make the engine fetch the image if it lacks it.
 
     Raises:
-        InputError: it cannot be fetched, or declares folders of its own that programs could write to.
+        InputError: the image cannot be fetched, or declares volumes, which programs could write to.
     """
     from docker.errors import ImageNotFound
 
@@ -103,10 +103,10 @@ def _place() -> str:
 
 
 def _start_time(process: int) -> str:
-    """Return the start time of a process, in a form that is the same at each call; "" where there is none."""
+    """Return the start time of a process, in a form that is the same at each call; "" if it does not exist."""
     if sys.platform == "linux":
         try:
-            # The fields behind the name, which may hold anything and stands in parentheses.
+            # The fields after the process's name, which is in parentheses and may hold any character.
             return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
         except OSError:
             return ""

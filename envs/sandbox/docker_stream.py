@@ -10,7 +10,7 @@ from .inside.frames import FRAME, REPORT
 
 _REPORT_BYTES = 1 << 19
 _CHUNK = 1 << 16
-# A frame of the engine: the bytes of its header, and the first of these where it holds standard output.
+# A frame of the engine: the length of its header in bytes, and the header's first byte for standard output.
 _HEAD = 8
 _OUTPUT = 1
 
@@ -36,8 +36,8 @@ class ContainerStream:
         """Receive the next report, and the output of the channels before it.
 
         Args:
-            found: for each channel the bytes so far, to which those that come are added.
-            most: for each channel the most bytes.
+            found: for each channel the bytes received so far; new bytes are appended.
+            most: the maximum number of bytes of each channel.
 
         Raises:
             ValueError: a channel has more bytes than allowed, or there is no such channel.

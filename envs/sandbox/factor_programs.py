@@ -7,7 +7,7 @@ from typing import Any
 
 from .reward_programs import run_on_each
 
-# Every step has a namespace of its own, so that a program remembers nothing of the steps before.
+# Every step has a new namespace, so that a program remembers nothing of earlier steps.
 _HARNESS = """
 def judge(source, steps):
     code = compile(source, "factors.py", "exec")

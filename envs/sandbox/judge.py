@@ -1,10 +1,10 @@
 """Programs judged by tests: calls of their functions, or runs with standard input.
 
 The expected values never leave this process: a program receives only the arguments or the input, and its values are
-compared here, as plain data. So nothing that a program prints, patches or forges makes a wrong answer right.
+compared here, as plain data. So a program cannot make a wrong answer right by printing, patching or forging anything.
 
-The first test that takes too long is the last one: the tests after it count as failed at a limit, whether or not they
-were run, so that a program that never ends costs the time of one test.
+Testing stops at the first test that takes too long: all later tests count as failed at a limit, whether or not they
+were run, so that an endless program costs the time of one test.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class StdioTest:
 
 
 Test = CallTest | StdioTest
-# The kind of a failure: the program is no Python; an exception, a signal or an exit code ended it; it reached a limit;
-# or its value or output is wrong. "" where the test passed.
+# The kind of a failure: a syntax error; an exception, a signal or an exit code; a limit; or a wrong value or output. ""
+# for a passed test.
 Failure = Literal["", "syntax", "error", "limit", "wrong"]
 _WAYS = {"syntax": "a syntax error", "error": "an exception", "limit": "a limit", "wrong": "a wrong value"}
 
@@ -64,12 +64,11 @@ class ProgramJudgement:
     """The outcome of tests on a program.
 
     Args:
-        failures: the kind of failure of each test, "" where it passed.
+        failures: the kind of failure of each test, "" if it passed.
         feedback: one paragraph that names the first public test that failed.
-        valid: False where the sandbox failed, which says nothing about the program.
-        report: for each public test that failed a line with the test, one with the value that was expected, and one
-            with the value received or the error; and how many hidden tests failed, and in which way. "" where all
-            passed.
+        valid: False if the sandbox failed, which says nothing about the program.
+        report: for each failed public test a line with the test, one with the expected value, and one with the received
+            value or the error; then the number of failed hidden tests by kind. "" if all passed.
     """
 
     failures: tuple[Failure, ...]
@@ -160,7 +159,7 @@ def _find_compare(compare: str | Compare, test: Test) -> Compare:
 
 
 class _Outcome(NamedTuple):
-    """The value that a test received; or the error, as a sentence and as a kind of failure."""
+    """The value received in a test, or the error as a sentence and its kind of failure."""
 
     value: Any = None
     error: str = ""
@@ -188,7 +187,7 @@ def _run_all(program: str, tests: Sequence[Test], limits: Limits, whole: Limits,
     }
     for place, run in ran.items():
         later = [other for at, other in ran.items() if at > place]
-        # The callback is called before the sandbox takes the next job.
+        # The callback runs before the sandbox takes the next job.
         run.add_done_callback(lambda run, later=later: _cancel_after(run, later))
     outcomes: list[_Outcome] = []
     values = iter(called.result().values) if called else iter(())
@@ -217,7 +216,7 @@ def _cancel_after(run: Future[Result], later: Sequence[Future[Result]]) -> None:
 def _outcome_of_call(value: Value, result: Result, limits: Limits) -> _Outcome:
     if value.error == ENDED and _describe_failure(result, limits):
         return _outcome_of_run(None, result, limits)
-    # The answer of a call counts, whatever happened to the program later.
+    # The answer of a call counts even if the program failed later.
     late = result.reason == "time" and value.error in (LATE.format(limits.seconds), SKIPPED)
     return _Outcome(value.value, value.error, _classify_error(value.error), result.valid, late)
 
@@ -229,7 +228,7 @@ def _outcome_of_run(value: Any, result: Result, limits: Limits) -> _Outcome:
 
 
 def _describe_failure(result: Result, limits: Limits) -> str:
-    """Describe the failure of a run; "" where it did not fail."""
+    """Describe the failure of a run; "" for a success."""
     error = {
         "time": f"it took more than {limits.seconds:g} s",
         "memory": f"it used more than {limits.memory_mb:g} MiB",

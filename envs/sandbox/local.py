@@ -1,15 +1,15 @@
-"""The sandbox "local": a warm interpreter inside bubblewrap that forks each run into namespaces of its own.
+"""The sandbox "local": a warm interpreter inside bubblewrap that forks each run into new namespaces.
 
 Needs Linux with user namespaces, and the program ``bwrap``; neither root nor a container engine. A program sees the
 interpreter, the system's libraries read-only, and an empty /tmp; no network, no other process, no user's files, and an
 environment of a few variables.
 
 The kernel limits the memory of one process. The supervisor counts the memory of several processes together every
-hundredth of a second, and more often near the limit. They are usually killed within 20 % above the limit; where many
-grow at once, or the supervisor gets no core in time, they can reach twice the limit. (Of a container of "docker" the
-kernel limits the memory of all processes together.) Memory that the kernel holds for a program outside its processes
-is refused or counted at its maximum: pipes, sockets, shared memory. A control group bounds everything together where
-this process can make one (`control_group`).
+hundredth of a second, and more often near the limit. They are usually killed within 20 % above the limit; if many grow
+at once, or the supervisor gets no core in time, they can reach twice the limit. (In a container of "docker" the kernel
+limits the memory of all processes together.) Kernel memory outside a program's processes (pipes, sockets, shared
+memory) is refused or counted at its maximum. A control group limits everything together if this process can make one
+(`control_group`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ INSIDE = Path(__file__).with_name("inside")
 START_SECONDS = 30.0
 # Time of the supervisor beyond the limit of a run, seconds.
 _GRACE = 10.0
-# Most sandboxes with other modules and packages that are kept.
+# Maximum number of kept sandboxes with other modules or packages.
 _KEPT = 2
 # Time for the supervisor to end, seconds: it ends by itself, with all its processes, when its socket is closed.
 _END_SECONDS = 2.0
@@ -62,10 +62,10 @@ _ENVIRONMENT = {
 
 
 class LocalSandbox:
-    """One warm interpreter, started at once. It ends, at the latest, with the thread that made it.
+    """One warm interpreter, started immediately. It ends, at the latest, with the thread that made it.
 
-    Jobs that ask for other modules or packages run in interpreters of their own, which are started for the first such
-    job; the last few are kept.
+    Jobs with other modules or packages run in separate interpreters, started for the first such job; the last few are
+    kept.
 
     Args:
         modules: the modules that are loaded before any program runs; those that are missing are left out.
@@ -137,7 +137,7 @@ class LocalSandbox:
                 os.close(descriptor)
 
     def _other(self, modules: tuple[str, ...], packages: str) -> LocalSandbox:
-        """Return the sandbox with these modules and packages; it becomes the last to be closed."""
+        """Return the sandbox with these modules and packages, and mark it as most recently used."""
         wanted = modules, packages
         other = self._others.pop(wanted, None)
         if other is None or other.lost:
@@ -149,7 +149,7 @@ class LocalSandbox:
 
     @property
     def lost(self) -> bool:
-        """True where it has ended, or was closed."""
+        """True if the interpreter has ended or was closed."""
         return self._socket.fileno() < 0
 
     @property
@@ -202,7 +202,7 @@ def command(descriptor: int, packages: str = "", entrance: str = "") -> list[str
     Args:
         descriptor: the socket through which it communicates.
         packages: a folder of further packages, "" for none.
-        entrance: the file through which a process enters the control group, "" where there is none.
+        entrance: the file through which a process enters the control group, "" without a group.
 
     Raises:
         InputError: bubblewrap is not installed.

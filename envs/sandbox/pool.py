@@ -19,8 +19,8 @@ _Entry = tuple[Job, Limits, "Future[Result]"]
 class Pool:
     """Sandboxes of one kind, each started when it is first needed.
 
-    A sandbox that is lost is replaced, and its job is tried once more; a job that loses two has ``valid=False``. After
-    a fork the child starts sandboxes of its own.
+    A lost sandbox is replaced and its job retried once; a job that loses two sandboxes has ``valid=False``. After a
+    fork the child starts new sandboxes.
 
     Args:
         make: makes a sandbox; its exceptions are raised where the result of the job is awaited.

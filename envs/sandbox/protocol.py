@@ -24,7 +24,7 @@ class Limits:
     Args:
         seconds: wall time of the whole run; also the processor time of each process.
         program_seconds: wall time of the program itself before its functions are called, and again after the last
-            call; None for no limit of its own.
+            call; None for no separate limit.
         memory_mb: memory, MiB.
         processes: processes and threads at a time.
         files: open files of one process, and also files on the disk.
@@ -73,11 +73,11 @@ class Job:
         program: its text.
         stdin: its standard input.
         files: texts of files in its folder, by name.
-        calls: calls of its functions after it has run, one after another, each in a process of its own, which receives
-            the arguments when its time begins. The first call that is not answered in time ends the run.
+        calls: calls of its functions after it has run, one after another, each in a new process that receives the
+            arguments when its time begins. The first call that is not answered in time ends the run.
         preload: modules that are loaded before the program starts, such as "numpy", so that importing them takes no
-            time; those that are missing are left out. Each choice of modules has a warm interpreter of its own.
-            Programs behave the same without it.
+            time; those that are missing are left out. Each choice of modules has a separate warm interpreter. Programs
+            behave the same without it.
         packages: a folder of further packages that programs may import, such as a ``site-packages`` of the same
             Python. They precede the interpreter's own packages and are read-only. It is an absolute path, on the
             engine's machine for "docker"; "" for none. Links that lead out of the folder are broken.
@@ -106,13 +106,14 @@ class Result:
 
     Args:
         stdout, stderr: its output, cut at the limit; bytes that are not UTF-8 are replaced.
-        exit_code: the exit code of a run that ended by itself; minus the number of the signal that ended it; else None.
-        reason: "exit", "signal", or the limit that ended it: "time", "memory", "output"; "lost" where the sandbox
-            itself failed.
+        exit_code: the exit code of a run that ended by itself, or minus the number of the signal that ended it; else
+            None.
+        reason: "exit", "signal", or the limit that ended it: "time", "memory", "output"; "lost" if the sandbox itself
+            failed.
         seconds: wall time.
         peak_memory_mb: the peak memory of the largest process, MiB.
         values: one for each call.
-        valid: False where the sandbox failed, which says nothing about the program.
+        valid: False if the sandbox failed, which says nothing about the program.
     """
 
     stdout: str = ""
@@ -134,7 +135,7 @@ class Sandbox(Protocol):
     """A place where programs run, one at a time. It is used by one thread."""
 
     def run(self, job: Job, limits: Limits) -> Result:
-        """Run a job. No program makes it raise; the result has ``valid=False`` where the sandbox failed."""
+        """Run a job. No program makes it raise; the result has ``valid=False`` if the sandbox failed."""
         ...
 
     def close(self) -> None: ...
@@ -147,5 +148,5 @@ MISSING = (
 
 
 def is_missing(backend: str) -> bool:
-    """True if it is plain without a try that this machine does not provide a sandbox."""
+    """Return True if this machine obviously lacks the sandbox, checked without starting it."""
     return backend == "local" and (sys.platform != "linux" or shutil.which("bwrap") is None)

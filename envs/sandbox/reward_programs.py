@@ -9,14 +9,14 @@ from .protocol import Call, Limits
 from .running import run
 
 SECONDS = 1.0
-"""Time of a program for one episode alone."""
+"""Seconds of a program for one separate episode."""
 _SHARE = 0.02
 """Time of each further episode of a call, seconds."""
 _PATIENCE = 3
-"""Episodes in one call that may take too long."""
+"""Maximum number of separate episodes that may take too long."""
 _LATE = "TimeoutError: "
 
-# Every episode has a namespace of its own, so that a program remembers nothing of the episodes before.
+# Every episode has a new namespace, so that a program remembers nothing of earlier episodes.
 _HARNESS = """
 def judge(source, episodes):
     code = compile(source, "reward.py", "exec")
@@ -69,17 +69,17 @@ def run_on_each(
 ) -> list[Any] | None:
     """Run a program on each item, all in one call of the function ``judge`` of a harness.
 
-    Where that call is not answered (a loop without end, too much memory), each item has a call of its own; after
-    three that took too long the rest are not run.
+    If that call is not answered (an endless loop, too much memory), each item has a separate call; after three that
+    took too long the rest are not run.
 
     Args:
-        failed: makes the answer of an item from the reason why there is none; the reason is its last entry.
+        failed: makes the answer of a failed item from the reason, which is its last entry.
 
     Returns:
-        an answer for each item; None where the machinery failed.
+        an answer for each item; None if the machinery failed.
     """
     seconds = SECONDS + _SHARE * (len(items) - 1)
-    # The harness alone is run before the call.
+    # Only the harness runs before the call.
     limits = Limits(seconds=seconds + 1.0)
     result = run(harness, limits=limits, calls=[Call("judge", (program, list(items)), seconds)])
     if not result.valid:

@@ -66,7 +66,7 @@ def run(
         stdin: its standard input.
         files: text files in its folder, by name.
         limits: the limits of the run.
-        calls: calls of its functions after it has run, each in a process and with a time limit of its own.
+        calls: calls of its functions after it has run, each in a separate process with a separate time limit.
         backend: a name in `BACKENDS`.
         preload: modules that are loaded before it starts, such as "numpy"; see `Job`.
         packages: a folder of packages that it may import; see `Job`.
@@ -124,7 +124,7 @@ def _check_files(files: Mapping[str, str], limits: Limits) -> None:
         if not path.name or path.is_absolute() or ".." in path.parts or "\0" in name:
             raise InputError(f"files must have names of files beside the program, such as 'data/in.txt', not {name!r}.")
     places = {place for name in files for place in (PurePosixPath(name), *PurePosixPath(name).parents[:-1])}
-    # The standard input is one more file, and each file may fill its last page only in part.
+    # Standard input counts as one more file, and the last page of each file may be partly empty.
     size = sum(len(text.encode("utf-8", "surrogatepass")) + _PAGE for text in files.values())
     if len(places) + _STDIN_FILES > limits.files or size + _STDIN_FILES * _PAGE > limits.disk_mb * 2**20:
         raise InputError(
@@ -134,6 +134,6 @@ def _check_files(files: Mapping[str, str], limits: Limits) -> None:
 
 
 def warn_if_missing(backend: str) -> None:
-    """Warn, when an environment is made, that no program of its agent could be run."""
+    """Warn, when an environment is made, that its agent's programs cannot run on this machine."""
     if is_missing(backend):
         warnings.warn(f"tasks can be read, but not answered: {MISSING}", stacklevel=4)

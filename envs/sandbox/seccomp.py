@@ -1,7 +1,7 @@
-"""A filter of system calls, as a classic BPF program, which needs no library.
+"""A system-call filter, as a classic BPF program; it needs no library.
 
-It refuses the calls that a program that computes never needs: many of them have been ways out of a namespace, reach
-parts of the kernel that namespaces do not divide, or hold memory that belongs to no process and so escapes the limits.
+It refuses calls that pure computation never needs. Many of them have been ways out of a namespace, reach parts of the
+kernel that namespaces do not isolate, or hold memory that belongs to no process and so escapes the limits.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def system_call_filter(machine: str = platform.machine()) -> bytes:
     shared = [(_AND, 0, 0, _SHARED_ANONYMOUS), *_where(_EQUAL, _SHARED_ANONYMOUS, _refusal(errno.EPERM))]
     huge = [_load(3), *_where(_HAS, _HUGE_PAGES, _refusal(errno.EPERM)), *shared]
     code += _call(_MMAP[column], huge)
-    # The limit of one byte keeps core dumps from the machine's own collector, too; a limit of zero does not.
+    # A limit of one byte also keeps core dumps from the machine's collector; a limit of zero does not.
     halves = [[_load(2, high=high), *_where(_HAS, 0xFFFFFFFF, _refusal(errno.EPERM))] for high in (False, True)]
     setting = [instruction for half in halves for instruction in half]
     code += _call(_PRLIMIT[column], [_load(1), *_only(_RLIMIT_CORE, setting)])
@@ -110,8 +110,8 @@ def system_call_filter(machine: str = platform.machine()) -> bytes:
 
 @functools.cache
 def guard_of_the_first_process(machine: str) -> bytes:
-    """Return a filter that protects the limits, the scheduler and the priority of process 1, for where it has the same
-    user as the programs.
+    """Return a filter that protects the limits, the scheduler and the priority of process 1, for containers in which
+    process 1 and the programs have the same user.
 
     Raises:
         InputError: the machine is not supported.
@@ -164,8 +164,8 @@ def _unless(test: int, value: int, answer: int) -> _Code:
 
 
 def _any_of(numbers: list[int], answer: int) -> _Code:
-    """Return the answer where the loaded word is one of ``numbers``. They are compared in groups, as the kernel runs
-    the program for every call."""
+    """Write code that returns ``answer`` if the loaded word is one of ``numbers``. They are compared in groups for
+    speed, as the kernel runs the filter for every call."""
     numbers = sorted(numbers)
     code: _Code = []
     for first in range((len(numbers) - 1) // _GROUP * _GROUP, -1, -_GROUP):
@@ -182,5 +182,5 @@ def _only(value: int, code: _Code) -> _Code:
 
 
 def _call(number: int, code: _Code) -> _Code:
-    """Run ``code`` for the call of this number, and allow the call where it gives no answer."""
+    """Write code that runs ``code`` for the call of this number, and allows the call if ``code`` gives no answer."""
     return _only(number, [*code, (_RETURN, 0, 0, _ALLOW)])

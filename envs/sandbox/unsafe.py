@@ -19,7 +19,7 @@ from .inside.frames import PROGRAM
 from .protocol import Call, Job, Limits, Result
 from .wire import decode_result, encode_job
 
-# Time between two polls of a program that is called, seconds.
+# Seconds between two polls of a program during calls.
 _NAP = 0.02
 _RUNNER = """
 import sys
@@ -77,7 +77,7 @@ class UnsafeSubprocess:
             return decode_result(report, out, err, values, job.calls)
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: each run ends its interpreter."""
 
 
 def _follow(
@@ -93,7 +93,7 @@ def _follow(
         with contextlib.suppress(subprocess.TimeoutExpired):
             report["code"] = process.wait(0 if calls else min(until, deadline) - now)
         ended = report["code"] is not None
-        # Another process may keep the pipe open, so the end of the pipe is no sign of the end of the program.
+        # Another process may keep the pipe open, so the end of the program cannot be seen from the pipe.
         if calls and select.select([answered], [], [], 0 if ended else _NAP)[0] and os.read(answered, 1):
             ready += 1
             until = time.monotonic() + parts[min(ready, len(calls) + 1)]

@@ -34,7 +34,7 @@ def _encode_call(call: Call) -> bytes:
 def decode_result(
     report: Mapping[str, Any], stdout: bytes, stderr: bytes, values: bytes, calls: Sequence[Call]
 ) -> Result:
-    """Make a result from the report of a supervisor.
+    """Build a result from a supervisor's report.
 
     Args:
         report: as `inside.run.SupervisedRun.carry_out` returns it.
@@ -50,8 +50,8 @@ def decode_result(
 
 
 def _decode_values(lines: bytes, report: Mapping[str, Any], calls: Sequence[Call]) -> tuple[Value, ...]:
-    """Decode the values of calls: for each the first answer written while it was under way. The program itself may have
-    written it, which proves only that it knew the value in time."""
+    """Decode the values of calls. The value of a call is the first answer written during it. The script itself may have
+    written it; this proves only that it knew the value in time."""
     spans = report.get("spans", ())
     found = [_decode_value(lines[begin:end], place, len(calls)) for place, (begin, end) in enumerate(spans)]
     if len(found) < len(calls) and report["reason"] == "time" and report.get("ready"):

@@ -19,22 +19,22 @@ class BIRD(QuerySet):
         with a folder for each ``db_id``.
 
     Parameters:
-        level (1 to 3): simple, moderate or challenging. With a source of
-            one's own the ends are those that it has, and a level without a question means the nearest.
+        level (1 to 3): simple, moderate or challenging. With a custom source the range is that of its levels, and a
+            level without questions stands for the nearest one.
         length (0.0 to 1.0): from the half of the questions of a level with the least to read and write to the half with
             the most.
 
     Observation:
-        CREATE TABLE statements (names of tables and columns where these are too long), with ``sample_rows`` rows in
+        CREATE TABLE statements (if too long, only the names of tables and columns) with ``sample_rows`` rows in
         comments, the question, and the evidence as a hint.
 
     Actions:
         Text with one query, best in a block ```` ```sql ````, as for `TextToSQL`.
 
     Reward:
-        1 if the query has the right one's result on every file of the database's folder, 0 otherwise; for the rule, and
-        how the verdicts of the published evaluators differ, see `QuerySet`. A right query that fails makes the answer
-        invalid, never wrong.
+        1 if the query has the reference query's result on every file of the database's folder, 0 otherwise; see
+        `QuerySet` for the rule and for the differences from the published evaluators. A reference query that fails
+        makes the answer invalid, never wrong.
 
     Termination:
         After the first answer.

@@ -1,7 +1,7 @@
 """Tools for the database of a question: list its tables, describe one, sample its rows, and run queries.
 
-They work on what ``database_of(task)`` of a family returns, for other questions on a database without tables. Each
-output has at most 1,000 characters. Queries can only read; the database stays as it is.
+They work on the database that a family's ``database_of(task)`` returns; other questions get an empty database. Each
+output has at most 1,000 characters. Queries are read-only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .engines import EngineFailure, LoadedDatabase, make_engine
 from .engines.tables import quote
 from .outcomes import QueryOutcome, draw_table, try_query
 
-# Most characters and rows of an output, and most rows of a sample.
+# Maximum characters and rows of an output, and maximum rows of a sample.
 SHOWN, SHOWN_ROWS, MOST_SAMPLED = 1_000, 12, 10
 _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
 _EMPTY = Database(schema="PRAGMA user_version = 1;")
@@ -31,31 +31,31 @@ _LIST = re.compile(r"\.?tables|(?:list|show)(?: the)? tables", re.IGNORECASE)
 _DESCRIBE = re.compile(r"(?:describe|\.?schema) +(.{1,100})", re.IGNORECASE)
 _SAMPLE = re.compile(r"sample +(.{1,100}?)(?: +([0-9]{1,6}))?", re.IGNORECASE)
 _TABLE = {"type": "string", "description": "name of the table"}
-# What writes is a query as well, and is refused.
+# Statements that write are recognised as queries too, and then refused.
 _VERBS = "select|with|values|explain|pragma|insert|replace|update|delete|drop|create|alter|attach|detach|vacuum|copy"
 _QUERY = re.compile(rf"query\b:?\s*(.*)|((?:{_VERBS})\b.*)", re.IGNORECASE | re.DOTALL)
 
 
 def database_of(question: Question, task: Task) -> LoadedDatabase:
-    """Return the database of a task in its engine; one without tables, in SQLite, where the family has none."""
+    """Return the database of a task in its engine, or an empty database in SQLite if the family has none."""
     find = getattr(question, "database_of", None)
     return make_engine("sqlite").load(_EMPTY) if find is None else find(task)
 
 
 def describe_tables(database: LoadedDatabase) -> dict[str, str]:
-    """Map the name of each table to the statement that makes it in the engine, in alphabetical order."""
+    """Map each table's name to its CREATE TABLE statement in the engine, in alphabetical order."""
     made = try_query(_TABLES, database.database).rows or ()
     lines = [sql for _, sql in made] if database.schema is None else database.schema.split("\n")
     return dict(sorted((str(name), str(line).rstrip(";")) for (name, _), line in zip(made, lines)))
 
 
 def command_in(action: str) -> str:
-    """Return the command in a reply: its last block, or else all of it, without a semicolon at its end."""
+    """Return the command in a reply: its last block, or else the whole reply, without a final semicolon."""
     return program_in(action, languages=frozenset({"sql", "sqlite", "sqlite3"})).strip().rstrip(";").rstrip()
 
 
 class DatabaseTool(Tool):
-    """Base of tools that look into the database of the question. A subclass implements `look`."""
+    """Base of tools that inspect the database of the question. A subclass implements `look`."""
 
     priority = 2
     deed = "use tools"
@@ -68,12 +68,12 @@ class DatabaseTool(Tool):
             return ToolResult(valid=False)
 
     def look(self, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
-        """Make the call; an `EngineFailure` makes it none."""
+        """Run the call. After an `EngineFailure` it does not count as a call."""
         raise NotImplementedError(f"{type(self).__name__} must implement look(arguments, database).")
 
 
 class TableTool(DatabaseTool):
-    """Base of tools that show one table, whose name is the argument "table". A subclass implements `show`."""
+    """Base of tools that show the table named by the argument "table". A subclass implements `show`."""
 
     def look(self, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
         tables = describe_tables(database)
@@ -85,7 +85,7 @@ class TableTool(DatabaseTool):
         return self.show(name, tables[name], arguments, database)
 
     def show(self, name: str, statement: str, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
-        """Show the table of this name, which the statement makes."""
+        """Show the table of this name; ``statement`` is its CREATE TABLE statement."""
         raise NotImplementedError(f"{type(self).__name__} must implement show(name, statement, arguments, database).")
 
 
@@ -113,7 +113,7 @@ class TableLister(DatabaseTool):
 
 @TOOLS.register("describe")
 class TableDescriber(TableTool):
-    """Describes a table by the statement that made it."""
+    """Describes a table by its CREATE TABLE statement."""
 
     name = "describe"
     usage = "show the columns of a table"
@@ -190,7 +190,7 @@ class QueryRunner(DatabaseTool):
 
 @TOOLS.register("query")
 class QueryCommand(QueryRunner):
-    """Runs a query after the word ``query``, or one that stands alone."""
+    """Runs a query, with or without the word ``query`` before it."""
 
     name = "query"
     deed = "use tools"
@@ -204,7 +204,7 @@ class QueryCommand(QueryRunner):
 
 
 def _read_call(text: str) -> str | None:
-    """Return the query in a call in JSON; None where it is none."""
+    """Return the query in a JSON call; None if the text is no such call."""
     with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
         call = json.loads(text)
         query = call["arguments"]["query"]

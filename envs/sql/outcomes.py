@@ -1,4 +1,4 @@
-"""Outcomes of untrusted queries, and the words in which prompts and observations tell them.
+"""Outcomes of untrusted queries, and their wording in prompts and observations.
 
 All tasks and tools of this package run queries through `try_query`.
 """
@@ -13,13 +13,13 @@ from ...rewards.verifiers.sql import Database, QueryError, ResultRows, read_resu
 from ..code.judging.outputs import keep_ends
 from .engines import LoadedDatabase, QueryLimits
 
-# Characters of one value that are shown.
+# Characters shown of one value.
 _MOST_CELL = 60
 
 
 @dataclass(frozen=True, slots=True)
 class QueryOutcome:
-    """The rows of a query and the names of its columns, or None and one sentence that says why there are none."""
+    """The rows of a query and the names of its columns, or None and an error message of one sentence."""
 
     rows: ResultRows | None
     error: str = ""
@@ -29,16 +29,16 @@ class QueryOutcome:
 def try_query(
     query: str, database: Database | LoadedDatabase, *, seconds: float = 2.0, max_rows: int = 10_000
 ) -> QueryOutcome:
-    """Run a query, which can only read, within bounds of time, rows and memory. Nothing that it does is an exception.
+    """Run a read-only query within limits of time, rows and memory. No query raises an exception.
 
     Args:
         query: untrusted text.
-        database: stays as it is. It is queried in its engine; one that is in none, in SQLite and in this process.
+        database: never changed. A `LoadedDatabase` is queried in its engine, a `Database` with SQLite in this process.
         seconds: as in `QueryLimits`.
-        max_rows: rows of the result; more are an error.
+        max_rows: maximum rows of the result; more are an error.
 
     Raises:
-        EngineFailure: the engine did not work, and the query is not the cause.
+        EngineFailure: the engine failed, and not because of the query.
     """
     try:
         if isinstance(database, Database):
@@ -53,7 +53,7 @@ def try_query(
 
 
 def write_cell(value: Any) -> str:
-    """Write a value as results show it: NULL, a number with at most 12 digits, text as it is on one line."""
+    """Write a value as results show it: NULL, a number with at most 12 digits, or text on one line."""
     if value is None:
         return "NULL"
     if isinstance(value, float):
@@ -69,14 +69,14 @@ def describe_rows(rows: ResultRows, most: int) -> str:
 
 
 def draw_table(columns: Sequence[str], rows: ResultRows, most: int, characters: int) -> str:
-    """Write the number of rows, and the first ``most`` of them as a table under the names of the columns; fewer where
-    the text would have more than so many characters."""
+    """Write the number of rows, and the first ``most`` of them as a table under the names of the columns; fewer if the
+    text would exceed ``characters``."""
     if not rows:
         return "no rows"
     text = ""
     for shown in range(min(most, len(rows)), 0, -1):
         table = [list(map(_cut, columns)), *(list(map(_write_short, row)) for row in rows[:shown])]
-        # Numbers stand at the right of their column.
+        # Numbers are right-aligned.
         forms = [
             f"{'>' if all(map(_is_number, values)) else '<'}{max(map(len, cells))}"
             for values, cells in zip(zip(*rows[:shown]), zip(*table))

@@ -16,25 +16,25 @@ class Spider(QuerySet):
         Questions come from ``source``; without one, from a small set made for this package. A source is a folder with
         ``dev.json`` or ``train_spider.json``, whose records have a ``db_id``, a ``question`` and a ``query``, and a
         folder ``database`` with a folder for each ``db_id``. ``tables.json`` is not needed: the schema is read from the
-        database. Where a database has several files, as in the distilled test suites, an answer is run on all.
+        database. If a database has several files, as in the distilled test suites, an answer is run on all.
 
     Parameters:
-        level (1 to 4): the number of joins, clauses, conditions and inner queries of the right query. With a source of
-            one's own the ends are those that it has, and a level without a question means the nearest.
+        level (1 to 4): the number of joins, clauses, conditions and inner queries of the reference query. With a custom
+            source the range is that of its levels, and a level without questions stands for the nearest one.
         length (0.0 to 1.0): from the half of the questions of a level with the least to read and write to the half with
             the most.
 
     Observation:
-        CREATE TABLE statements (names of tables and columns where these are too long), with ``sample_rows`` rows in
+        CREATE TABLE statements (if too long, only the names of tables and columns) with ``sample_rows`` rows in
         comments, and the question.
 
     Actions:
         Text with one query, best in a block ```` ```sql ````, as for `TextToSQL`.
 
     Reward:
-        1 if the query has the right one's result on every file of the database's folder, 0 otherwise; for the rule, and
-        how the verdicts of the published evaluators differ, see `QuerySet`. A right query that fails makes the answer
-        invalid, never wrong.
+        1 if the query has the reference query's result on every file of the database's folder, 0 otherwise; see
+        `QuerySet` for the rule and for the differences from the published evaluators. A reference query that fails
+        makes the answer invalid, never wrong.
 
     Termination:
         After the first answer.

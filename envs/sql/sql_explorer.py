@@ -34,14 +34,14 @@ _COMMANDS = "tables, describe TABLE, sample TABLE N, query SELECT ... or answer 
 
 @dataclass(frozen=True, slots=True)
 class SchemaSearch(Session):
-    """The state of an episode, and the tables that the right query uses."""
+    """The state of an episode, and the tables of the reference query."""
 
     needed: tuple[str, ...] = ()
 
     @property
     def milestones(self) -> tuple[int, int]:
-        """Count the milestones that were reached, and all of them: each needed table was described or sampled, and a
-        query ran."""
+        """Return the number of milestones reached and in total: one for each needed table, described or sampled, and
+        one for a query that ran."""
         made = [call for call in self.made if not call.failed]
         seen = {value.strip("\"'`[] ").lower() for call in made for name, value in call.arguments if name == "table"}
         reached = sum(table.lower() in seen for table in self.needed) + any(call.name == "query" for call in made)
@@ -49,7 +49,7 @@ class SchemaSearch(Session):
 
 
 class SQLExplorer(ToolQuestion):
-    """Answer a question about an unknown database with a query, after a look at it with tools.
+    """Answer a question about an unknown database with a query, after exploring it with tools.
 
     Description:
         The question is one of `TextToSQL` (or of another family about databases, ``of``). Neither its tables nor their
@@ -57,11 +57,11 @@ class SQLExplorer(ToolQuestion):
         answers the question. The answer is judged as in the family, on databases beyond the one that it has seen.
 
     Parameters:
-        joins (0 to 2; open from 0 to 3): how many tables are joined to the first one.
-        tables (0 to 2; open from 0 to 4): how many further tables the database has.
-        nesting (0 to 2): how many queries stand in one another within the conditions.
-        clauses (1 to 4; open from 1 to 6): how many conditions, aggregates, groupings, sort keys and limits there are.
-        noise (0 to 2; open from 0 to 4): how many further columns there are, often with names like those of others.
+        joins (0 to 2; open from 0 to 3): number of tables joined to the first one.
+        tables (0 to 2; open from 0 to 4): number of further tables of the database.
+        nesting (0 to 2): depth of nested queries in the conditions.
+        clauses (1 to 4; open from 1 to 6): number of conditions, aggregates, groupings, sort keys and limits.
+        noise (0 to 2; open from 0 to 4): number of further columns, often with names similar to others.
         wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
         spare (6 to 0, harder downwards, on request up to 20): calls of tools beyond those of the scripted solver, which
             lists the tables, describes each that it needs, and tries its query.
@@ -75,12 +75,12 @@ class SQLExplorer(ToolQuestion):
         <answer></answer> is an answer as well.
 
     Reward:
-        That of the family for the answer, and 0 for calls. ``info["progress"]`` and the extra ``milestones`` count the
+        The family's reward for the answer, and 0 for calls. ``info["progress"]`` and the extra ``milestones`` count the
         needed tables that were described or sampled, and a query that ran.
 
     Termination:
         After the answer. Truncated two turns after as many turns as there are calls. A call that fails, such as a query
-        with an unknown column or one that writes, is an ``action_error`` and one of the calls; so is what is no
+        with an unknown column or one that writes, is an ``action_error`` and one of the calls; so is a reply without a
         command.
 
     Source:
@@ -89,8 +89,8 @@ class SQLExplorer(ToolQuestion):
     Args:
         of: the id of a question about a database: TextToSQL, SQLRepair, Spider or BIRD.
         of_kwargs: arguments for it, such as ``{"engine": "duckdb"}``: calls and answers run in that engine.
-        answer_format: how the answer is read; the family's own way where None.
-        seconds: time of a query; of the processor, but for PostgreSQL.
+        answer_format: how the answer is read; None for the family's default.
+        seconds: time limit of a query, in processor time except for PostgreSQL.
         **kwargs: as for every environment; the axes are those of ``of``, and spare.
 
     Raises:
@@ -125,7 +125,7 @@ class SQLExplorer(ToolQuestion):
         return SchemaSearch(task, len(needed) + 2 + params["spare"], needed=needed)
 
     def ask(self, task: Task) -> str:
-        """The question without the tables, which stand before a blank line."""
+        """Return the question without the tables, which precede a blank line."""
         return self.inner.prompt_of(task).partition("\n\n")[2]
 
     def explain(self, calls: int) -> str:
@@ -157,11 +157,11 @@ class SQLExplorer(ToolQuestion):
             return self.judge_answer(state, command)
         if call is None:
             error = f"This is no command; write {_COMMANDS}"
-            # It takes a call, so that the calls left are never more than the turns; the error alone is shown.
+            # An error uses up a call, so that the calls left never exceed the turns; only the error is shown.
             after = replace(state, calls=max(state.calls - 1, 0), output="")
             return Transition(after, progress=self.progress_of(state), action_error=error)
         if not state.calls:
-            # The output of the call before it is not shown again.
+            # The output of the previous call is not shown again.
             error = "No call is left; write answer SELECT ..."
             return Transition(replace(state, output=""), progress=self.progress_of(state), action_error=error)
         return super().act(state, action)
@@ -184,7 +184,7 @@ class SQLExplorer(ToolQuestion):
         return fenced(f"answer {query_in(gold)}", "")
 
     def random_action(self, episode: SchemaSearch, rng: np.random.Generator) -> str:
-        """Return a call of a tool, or as an answer the query of another question about the same database."""
+        """Return a tool call, or an answer with the query of another question about the same database."""
         inner: Any = self.inner
         tables = list(describe_tables(inner.database_of(episode.task)))
         table = tables[int(rng.integers(len(tables)))]

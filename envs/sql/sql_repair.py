@@ -20,9 +20,9 @@ from .queries.near_misses import near_misses
 from .queries.query_tree import is_ordered_query
 from .text_to_sql import QueryTask, TextToSQL
 
-# Rows of a wrong result that the prompt shows.
+# Rows of a wrong result shown in the prompt.
 _SHOWN_ROWS = 3
-# Characters beyond which the prompt leaves out the sample rows.
+# Maximum characters of a prompt with sample rows; longer ones leave them out.
 _LONGEST_PROMPT = 2_000
 _MISTAKES = {
     "join": "The join keeps other rows, or goes another way.",
@@ -45,9 +45,9 @@ class BrokenQuery(QueryTask):
     """Data of a task, with the wrong query.
 
     Args:
-        wrong: the query shown.
-        outcome: in words, its error or its result on one database.
-        mistake: in words.
+        wrong: the wrong query.
+        outcome: its error, or its result on one database, in words.
+        mistake: the mistake in words.
     """
 
     wrong: str
@@ -64,11 +64,11 @@ class SQLRepair(TextToSQL):
         bound, aggregate, order, column, ...).
 
     Parameters:
-        joins (0 to 2; open from 0 to 3): how many tables are joined to the first one.
-        tables (0 to 2; open from 0 to 4): how many further tables the database has.
-        nesting (0 to 2): how many queries stand in one another within the conditions.
-        clauses (1 to 4; open from 1 to 6): how many conditions, aggregates, groupings, sort keys and limits there are.
-        noise (0 to 2; open from 0 to 4): how many further columns there are, often with names like those of others.
+        joins (0 to 2; open from 0 to 3): number of tables joined to the first one.
+        tables (0 to 2; open from 0 to 4): number of further tables of the database.
+        nesting (0 to 2): depth of nested queries in the conditions.
+        clauses (1 to 4; open from 1 to 6): number of conditions, aggregates, groupings, sort keys and limits.
+        noise (0 to 2; open from 0 to 4): number of further columns, often with names similar to others.
         wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
         fault (error, result): whether the query fails, or has a wrong result.
 
@@ -90,10 +90,10 @@ class SQLRepair(TextToSQL):
         to Self-Debug" (arXiv 2304.05128); databases, questions and mistakes generated here.
 
     Args:
-        engine: as for `TextToSQL`; the error or result shown is that of this engine.
-        seconds: time of an answer on all databases together; of the processor, but for PostgreSQL.
-        sample_rows: rows of each table that the prompt shows.
-        domains: names of the domains that databases are of; all where empty.
+        engine: as for `TextToSQL`; the error or result shown is from this engine.
+        seconds: time limit of an answer on all databases together, in processor time except for PostgreSQL.
+        sample_rows: rows of each table shown in the prompt.
+        domains: names of the domains of databases; empty for all.
     """
 
     param_space = ParamSpace([*TextToSQL.param_space.axes, ChoiceAxis("fault", ("error", "result"))])
@@ -115,7 +115,7 @@ class SQLRepair(TextToSQL):
         return replace(task, prompt=f"{shown}\n{wrong}", content=content, data=broken)
 
     def _break(self, dice: Dice, known: QueryTask) -> BrokenQuery | None:
-        """Make a query that fails; None where the slip drawn does not matter."""
+        """Make a query that fails; None if the drawn mistake has no effect."""
         kinds: dict[str, list[tuple[str, str]]] = {}
         for kind, *found in faults(known.query, known.plan.schema, self.dialect):
             kinds.setdefault(kind, []).append((found[0], found[1]))
@@ -124,7 +124,7 @@ class SQLRepair(TextToSQL):
         return _extend(known, wrong, outcome.error, mistake) if outcome.error else None
 
     def _spoil(self, dice: Dice, known: QueryTask) -> BrokenQuery | None:
-        """Make a query with a wrong result; None where there is no near miss that the databases tell apart."""
+        """Make a query with a wrong result; None if the databases distinguish no near miss."""
         survivors = {wrong for _, wrong in known.witnesses.survivors}
         kinds: dict[str, list[str]] = {}
         for kind, other in near_misses(known.query, known.plan.schema):

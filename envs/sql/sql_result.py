@@ -29,9 +29,9 @@ from .queries.query_grammar import draw_plan, draw_query
 from .queries.query_steps import write_steps
 from .queries.query_tree import AggregateOf, Query, SelectQuery, SetQuery, is_ordered_query, list_words
 
-# Rows of a result, at most, and queries that are drawn on one database.
+# Maximum rows of a result, and number of queries drawn on one database.
 _MOST_ROWS, _DRAWS = 8, 8
-# A single number up to this one is not asked for, as it is easily guessed.
+# A result that is a single number up to this one is rejected, as it is easily guessed.
 _SMALL = 50
 # Answers may be rounded to two decimals.
 _TOLERANCE = 0.005 + 1e-9
@@ -52,14 +52,14 @@ class SQLResult(Question):
     """Predict the result of a query on a small database.
 
     Description:
-        Queries and schemas are those of `TextToSQL`, on tables with few rows. Results have one to eight rows. A single
-        whole number from 0 to 50 is not asked for, nor are results without any value but 0 and NULL.
+        Queries and schemas are those of `TextToSQL`, on tables with few rows. Results have one to eight rows. Results
+        that are a single integer from 0 to 50, or have no values except 0 and NULL, are excluded.
 
     Parameters:
-        joins (0 to 2; open from 0 to 3): how many tables are joined to the first one.
-        nesting (0 to 2): how many queries stand in one another within the conditions.
-        clauses (1 to 4; open from 1 to 6): how many conditions, aggregates, groupings, sort keys and limits there are.
-        rows (5 to 9; open from 4 to 24): most rows of a table.
+        joins (0 to 2; open from 0 to 3): number of tables joined to the first one.
+        nesting (0 to 2): depth of nested queries in the conditions.
+        clauses (1 to 4; open from 1 to 6): number of conditions, aggregates, groupings, sort keys and limits.
+        rows (5 to 9; open from 4 to 24): maximum rows of a table.
 
     Observation:
         All rows of the tables, and the query.
@@ -69,8 +69,9 @@ class SQLResult(Question):
         so will a Markdown table); NULL for a missing value.
 
     Reward:
-        1 if each row is there as often as in the result, 0 otherwise. The order counts where the query has an ORDER BY
-        at its end. Numbers may be rounded to two decimals; text must be the same, but for quotation marks around it.
+        1 if the rows are those of the result, with the same multiplicities; 0 otherwise. The order counts if the query
+        ends in an ORDER BY. Numbers may be rounded to two decimals; text must be equal except for surrounding quotation
+        marks.
 
     Termination:
         After the first answer.
@@ -80,8 +81,8 @@ class SQLResult(Question):
         outputs of programs; databases and queries generated here.
 
     Args:
-        engine: "sqlite", "duckdb" or "postgres": the query stands in its dialect, and its rows are those found there;
-            as for `TextToSQL`.
+        engine: "sqlite", "duckdb" or "postgres", as for `TextToSQL`: the query is in its dialect, and the result comes
+            from it.
         **kwargs: as for every environment.
     """
 
@@ -110,7 +111,7 @@ class SQLResult(Question):
             with contextlib.closing(make_database(plan.schema, drawn)) as connection:
                 for _ in range(_DRAWS):
                     query = draw_query(dice, plan, drawn, params["clauses"], params["nesting"])
-                    # Most draws on few rows come to nothing; the split is known before the query is run.
+                    # Most draws on few rows fail; the split can be checked before the query is run.
                     if query and self.split != "all" and split_of(list_words(query)) != self.split:
                         continue
                     rows = round_floats(connection.execute(query.sql()).fetchall()) if query else ()
@@ -168,7 +169,7 @@ class SQLResult(Question):
         return CORRECT
 
     def solution_steps(self, task: Task) -> list[str]:
-        """A clause a line, each with the number of rows that it leaves."""
+        """Return one line for each clause, with the number of rows that it leaves."""
         connection = sqlite3.connect(":memory:")
         with contextlib.closing(connection):
             connection.deserialize(task.data.database.image)
@@ -188,8 +189,8 @@ def _write_rows(rows: Sequence[tuple[Any, ...]]) -> str:
 
 
 def read_rows(text: str) -> list[list[str]]:
-    """Read rows: one a line, values between ``|``, tabs or commas, without quotation marks; what stands above the rule
-    of a Markdown table is left out."""
+    """Read rows: one a line, values separated by ``|``, tabs or commas, without quotation marks. The header of a
+    Markdown table is left out."""
     found: list[list[str]] = []
     for line in filter(None, map(str.strip, text.split("\n"))):
         if _RULE.fullmatch(line) and "|" in line:

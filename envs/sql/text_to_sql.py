@@ -1,4 +1,4 @@
-"""Text to SQL, on databases and with questions that are made from a seed."""
+"""Text to SQL, on databases and with questions generated from a seed."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from .queries.query_tree import Query, count_matches, is_ordered_query, list_wor
 from .queries.witnesses import Witnesses, find_witnesses
 from .queries.wording import STYLES, write_question
 
-# Queries that are drawn on one database, and queries for which witnesses are sought.
+# Number of queries drawn on one database, and number of queries for which witnesses are sought.
 _DRAWS, _TRIES = 8, 10
-# Rows of a result, at most, and rows that meet the conditions, at least.
+# Maximum rows of a result, and minimum rows that meet the conditions.
 _MOST_ROWS, _FEWEST_MATCHES = 40, 3
 REQUEST = (
     "Answer with one {engine} query. It must return exactly these columns in this order, and be right for any contents "
@@ -47,10 +47,10 @@ class QueryTask:
     """Data of a task.
 
     Args:
-        plan: the schema, and the tables that are joined.
-        seed: of the contents of the first database.
-        query: the right query.
-        witnesses: databases, with its results.
+        plan: the schema, and the joined tables.
+        seed: seed of the contents of the first database.
+        query: the reference query.
+        witnesses: databases, with the query's results.
     """
 
     plan: Plan
@@ -68,11 +68,11 @@ class TextToSQL(Question):
         a bound, NULL, DISTINCT, an aggregate, the order, a column, ...) have another result on at least one of them.
 
     Parameters:
-        joins (0 to 2; open from 0 to 3): how many tables are joined to the first one.
-        tables (0 to 2; open from 0 to 4): how many further tables the database has.
-        nesting (0 to 2): how many queries stand in one another within the conditions.
-        clauses (1 to 4; open from 1 to 6): how many conditions, aggregates, groupings, sort keys and limits there are.
-        noise (0 to 2; open from 0 to 4): how many further columns there are, often with names like those of others.
+        joins (0 to 2; open from 0 to 3): number of tables joined to the first one.
+        tables (0 to 2; open from 0 to 4): number of further tables of the database.
+        nesting (0 to 2): depth of nested queries in the conditions.
+        clauses (1 to 4; open from 1 to 6): number of conditions, aggregates, groupings, sort keys and limits.
+        noise (0 to 2; open from 0 to 4): number of further columns, often with names similar to others.
         wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
 
     Observation:
@@ -80,13 +80,13 @@ class TextToSQL(Question):
         price is at least 12, give its quantity and its store's name.``
 
     Actions:
-        Text with one query, best in a block ```` ```sql ````. It may only read; what writes, attaches, sets a pragma or
-        takes too long is refused with an error.
+        Text with one query, best in a block ```` ```sql ````. It is read-only: a query that writes, attaches, sets a
+        pragma or takes too long is refused with an error.
 
     Reward:
-        1 if the query has the right result on every database, 0 otherwise. Rows count as often as they occur, and in
-        order where the question asks for one. Columns count by place, not by name; numbers at 12 significant digits,
-        1 = 1.0, but not '1'.
+        1 if the query has the right result on every database, 0 otherwise. Rows are compared with multiplicities, and
+        in order if the question asks for one. Columns are compared by position, not by name; numbers at 12 significant
+        digits, 1 = 1.0, but not '1'.
 
     Termination:
         After the first answer.
@@ -96,12 +96,12 @@ class TextToSQL(Question):
         with Distilled Test Suites" (arXiv 2010.02840); schemas, data and questions generated here.
 
     Args:
-        engine: "sqlite", "duckdb" or "postgres", where answers run: the same tasks, asked for in its dialect. The
-            latter two need the extra [sql], and PostgreSQL a server: an installed one is started, or
+        engine: "sqlite", "duckdb" or "postgres", the engine that runs answers: the same tasks, with the question for
+            its dialect. The latter two need the extra [sql], and PostgreSQL a server: an installed one is started, or
             PALAESTRA_POSTGRES names one (``host=localhost user=postgres password=...``).
-        seconds: time of an answer on all databases together; of the processor, but for PostgreSQL.
-        sample_rows: rows of each table that the prompt shows.
-        domains: names of the domains that databases are of, such as ("shop",); all where empty.
+        seconds: time limit of an answer on all databases together, in processor time except for PostgreSQL.
+        sample_rows: rows of each table shown in the prompt.
+        domains: names of the domains of databases, such as ("shop",); empty for all.
         prompt: as for every environment, or "compact" for models with a short context: a line such as ``sale(sale_id,
             product_id -> product, quantity)`` for each table, without types and rows, and the request in five words.
     """
@@ -169,7 +169,7 @@ class TextToSQL(Question):
             f"{shown}\n\n{question}\n{self.request}",
             reference=gold,
             solution=fenced(gold, "sql"),
-            # The same in all dialects.
+            # The content key is the same in all dialects.
             content=f"{plan.schema.ddl}\n{best.seed}\n{query.sql()}",
             split_key=list_words(query),
             data=best,
@@ -178,10 +178,10 @@ class TextToSQL(Question):
     def _draw_good_query(
         self, dice: Dice, plan: Plan, rows: Rows, connection: sqlite3.Connection, params: dict[str, Any]
     ) -> Query | None:
-        """Draw a query of this split that has a result worth asking for."""
+        """Draw a query of this split with a non-trivial result."""
         for _ in range(_DRAWS):
             query = draw_query(dice, plan, rows, params["clauses"], params["nesting"])
-            # The split is known before the databases are made, which takes most of the time.
+            # Check the split before making the databases, which takes most of the time.
             in_split = query and (self.split == "all" or split_of(list_words(query)) == self.split)
             if query and in_split and _has_result(connection, query):
                 return query
@@ -202,7 +202,7 @@ class TextToSQL(Question):
         return task.reference
 
     def database_of(self, task: Task) -> LoadedDatabase:
-        """Return the database whose rows the prompt shows."""
+        """Return the database shown in the prompt."""
         return self.load(task.data, task.data.witnesses.expected[0][0])
 
     def load(self, known: QueryTask, database: Database) -> LoadedDatabase:
@@ -229,7 +229,7 @@ class TextToSQL(Question):
         if name != "sql_reference":
             return super().compute_extra(subject, name)
         if self.dialect != "sqlite":
-            # Verifiers of rewards run queries in SQLite alone.
+            # Verifiers of rewards run queries in SQLite only.
             return {"dialect": self.dialect, "gold": subject.reference}
         scripts = [write_script(database.image) for database, _ in subject.data.witnesses.expected]
         return {"schema": scripts, "gold": subject.reference}
@@ -252,7 +252,7 @@ def _show(schema: Schema, rows: Rows, number: int, dialect: str) -> str:
 
 
 def write_script(image: bytes) -> str:
-    """Write the statements that make a database."""
+    """Write the SQL script that recreates a database."""
     connection = sqlite3.connect(":memory:")
     connection.deserialize(image)
     lines = [line for line in connection.iterdump() if line.startswith(("CREATE", "INSERT"))]

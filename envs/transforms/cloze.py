@@ -1,4 +1,4 @@
-"""palaestra/Cloze-v0: any question with its worked solution, in which one number is masked."""
+"""palaestra/Cloze-v0: any question with its worked solution and one number masked."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ SMALLEST = 3
 
 
 class Cloze(Transform):
-    """Find the number that is missing in a worked solution.
+    """Find the masked number of a worked solution.
 
     Description:
         A question of the inner family ``of`` and its ``solution_steps``, among them at least one equation of plain
-        numbers, such as ``12 + 30 = 42``. One number of such a line, 3 or more, is masked; where it is masked once, it
-        stands in no other line. Whatever makes every line with a mask true is right; the numbers next to the masked one
-        never do.
+        numbers, such as ``12 + 30 = 42``. One number of such a line, 3 or more, is masked; if it is masked only once,
+        it occurs in no other line. Any number that makes every masked line true is right; the neighbours of the masked
+        number never do.
 
     Parameters:
-        masked ("once", "everywhere"): whether the number is masked at one place, or wherever it stands in the solution,
-            the answer included.
+        masked ("once", "everywhere"): the number is masked at one place, or everywhere in the solution, including the
+            answer.
         The axes of the inner family; by default those of palaestra/WordProblem-v0: steps (2 to 8), distractors (0 to
         3), size (20 to 100); steps are open from 1 to 30, distractors from 0 to 7, size from 10 to 1000.
 
     Observation:
-        The inner question, ``A solution, where each # is the same number:``, its lines, and what to answer.
+        The inner question, ``A solution, where each # is the same number:``, its lines, and the form of the answer.
 
     Actions:
         Text with one number, read in ``answer_format``.
@@ -71,8 +71,8 @@ class Cloze(Transform):
         raise self.unsuitable("its solutions hold no lines of plain numbers such as 12 + 30 = 42")
 
     def pose(self, task: Task, rng: np.random.Generator, everywhere: bool) -> Task | None:
-        """Mask a number in the solution of an inner task; None where that holds none, or the one drawn is not
-        unique."""
+        """Mask a number in the solution of an inner task. Return None if the solution has no suitable number, or the
+        drawn one is not unique."""
         steps = self.inner.solution_steps(task)
         order, pick = rng.random(2).tolist()
         lines = [place for place, line in enumerate(steps[:-1]) if equality_holds(line)]

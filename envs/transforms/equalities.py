@@ -26,15 +26,15 @@ class _NotInGrammar(ValueError):
 
 @lru_cache(maxsize=8192)  # the same few lines are tried again whenever an environment is made
 def equality_holds(line: str, blank: Fraction = Fraction(0), x: Fraction | None = None) -> bool | None:
-    """Return whether all sides of an equation are equal.
+    """Return True if all sides of an equation are equal.
 
     Args:
         line: two or more sides joined by "=".
         blank: the value of each ``#``.
-        x: the value of x; where it is None, a line with x is not accepted.
+        x: the value of x; None rejects lines with x.
 
     Returns:
-        None where the line is not in the grammar, has only one side, or divides by zero.
+        None if the line is not in the grammar, has only one side, or divides by zero.
     """
     sides = line.split("=")
     if len(sides) < 2 or len(line) > MAX_LENGTH:

@@ -24,41 +24,40 @@ OPTIONS = {"four_choices": 4, "ten_choices": 10}
 
 
 class Formats(Transform):
-    """Answer a question in one of several forms, of which the last is the question itself.
+    """Answer a question in one of several forms; the last form is the question itself.
 
     Description:
-        A question of the inner family ``of`` in one of the forms: whether a given answer is right, which of four or of
-        ten answers is, a number that is missing in a worked solution, or the question as it is. Under one seed and the
-        same inner parameters the forms are of one question, unless that has too few wrong answers for one of them.
-        Where an answer is a collection without order, such as prime factors, the choices are elements, several of which
-        may be right.
+        A question of the inner family ``of`` in one of the forms: judge a given answer, choose among four or ten
+        answers, find a masked number of a worked solution, or answer the unchanged question. With the same seed and
+        inner parameters, all forms use the same question, unless it has too few wrong answers for a form. If an answer
+        is an unordered collection, such as prime factors, the choices are elements, several of which may be right.
 
     Parameters:
-        format ("yes_no", "four_choices", "ten_choices", "cloze", "open"): the form; without "cloze" where the
-            inner family shows no solutions with plain numbers.
+        format ("yes_no", "four_choices", "ten_choices", "cloze", "open"): the form; without "cloze" if the inner family
+            has no worked solutions with plain numbers.
         The axes of the inner family; by default those of palaestra/WordProblem-v0: steps (2 to 8), distractors (0 to
         3), size (20 to 100); steps are open from 1 to 30, distractors from 0 to 7, size from 10 to 1000.
 
     Observation:
-        The inner question, what is to be judged, chosen or completed, one line such as ``B) 5`` for each option, and
-        what to answer.
+        The inner question, the text to judge, choose or complete, one line such as ``B) 5`` for each option, and the
+        form of the answer.
 
     Actions:
         Text with ``yes`` or ``no``, one letter, several letters such as ``A, C``, a number, or an answer as for the
         inner family, read in ``answer_format``.
 
     Reward:
-        1 for the right answer, 0 otherwise. Where several elements are right, an answer that is not gets those in both
-        sets over those in either (intersection over union). Either word is right by chance in half (0.5) of the
-        yes-or-no questions, a letter in a quarter or a tenth of the choices.
+        1 for the right answer, 0 otherwise. If several elements are right, a wrong answer gets the intersection over
+        union of its elements and the right ones. Either word is right by chance in half (0.5) of the yes-or-no
+        questions, a letter in a quarter or a tenth of the choices.
 
     Termination:
         After the first answer.
 
     Source:
         The formats of Cog-DRIFT (arXiv 2604.04767) and Curr-ReFT (arXiv 2503.07065), for the teachers "format-ladder"
-        and "format-stages". The ladder knows how often guessing is right in each format; the papers' ladders restrict
-        the axis to ``four_choices,ten_choices,cloze,open`` and to ``yes_no,four_choices,open``.
+        and "format-stages". The ladder takes the success rate of guessing in each format into account; the papers'
+        ladders restrict the axis to ``four_choices,ten_choices,cloze,open`` and to ``yes_no,four_choices,open``.
     """
 
     own_axes = (
@@ -87,7 +86,7 @@ class Formats(Transform):
             self.adopt_answer_format()
 
     def join_axes(self) -> ParamSpace:
-        """Return the inner axes and the format, last, where ladders look for it."""
+        """Return the inner axes followed by the format; ladders use the last axis."""
         (axis,) = self.own_axes
         if self._cloze is None and isinstance(axis, ChoiceAxis):
             axis = axis.restrict([choice for choice in axis.choices if choice != "cloze"])
@@ -96,7 +95,7 @@ class Formats(Transform):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         form, inner = params["format"], self.inner_params(params)
         for _ in range(MAX_DRAWS):
-            # All forms draw the same questions, and whatever else they draw from generators of their own.
+            # All forms draw the same questions; everything else comes from separate generators.
             task, seed = self.inner.generate(rng, inner), int(rng.integers(2**63))
             cloze = self._cloze and self._cloze.pose(task, np.random.default_rng([seed, 0]), everywhere=False)
             if self._cloze is not None and cloze is None:
@@ -107,7 +106,7 @@ class Formats(Transform):
         raise self.unsuitable(f"with {inner} its questions do not take the form {form!r}")
 
     def _pose(self, task: Task, rng: np.random.Generator, inner: dict[str, Any], form: str) -> Task | None:
-        """Give an inner task a form without gap; None where there are too few wrong answers."""
+        """Convert an inner task to a form other than cloze; None if there are too few wrong answers."""
         if form == "open":
             return Task(self.inner.prompt_of(task), {}, data=task)
         right = self.inner.oracle(task)
@@ -127,7 +126,7 @@ class Formats(Transform):
     def _offer_elements(
         self, task: Task, rng: np.random.Generator, inner: dict[str, Any], right: list[str], count: int
     ) -> Task | None:
-        """Offer elements of the answer among others; None where there are too few others."""
+        """Offer elements of the answer among other elements; None if there are too few others."""
         most = min(len(right), count - 1)
         shown = [right[i] for i in rng.permutation(len(right))[: rng.integers(1, most + 1)]]
         wrong = self._draw_other_elements(rng, inner, right, count - len(shown))
@@ -198,7 +197,7 @@ class Formats(Transform):
         return steps if form == "open" else [*steps, self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
-        """The work of the inner question, whatever its form: the inner solver's cost where that is known, else the
+        """Return the cost of the inner question, independent of the form: the inner solver's cost if known, else the
         length of question and solution."""
         whole = self.inner.solver_cost(episode.data)
         if whole is not None:
@@ -207,7 +206,7 @@ class Formats(Transform):
 
 
 def _make_cloze(of: str, of_kwargs: Mapping[str, Any] | None) -> Cloze | None:
-    """Make the form in which a number is missing; None where the family cannot take it."""
+    """Make the cloze form; None if the family is unsuitable for it."""
     try:
         cloze = Cloze(of=of, of_kwargs=of_kwargs)
         for difficulty in (0.0, 1.0):

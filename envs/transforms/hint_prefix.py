@@ -17,28 +17,28 @@ _RESULT = re.compile(r"=|:|->| is | or ")
 
 
 class HintPrefix(Transform):
-    """Go on from the beginning of a solution.
+    """Continue from the beginning of a solution.
 
     Description:
-        A question of the inner family ``of`` and the first steps of its ``solution_steps``. No step is shown that
-        gives the answer away, nor any after it: one whose result the inner verifier accepts, or in which the answer
-        stands though the question does not hold it. Answers are judged by the inner family.
+        A question of the inner family ``of`` and the first steps of its ``solution_steps``. A step that gives the
+        answer away, and all steps after it, are hidden: a step whose result the inner verifier accepts, or that
+        contains the answer while the question does not. Answers are judged by the inner family.
 
     Parameters:
-        hint (0.0 to 1.0, less is harder): the share of the steps before the answer that is shown, as far as they do
-            not give it away.
+        hint (0.0 to 1.0, less is harder): the share of the steps before the answer that is shown, cut before the first
+            step that gives the answer away.
         The axes of the inner family; by default those of palaestra/WordProblem-v0: steps (2 to 8), distractors (0 to
         3), size (20 to 100); steps are open from 1 to 30, distractors from 0 to 7, size from 10 to 1000.
 
     Observation:
-        The inner question, ``A solution begins so:``, the steps, one a line, and a word on what to do; the question
-        alone where no step is shown.
+        The inner question, ``A solution begins so:``, the steps, one a line, and an instruction; only the question if
+        no step is shown.
 
     Actions:
         As for the inner family.
 
     Reward:
-        As for the inner family, and so by chance 0.035 on the easiest tasks of the default one.
+        As for the inner family; with the default family, guessing earns 0.035 by chance on the easiest tasks.
 
     Termination:
         After the first answer.
@@ -70,8 +70,8 @@ class HintPrefix(Transform):
         return Task(prompt, {"shown": len(shown)}, data=task)
 
     def solver_cost(self, episode: Task) -> float:
-        """The remaining work: the share of the inner solver's cost where that is known, else the length of the hidden
-        steps."""
+        """Return the cost of the remaining steps: their share of the inner solver's cost if known, else the length of
+        the hidden steps."""
         steps, shown = self.inner.solution_steps(episode.data), episode.reference["shown"]
         whole = self.inner.solver_cost(episode.data)
         if whole is not None:

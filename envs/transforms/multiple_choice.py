@@ -26,10 +26,10 @@ class MultipleChoice(Transform):
     """Choose the right answer to a question among several.
 
     Description:
-        A question of the inner family ``of``, and options of which exactly one is right by the inner family's own
-        verifier. Options come in pairs, an answer and a near miss of it: one pair holds the right answer, the others
-        hold answers to other tasks with the same parameters, so that neither the odd one out nor the middle one is
-        more often right than chance has it. Every letter is right equally often.
+        A question of the inner family ``of``, and options, exactly one of which the inner family's verifier accepts.
+        Options come in pairs, an answer and a near miss of it: one pair has the right answer, the others have answers
+        to other tasks with the same parameters, so that neither the odd one out nor the middle one is right more often
+        than chance. Every letter is right equally often.
 
     Parameters:
         options (4 to 10, on request 2 to 16): how many options there are.
@@ -37,7 +37,7 @@ class MultipleChoice(Transform):
         "both"), solution ("integer", "fraction"); size is open from 3 to 10000.
 
     Observation:
-        The inner question, one line such as ``B) 5`` for each option, and what to answer.
+        The inner question, one line such as ``B) 5`` for each option, and the form of the answer.
 
     Actions:
         Text with one letter, ``B``, or with the text of the option, read in ``answer_format``.
@@ -68,7 +68,7 @@ class MultipleChoice(Transform):
         raise self.unsuitable(f"with {inner} there are not {count - 1} short wrong answers to a task")
 
     def pose(self, task: Task, rng: np.random.Generator, inner: dict[str, Any], count: int) -> Task | None:
-        """Offer ``count`` answers to an inner task; None where there are not so many.
+        """Offer ``count`` answers to an inner task; None if there are fewer.
 
         Args:
             inner: the parameters of the inner task, from which other tasks are drawn.
@@ -101,8 +101,8 @@ class MultipleChoice(Transform):
     def draw_wrong_answers(
         self, rng: np.random.Generator, inner: dict[str, Any], task: Task, right: str, count: int
     ) -> list[str]:
-        """Draw ``count - 1`` answers to other tasks and near misses that are wrong here; fewer where there are not so
-        many, none where the right one cannot be shown."""
+        """Draw ``count - 1`` wrong options: answers to other tasks, and near misses. Return fewer if there are not
+        enough, and none if the right answer cannot be shown."""
         found: list[str] = []
         misshapen: list[str] = []
         if not is_usable(right):
@@ -119,7 +119,7 @@ class MultipleChoice(Transform):
                 if not verdict.malformed:
                     return
 
-        # With an odd number of options one of them has no near miss, the right one as often as any other.
+        # With an odd number of options one has no near miss; it is the right one as often as any other.
         if count % 2 == 0 or rng.random() * count >= 1.0:
             take(near_misses(right, rng.random(24).tolist()))
         for _ in range(12 * count):

@@ -40,7 +40,7 @@ CLOSINGS = (
     "Only the final answer is judged.",
     "There is one try.",
 )
-# Words that an instruction must not contain if it is to stand before the text that they would refer to.
+# Words that refer back to the question; an instruction with one of them cannot be moved to the front.
 _POINTERS = {"it", "its", "them", "they", "that", "this", "these", "those", "then", "also", "so", "such"}
 
 
@@ -48,12 +48,12 @@ class Rephrased(Transform):
     """Answer a question that is asked in other words.
 
     Description:
-        The full question of the inner family ``of``, surrounded by words that do not change it: an
-        opening, a courtesy, a layout, a closing; the sentence on the form of the answer may come first. Answers are
-        judged by the inner family.
+        The full question of the inner family ``of`` with rewordings that keep its meaning: an opening, a courtesy, a
+        layout, a closing; the sentence on the form of the answer may come first. Answers are judged by the inner
+        family.
 
     Parameters:
-        changes (1 to 5): how many of the five rewordings are made.
+        changes (1 to 5): the number of rewordings, out of five.
         The axes of the inner family; by default those of palaestra/LinearEquation-v0: size (5 to 50), sides ("one",
         "both"), solution ("integer", "fraction"); size is open from 3 to 10000.
 
@@ -64,7 +64,7 @@ class Rephrased(Transform):
         As for the inner family.
 
     Reward:
-        As for the inner family, and so by chance 0.115 on the easiest tasks of the default one.
+        As for the inner family; with the default family, guessing earns 0.115 by chance on the easiest tasks.
 
     Termination:
         After the first answer.

@@ -23,12 +23,12 @@ _EQUATION = re.compile(r"Solve ([^=?\n]+ = [^=?\n]+?)\. ")
 
 
 class Reversed(Transform):
-    """Find a number that is missing in a question, given the answer to it.
+    """Find a hidden number of a question, given its answer.
 
     Description:
         The inner family ``of`` must ask for the value of an expression (``3 + 90 + 62 = ?``) or for the solution of an
-        equation in x (``Solve 3x + 4 = 19.``). One number of it, 3 or more, is hidden, and the answer is given; the
-        hidden number is the only one that leads to this answer.
+        equation in x (``Solve 3x + 4 = 19.``). One number of the question, 3 or more, is hidden, and the answer is
+        given; only the hidden number leads to this answer.
 
     Parameters:
         The axes of the inner family; by default those of palaestra/Arithmetic-v0: terms (2 to 6), digits (1 to 6),
@@ -42,8 +42,8 @@ class Reversed(Transform):
         Text with one number, read in ``answer_format``.
 
     Reward:
-        1 for a number that leads to the given answer; 0 otherwise. On the easiest tasks, whose numbers
-        have one digit, a constant from 3 to 9 is right by chance in a seventh of them, or 0.15.
+        1 for a number that leads to the given answer; 0 otherwise. On the easiest tasks, which have one-digit numbers,
+        a constant from 3 to 9 is right by chance in a seventh of the tasks, or 0.15.
 
     Termination:
         After the first answer.
@@ -57,7 +57,7 @@ class Reversed(Transform):
 
     def __init__(self, *, of: str = "palaestra/Arithmetic-v0", **kwargs: Any):
         super().__init__(of=of, **kwargs)
-        # Refuse a family that cannot be reversed here rather than at a reset.
+        # Refuse an unsuitable family now rather than at a reset.
         for difficulty in (0.0, 1.0):
             self.generate(np.random.default_rng(0), self.param_space.at(difficulty))
 
@@ -102,8 +102,8 @@ class Reversed(Transform):
 
 
 def _find_statement(prompt: str, answer: Fraction | None) -> tuple[str, Fraction | None]:
-    """Return the expression or equation that a prompt asks about, and the x that solves the equation; "" where there is
-    neither, or where the answer is not a number."""
+    """Return the expression or equation of a prompt, and the x that solves the equation. Return "" if there is neither,
+    or the answer is not a number."""
     if answer is None:
         return "", None
     value, equation = _VALUE.match(prompt), _EQUATION.match(prompt)
@@ -113,12 +113,12 @@ def _find_statement(prompt: str, answer: Fraction | None) -> tuple[str, Fraction
 
 
 def _is_solution(line: str, value: Fraction, x: Fraction | None) -> bool:
-    """Return whether ``value`` in the gap makes ``line`` true, and true for no other x than the given one."""
+    """Return True if ``value`` in the gap makes ``line`` true for the given x and for no other."""
     return equality_holds(line, value, x) is True and (x is None or equality_holds(line, value, x + 1) is False)
 
 
 def _is_unique(line: str, value: Fraction, x: Fraction | None) -> bool:
-    """Return whether ``value`` fits and other numbers near it do not."""
+    """Return True if ``value`` fits and other numbers near it do not."""
     others = (value - 1, value + 1, -value, 2 * value, Fraction(0), Fraction(1))
     return _is_solution(line, value, x) and not any(_is_solution(line, other, x) for other in others)
 

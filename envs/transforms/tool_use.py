@@ -16,25 +16,26 @@ class ToolUse(ToolQuestion):
     """Answer a question with the help of several tools, such as SQL and Python.
 
     Description:
-        The question is one of the family ``of``. A reply in which one of the tools finds a call is a call; where
-        several find one, the tool with the highest priority runs. Any other reply is the answer and ends the episode.
-        Queries run on the database of the question, where it has one.
+        The question is one of the family ``of``. A reply is a call if one of the tools finds a call in it; if several
+        do, the tool with the highest priority runs. Any other reply is the answer and ends the episode. Queries run on
+        the question's database, if it has one.
 
     Parameters:
         level (0.0 to 1.0): the difficulty of the question, in its own family.
-        calls (8 to 1, harder downwards, on request up to 20): how many calls may be made, of all tools together.
+        calls (8 to 1, harder downwards, on request up to 20): maximum number of calls of all tools together.
 
     Observation:
-        The question, what form its answer takes, and how each tool is called; after a call a block of output of at most
-        1000 characters, and how many calls are left.
+        The question, the form of its answer, and how to call each tool; after a call a block of output of at most 1000
+        characters, and the number of calls left.
 
     Actions:
         Text with a call: a block of ```sql or ```python, a tag <sql>, <code> or <python>, or a <tool_call> in JSON with
-        the argument "query" or "code". Any other text is the answer; a query that is an answer stands in a block
-        without a language, or in <answer></answer>.
+        the argument "query" or "code". Any other text is the answer. A query as the answer goes into a block without a
+        language, or into <answer></answer>.
 
     Reward:
-        That of the family for the answer; 0 for a call, whether or not it fails, which the extra ``tool_errors`` tells.
+        The family's reward for the answer; 0 for a call, even if it fails; failures are reported in the extra
+        ``tool_errors``.
 
     Termination:
         After the answer. Truncated two turns after as many turns as there were calls.
@@ -47,7 +48,7 @@ class ToolUse(ToolQuestion):
         of_kwargs: arguments for it; ``level`` spans the axes that these leave.
         tools: names of `palaestra.envs.tools.tool.TOOLS`, each once.
         tool_kwargs: arguments of tools, such as ``{"python": {"seconds": 1.0}}``.
-        answer_format: how the answer is read; the family's own way where None.
+        answer_format: how the answer is read; None for the family's default.
         **kwargs: as for every environment.
 
     Raises:
@@ -73,8 +74,8 @@ class ToolUse(ToolQuestion):
         super().__init__(of=of, of_kwargs=of_kwargs, tools=made, answer_format=answer_format, **kwargs)
 
     def oracle(self, state: Session) -> str:
-        """Call each tool that helps, as far as there are calls: SQL with the query of the question, Python to print the
-        answer. Then answer."""
+        """Call each useful tool while calls are left: SQL with the query of the question, Python to print the answer.
+        Then answer."""
         made = {call.name for call in state.made}
         find_query = getattr(self.inner, "gold_query", None)
         if state.calls and "sql" not in made and find_query is not None and self._has("sql"):

@@ -1,4 +1,4 @@
-"""`Transform`: any question in another form, with the same tasks, splits and axes and some axes of its own.
+"""`Transform`: any question in another form, with the same tasks, splits and axes, and some additional axes.
 
 env = gym.make("palaestra/MultipleChoice-v0", of="palaestra/Sudoku-v0", of_kwargs={"size": 4}, options=4)
 env = gym.make("palaestra/HintPrefix-v0", of="palaestra/WordProblem-v0", split="test", hint=0.5)
@@ -21,25 +21,25 @@ from ..question import Question, Task, with_prompt
 from ..registration import unknown_environment
 from ..unicode import Unicode
 
-# The number of draws after which an inner family counts as unsuitable for a transform.
+# Failed draws after which an inner family counts as unsuitable for a transform.
 MAX_DRAWS = 200
 
 
 class Transform(Question):
-    """Base of questions made of other questions.
+    """Base of questions made from other questions.
 
-    A subclass sets ``own_axes``, implements ``generate``, and keeps the inner task as ``Task.data``. Unless
-    overridden, answers are judged, found and worked out by the inner family. The split of a task is that of the
-    inner task, so that no form of a test task is met in training; forms of one task have one ``task_id``, as long as
-    their parameters are equal.
+    A subclass sets ``own_axes``, implements ``generate``, and keeps the inner task as ``Task.data``. Unless overridden,
+    the inner family provides the judge, the oracle and the worked solution. A task is in the split of its inner task,
+    so that no form of a test task occurs in training. All forms of a task have the same ``task_id`` if their parameters
+    are equal.
 
     Attributes:
-        inner: the question that is transformed.
+        inner: the transformed question.
 
     Args:
         of: the id of a `Question`.
         of_kwargs: arguments for it; axes by name, or ``axes``. Everything else is an argument of the transform.
-        **kwargs: as for every environment; axes are the own ones and those of the inner family.
+        **kwargs: as for every environment; axes are the transform's and the inner family's.
 
     Raises:
         InputError: ``of`` is not the id of a Question, an axis of it has the name of an axis of the transform, or it is
@@ -47,7 +47,7 @@ class Transform(Question):
     """
 
     own_axes: ClassVar[tuple[Axis, ...]] = ()
-    # Characters that the form adds to the inner prompt, at most.
+    # Maximum characters that the form adds to the inner prompt.
     added: ClassVar[int] = 8_192
 
     def __init__(
@@ -70,8 +70,7 @@ class Transform(Question):
         return ParamSpace([*self.own_axes, *self.inner.param_space.axes])
 
     def adopt_answer_format(self) -> None:
-        """Read answers in the format of the inner family, for transforms whose answers are those of the inner
-        family."""
+        """Read answers in the inner family's format, for transforms that keep the inner answers."""
         self.answer_format, self.answer_form = self.inner.answer_format, self.inner.answer_form
         self._request = REQUESTS[self.answer_format]
 

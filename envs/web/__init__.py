@@ -1,7 +1,7 @@
 """Tasks on web sites of our own, in an instant browser or a real one, and search in a made-up encyclopaedia.
 
-Each file here is one family, and `wiki` holds those of the encyclopaedia. `sites` are the applications, `browsers` what
-an agent acts with, `tasks` the templates of what is asked; their files are imported when an environment is made.
+Each file here is one family; `wiki` holds the families of the encyclopaedia. `sites` are the applications, `browsers`
+the browsers that agents act with, `tasks` the task templates. Their files are imported when an environment is made.
 """
 
 from __future__ import annotations

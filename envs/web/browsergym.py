@@ -1,9 +1,9 @@
 """palaestra/BrowserGym-v0: tasks of BrowserGym, played by its own packages, with the contract of our environments.
 
-BrowserGym runs in a process under an interpreter of its own, as its version of Playwright differs from ours. What
-differs from its own results: a success is a full reward (BrowserGym's MiniWoB takes any raw reward above 0 for one); an
-action's error is ``action_error``, and a browser, task or process that fails is an invalid reward, not one of 0. The
-id is no family of ours (there is no solver and no snapshot), so that it is not among `palaestra.envs.ids`.
+BrowserGym runs in a worker process under a separate interpreter, because its version of Playwright differs from ours.
+Its results differ from BrowserGym's: success means full reward (BrowserGym's MiniWoB counts any raw reward above 0); an
+action's error is ``action_error``; a failed browser, task or process gives an invalid reward, not 0. The id is not one
+of our families (it has no solver and no snapshot) and is therefore not among `palaestra.envs.ids`.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class BrowserGym(TaskEnv):
                 self._seen = self._ask(do="step", action=found[0])
                 error, done = shorten(" ".join(self._seen["error"].split()), 500) or None, self._seen["terminated"]
                 reward = self._reward()
-                # Pages that were left end the episode with a word of what went wrong, which is the agent's doing.
+                # Leaving the page ends the episode with an error; that is the agent's fault.
                 error = error or (self._seen["info"] or {}).get("error")
             except PeerFailure as failure:
                 valid, error = False, f"BrowserGym failed: {failure}."
@@ -166,7 +166,7 @@ class BrowserGym(TaskEnv):
         return f"{error}\n{shown}" if error else shown, float(success), done, truncated, info
 
     def _reward(self) -> float:
-        """The task's reward; that of a MiniWoB page as the page has it, which BrowserGym rounds up to 1."""
+        """Return the task's reward. For MiniWoB, return the page's raw reward, which BrowserGym rounds up to 1."""
         raw = (self._seen["info"] or {}).get("RAW_REWARD_GLOBAL")
         return float(self._seen["reward"] if raw is None else raw)
 

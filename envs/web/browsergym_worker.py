@@ -1,6 +1,6 @@
 """The worker process of palaestra/BrowserGym-v0: BrowserGym under its own interpreter, for requests as lines of JSON.
 
-It imports nothing of this package, as BrowserGym may be installed where this package is not.
+It imports nothing from this package, because BrowserGym's interpreter may lack it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def respond(env: Any, request: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def use_chromium(program: str) -> None:
-    """Let every browser be this program: BrowserGym starts a second one, for its chat, to which it passes no path."""
+    """Start every browser from this executable. BrowserGym starts a second browser, for its chat, and passes it no
+    path."""
     from playwright.sync_api import BrowserType
 
     launch = getattr(BrowserType.launch, "of_playwright", BrowserType.launch)
@@ -73,7 +74,7 @@ def use_chromium(program: str) -> None:
 
 
 def read(observation: dict[str, Any]) -> dict[str, Any]:
-    """Return what an agent reads of an observation, and the error of its last action."""
+    """Return the parts of an observation that the agent reads, and the error of its last action."""
     tree = importlib.import_module("browsergym.utils.obs").flatten_axtree_to_str(
         observation["axtree_object"],
         extra_properties=observation["extra_element_properties"],
@@ -90,7 +91,7 @@ def read(observation: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Data of a task that can be written as JSON."""
+    """Convert the data of a task to JSON types."""
     return json.loads(json.dumps(value, default=str))
 
 

@@ -1,10 +1,10 @@
 """palaestra/MiniWoB-v0: the tasks of the package miniwob (MiniWoB++) in our Chromium, with the contract of our own.
 
-The pages are those of the package. What differs from the package, and from BrowserGym's use of it: success is the full
-raw reward of the page, not any above 0, and a failure is not a success that came late; pages have a clock of their own,
-which stands still while nobody acts, so that neither delays nor the date of the day change an episode; each episode
-loads its page anew; what goes wrong is an ``action_error``, or, where the browser or the page fails, an invalid reward.
-The id is no family of ours (there is no solver and no snapshot), so that it is not among `palaestra.envs.ids`.
+The pages come from the package. Differences from the package, and from BrowserGym's use of it: success requires the
+full raw reward of the page, not any above 0, and a failure is not a success that came late; a simulated clock stands
+still between actions, so that neither delays nor today's date change an episode; each episode reloads its page; an
+agent's mistake is an ``action_error``, and a failure of browser or page an invalid reward. The id is not one of our
+families (it has no solver and no snapshot) and is therefore not among `palaestra.envs.ids`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ..unicode import Unicode
 
 _WIDTH, _HEIGHT = 160, 210
 _SEEDS = 1 << 20
-# The date of every page until its clock is stopped and then, and the milliseconds that pass on it before the first
-# observation, with each action, and at most until it is ready.
+# The date of every page before and after its clock is stopped; then the milliseconds of page time before the first
+# observation, per action, and at most until the page is ready.
 _DATE, _LATER = "2024-03-01T09:00:00Z", "2024-03-01T10:00:00Z"
 _START, _STEP, _PATIENCE = 100, 400, 5_000
 _LONGEST_EPISODE = 10**9
@@ -61,9 +61,9 @@ _FORMS = {
 _BEGIN = """([seed, time]) => {
     Math.seedrandom(seed); core.EPISODE_MAX_TIME = time; core.startEpisodeReal();
 }"""
-# Numbers for pages that draw some before they are seeded.
+# Random numbers for pages that draw before they are seeded.
 _RANDOM = "{ let n = 1; Math.random = () => (n = n * 16807 % 2147483647) / 2147483647; }"
-# Shown are elements with text or a value, and those without children; in order, with their middle.
+# List elements with text or a value and elements without children, in order, with their centres.
 _READ = """() => {
     const found = [];
     const walk = node => {
@@ -180,7 +180,7 @@ class MiniWoB(TaskEnv):
         try:
             self._call(self._load, name, page_seed)
         except Exception:
-            # A browser that was lost in the episode before; if it is not that, the second try raises.
+            # The browser may have been lost in the last episode. With any other cause, the second try raises.
             self.close()
             self._call(self._load, name, page_seed)
         return f"{self._show()}\n{_HELP}", self.task_info()
@@ -284,7 +284,7 @@ class MiniWoB(TaskEnv):
             raise RuntimeError(f"the page {name!r} was not ready after {_PATIENCE} ms.")
 
     def _look(self, passed: int) -> None:
-        """Let time pass on the page, and read it."""
+        """Advance the page's clock by ``passed`` milliseconds, and read the page."""
         for _ in range(0, _PATIENCE, _STEP):
             self._tab.context.clock.run_for(passed)
             self._seen = self._tab.evaluate(_READ)
@@ -353,7 +353,7 @@ def _let_go(running: Any, secret: str, context: Any) -> None:
 
 
 def _site(pages: Path) -> Any:
-    """The package's folder as a WSGI application; files outside it are not found."""
+    """Serve the package's folder as a WSGI application; files outside it are not found."""
     from werkzeug.middleware.shared_data import SharedDataMiddleware
     from werkzeug.wrappers import Response
 
@@ -384,8 +384,7 @@ def _describe(element: Mapping[str, Any]) -> str:
 
 
 def read_page_command(action: str) -> tuple[str, list[Any], str] | str:
-    """Read an action: its verb, the ids and places that it names, and its text. Return one sentence where it cannot be
-    read."""
+    """Parse an action: its verb, ids and coordinates, and its text. Return an error message if it is malformed."""
     verb, _, rest = action.strip().partition(" ")
     verb, rest = verb.lower(), rest.strip()
     if verb not in _FORMS:

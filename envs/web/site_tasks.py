@@ -45,11 +45,11 @@ _ARGS = """
 
 
 class SiteTasks(WebTaskEnv):
-    """Base of the families: adds to a family's documentation what holds on every site."""
+    """Base of the families: adds the sections shared by all sites to a family's documentation."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        # Python started with -OO has no docstrings.
+        # There are no docstrings under python -OO.
         if cls.__doc__:
             cls.__doc__ = cls.__doc__.rstrip().replace("    Source:\n", f"{_SHARED}    Source:\n") + _ARGS
 
@@ -66,15 +66,15 @@ class ShopTasks(SiteTasks):
         A shop on the web with search, filters, product options, a cart, a checkout, orders, returns, reviews, a wish
         list and an account, made anew from a seed. A task is one of 17 templates, filled in from the contents of the
         shop. Some names of products differ in one word only, and lists go on over several pages. Held-out tasks are in
-        other shops than those of training.
+        other shops than training tasks.
 
     Parameters:
         products (24 to 96, on request 12 to 180): how many products the shop has.
         items (1 to 3, on request up to 5): how many products or details a task is about, where it is about several.
         constraints (1 to 3, on request up to 4): conditions that a product meets; above 1, orders are not named by
             their number.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, compare, cart, order, after-sales, account): the kind of task; none is harder than another.
 
     Source:
@@ -98,15 +98,15 @@ class BookingTasks(SiteTasks):
         features, booking in three steps, and own bookings that can be changed and cancelled, free of charge up to a
         day that depends on the house. It is made anew from a seed. A task is one of 24 templates, filled in from the
         contents of the site. Many houses and rooms, and some guests, have names that differ in one word or letter only.
-        Held-out tasks are on other sites than those of training.
+        Held-out tasks are on other sites than training tasks.
 
     Parameters:
         rooms (24 to 96, on request 12 to 180): how many rooms there are, five to a house.
         items (1 to 3, on request up to 5): how many rooms, houses or bookings a task is about, where it is about
             several.
         constraints (1 to 3, on request up to 4): conditions on the room, the house, the stay or the booking.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, compare, book, change, cancel, write): the kind of task; none is harder than another.
 
     Source:
@@ -126,18 +126,18 @@ class ForumTasks(SiteTasks):
     """Do what a member or a moderator of a forum asks for, in a browser.
 
     Description:
-        A forum on the web with boards, threads over several pages, votes, search of threads and posts, profiles,
-        private bookmarks, reports and moderation, made anew from a seed. A task is one of 19 templates, filled in from
-        the contents of the forum. Many titles, and some names of users, differ in one word or letter only. Held-out
-        tasks are in other forums than those of training.
+        A forum with boards, multi-page threads, votes, search of threads and posts, profiles, private bookmarks,
+        reports and moderation, generated from a seed. A task is one of 19 templates, filled in from the contents of the
+        forum. Many titles, and some names of users, differ in one word or letter only. Held-out tasks are in other
+        forums than training tasks.
 
     Parameters:
         threads (24 to 96, on request 12 to 180): how many threads the forum has.
         items (1 to 3, on request up to 5): how many threads, users or posts a task is about, where it is about several.
-        constraints (1 to 3, on request up to 4): conditions on the board, the author and the dates of what is looked
-            for.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        constraints (1 to 3, on request up to 4): conditions on the board, the author and the dates of the threads or
+            posts sought.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, compare, write, vote, bookmark, moderate): the kind of task; none is harder than another.
 
     Source:
@@ -160,15 +160,15 @@ class TrackerTasks(SiteTasks):
         A project tracker on the web with tickets that block each other, boards, lists with filters over several pages,
         bulk edits, milestones and rules of states (a ticket that is blocked cannot be closed), made anew from a seed. A
         task is one of 24 templates, filled in from the contents of the tracker. Many titles, and some people, labels
-        and milestones, differ in one word or letter only. Held-out tasks are in other trackers than those of training.
+        and milestones, differ in one word or letter only. Held-out tasks are in other trackers than training tasks.
 
     Parameters:
         tickets (24 to 96, on request 12 to 180): how many tickets the tracker has.
-        items (1 to 3, on request up to 5): how many tickets, people or milestones a task is about, where it is about
-            several; of chains of blockers, how many lie before a ticket.
-        constraints (1 to 3, on request up to 4): conditions on what is looked for, or fields that are set.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        items (1 to 3, on request up to 5): how many tickets, people or milestones a task is about, if it is about
+            several; in chains of blockers, how many lie before a ticket.
+        constraints (1 to 3, on request up to 4): conditions on the tickets sought, or fields that are set.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, compare, file, edit, close, plan): the kind of task; none is harder than another.
 
     Source:
@@ -190,9 +190,9 @@ class AdminTasks(SiteTasks):
     Description:
         An admin panel on the web with users, teams, roles and their permissions, invitations, an audit log, settings,
         bulk edits and exports, made anew from a seed. A task is one of 23 templates, filled in from the contents of
-        the panel. Names and mail addresses of users come in groups that differ in a few letters; what breaks a rule,
-        such as a last owner who is demoted, is refused with a sentence. Held-out tasks are in other organisations
-        than those of training.
+        the panel. Names and mail addresses of users come in groups that differ in a few letters. A change that breaks a
+        rule, such as demoting the last owner, is refused with an error message. Held-out tasks are in other
+        organisations than training tasks.
 
     Parameters:
         users (24 to 96, on request 12 to 180): how many users the organisation has.
@@ -200,8 +200,8 @@ class AdminTasks(SiteTasks):
             about several.
         constraints (1 to 3, on request up to 4): conditions on the team, the role, the state, the licence and the last
             login of users; above 1, users are named by their mail address.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, compare, invite, edit, permit, export): the kind of task; none is harder than another.
 
     Source:
@@ -225,15 +225,15 @@ class WikiTasks(SiteTasks):
         are sorted and filtered by a value, what links to an article, a watch list, and values that can be edited. It is
         made anew from a seed; its articles are of the kind that WikiSearch and WikiRace have. A task is one of 13
         templates, filled in from the contents of the site. Many articles have names that differ in one word only.
-        Held-out tasks are on other sites than those of training.
+        Held-out tasks are on other sites than training tasks.
 
     Parameters:
         articles (40 to 100, on request 24 to 640): how many articles there are, besides those
             that tell namesakes apart.
         items (1 to 3, on request up to 5): how many articles or links a task is about, where it is about several.
-        constraints (1 to 3): conditions on the articles or what is written.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        constraints (1 to 3): conditions on the articles or on the edit.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, follow, count, compare, watch, edit): the kind of task; none is harder than another.
 
     Source:
@@ -253,21 +253,21 @@ class AcrossTasks(SiteTasks):
     """Do on one site what others name, in a browser that has several.
 
     Description:
-        Two or three sites in one browser, each below a path of its own (``/forum/``, ``/shop/`` ...), with links
-        between them: a project tracker, a forum, an encyclopaedia, a shop, a booking site and an admin panel, which are
-        those of the other families. A comment on a ticket, a reply in a thread or the text of an article names a
-        product, a room, a user or an article, or where that is named; somebody else there names another one. A task is
-        one of 12 templates: report a price or a value, compare prices, fill the cart, book, move or suspend a user,
-        watch. A change on any of the sites that nobody asked for is a failure. The sites are made anew from a seed;
-        held-out tasks are on other sites than those of training.
+        Two or three of the other families' sites (project tracker, forum, encyclopaedia, shop, booking site, admin
+        panel) in one browser, each under a separate path (``/forum/``, ``/shop/`` ...), with links between them. A
+        comment on a ticket, a reply in a thread or the text of an article is a clue: it names a product, a room, a user
+        or an article, or the place of the next clue. Comments and replies by other authors name decoys. A task is one
+        of 12 templates: report a price or a value, compare prices, fill the cart, book, move or suspend a user, watch.
+        A change on any of the sites that nobody asked for is a failure. The sites are made anew from a seed; held-out
+        tasks are on other sites than training tasks.
 
     Parameters:
-        records (24 to 72, on request up to 160): how many products, threads, tickets, rooms, users or articles each
-            site has.
+        records (24 to 72, on request up to 160): number of products, threads, tickets, rooms, users or articles on each
+            site.
         sites (2 to 3): how many sites a task needs.
-        constraints (1 to 3): conditions on what is to be done, where the site has some.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): turns beyond those of the scripted solver, as a
-            share of them; two more are given.
+        constraints (1 to 3): conditions on the requested action, if the site has some.
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
         intent (report, act): the kind of task; none is harder than the other.
 
     Source:

@@ -1,8 +1,8 @@
 """`WebTask`s as an environment: an agent acts on a site through a browser, and the database's end state is judged.
 
-A family for a site is a subclass with the name of the site, its axes and its documentation; see `site_tasks`. The state
-of an episode is a snapshot of site and browser. The environment goes on with the site and the browser that it has open
-where they are in that state, and otherwise restores them.
+A family is a subclass with the site's name, its axes and its documentation; see `site_tasks`. The state of an episode
+is a snapshot of site and browser. If the open site and browser are already in that state, the environment reuses them;
+otherwise it restores the snapshot.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .sites.site import Content, WebSite
     from .tasks.template import WebTask, WebTemplate
 
-# Contents of a site of each size; and draws before a task is given up.
+# Number of different contents of a site per size, and maximum number of draws of a task.
 SEEDS, MOST_DRAWS = 4_096, 400
 MOST_CHARACTERS = 12_000
 _HELP = (
@@ -37,20 +37,20 @@ _HELP = (
     'back, goto /path. When all is done, write answer "text": the answer, or "done" where none is asked for. '
     "Change nothing else."
 )
-# Actions without any text, as they are written in `browsers.commands`.
+# Actions without text, in the spelling of `browsers.commands`.
 _PLAIN = re.compile(r"click \[[0-9]{1,6}\]|press \[[0-9]{1,6}\] (?:Enter|Space)|scroll (?:down|up)|back")
 _LIBRARIES = ("werkzeug", "jinja2", "lxml")
 
 
 @dataclass(frozen=True, slots=True)
 class WebState:
-    """The state of an episode: never changed, and so shared by its copies.
+    """The immutable state of an episode, shared by copies of the environment.
 
     Args:
-        task: what is asked.
+        task: the task.
         database: the state of the site.
-        tab: that of the browser.
-        actions: what has been done.
+        tab: the state of the browser.
+        actions: the actions so far.
         reached: the milestones reached so far, in the order of `tasks.template.milestones`.
         answer: the last action's text, once the episode is over.
     """
@@ -68,7 +68,7 @@ class WebState:
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Data that `info` computes its extras from: the task and how many milestones are reached."""
+    """Input of the extras in `info`: the task and the number of milestones reached."""
 
     task: WebTask
     reached: int
@@ -79,13 +79,13 @@ class WebTaskEnv(Game):
 
     Args:
         backend: "inprocess" (no browser is started) or "chromium".
-        observation: "tree" (the accessibility tree), "html" (simplified HTML), or "controls" (those lines of the tree
-            on which one can act, and messages: a third of the text, and too little where a page has to be read).
-        lines: how many lines of a page are shown at once, from 6 on; to see others takes ``scroll down``.
-        prompt: as for every environment, or "compact": without the lines on how to act, for models that learn it from
-            solutions.
-        templates: names of the templates that tasks are drawn from, a list or a text with commas; None: all of them.
-            The axis "intent" keeps the intents that they have.
+        observation: "tree" (the accessibility tree), "html" (simplified HTML), or "controls" (the tree's controls and
+            messages only: a third of the text, but not enough for tasks that need the text of pages).
+        lines: lines of a page shown at once, at least 6; ``scroll down`` shows more.
+        prompt: as for every environment, or "compact": without the instructions on actions, for models that learn them
+            from solutions.
+        templates: names of the templates to draw tasks from, a list or a comma-separated text; None for all. The axis
+            "intent" is reduced to their intents.
         **kwargs: as for every environment.
 
     Raises:
@@ -95,7 +95,7 @@ class WebTaskEnv(Game):
     """
 
     site: ClassVar[str]
-    # The axis that is the size of the site.
+    # The axis with the size of the site.
     size_axis: ClassVar[str]
     supplies = frozenset({"milestones", "solution_steps"})
     prompts = (*TaskEnv.prompts, "compact")
@@ -131,9 +131,9 @@ class WebTaskEnv(Game):
             given = kwargs.get("axes") or {}
             kwargs["axes"] = {k: v for k, v in self.narrow(self._templates).items() if k not in kwargs} | dict(given)
         super().__init__(**kwargs)
-        # The site and the browser with the state that they are in, where that is known.
+        # The open site and browser, with their state if it is known.
         self._open: tuple[WebState | None, WebSite, Browser] | None = None
-        # A task, what was done before the solver's present plan for it, and that plan.
+        # The solver's cache: a task, the actions before its present plan, and the plan.
         self._detour: tuple[Any, tuple[str, ...], tuple[str, ...]] = (None, (), ())
 
     # Drawing a task.
@@ -165,7 +165,7 @@ class WebTaskEnv(Game):
             site, browser = self._make(content)
             browser.open("/")
         except BrowserFailure:
-            # A browser that was lost in the episode before; if it is not that, the second try raises.
+            # The browser may have been lost in the last episode. With any other cause, the second try raises.
             self._drop()
             site, browser = self._make(content)
             browser.open("/")
@@ -174,7 +174,7 @@ class WebTaskEnv(Game):
         return state
 
     def choose_templates(self, params: dict[str, Any]) -> Sequence[WebTemplate]:
-        """The templates of which one is drawn."""
+        """Return the templates to draw from."""
         from .tasks.template import templates_of
 
         chosen, kept = templates_of(self.site, params["intent"]), self._templates
@@ -196,13 +196,13 @@ class WebTaskEnv(Game):
         return [known[name] for name in wanted]
 
     def _make(self, content: Content) -> tuple[WebSite, Browser]:
-        """A site in this state with a browser; those that are open where there are any."""
+        """Return a site in this state with a browser, reusing the open pair if possible."""
         from .sites.site import SITES
 
         if self._open is None:
             site = SITES[self.site](content)
             browser = self._browser(site, self.lines)
-            # In place of `close`, where nobody calls it.
+            # Runs if the environment is garbage-collected without `close`.
             self._letting_go = weakref.finalize(self, browser.let_go)
             self._letting_go.atexit = False
             return site, browser
@@ -226,14 +226,15 @@ class WebTaskEnv(Game):
         return f"{task.origin} {task.template} {task.slots}"
 
     def split_key(self, episode: WebState) -> str:
-        """Return what the site was made from: held-out tasks are on sites that are never met in training."""
+        """Return the key of the site's contents, so that held-out tasks are on sites never seen in training."""
         return episode.task.origin
 
     def turn_limit(self, state: WebState) -> int:
         return 2 + math.ceil(len(self.plan(state)) * (1 + self._slack))
 
     def least_turn_limit(self, state: WebState) -> int:
-        """Pages that have to be seen take an action each, and so does the answer; the solver's plan takes time."""
+        """Return a lower bound without running the solver: one action for each page to visit, and one for the
+        answer."""
         from .tasks.template import start_of
 
         goal = start_of(state.task).goal
@@ -265,13 +266,13 @@ class WebTaskEnv(Game):
         return FUNCTIONS
 
     def write_call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Write the action that calls one of `tool_functions`; InputError where it does not fit."""
+        """Write the action for a call of one of `tool_functions`. Raise InputError if the call does not fit."""
         from .browsers.commands import write_command
 
         return write_command(name, arguments)
 
     def read_action(self, action: Any, form: Any = None) -> tuple[list[str], str | None]:
-        """As for every environment, and at once where there is one reading only."""
+        """Read an action as for every environment, with a fast path for actions that have only one reading."""
         if type(action) is str and self.answer_format in ("any", "last_line") and _PLAIN.fullmatch(action):
             return [action], None
         return super().read_action(action, form)
@@ -299,7 +300,7 @@ class WebTaskEnv(Game):
             error = f"The browser failed: {failure}."
             return Transition(state, progress=_progress(state, number), action_error=error[:300], valid=False)
         except BaseException:
-            # An interruption may have come after the deed.
+            # An interruption may have come after the action took effect.
             self._drop()
             raise
         reached = state.reached
@@ -328,8 +329,8 @@ class WebTaskEnv(Game):
     # Solving.
 
     def plan(self, state: WebState) -> tuple[str, ...]:
-        """The actions of the scripted solver from this state to the end of the episode: the rest of its plan while
-        nothing else was done; else a new plan, which does not undo what was done wrong."""
+        """Return the scripted solver's actions from this state to the end of the episode: the rest of its plan if the
+        agent has followed it, else a new plan, which does not undo wrong changes."""
         from .tasks.plan import plan_from, plan_from_start
 
         if state.task != self._detour[0]:
@@ -370,7 +371,7 @@ class WebTaskEnv(Game):
                 return list(plan_from_start(task, self.lines))
         return None
 
-    # What is open.
+    # Open site and browser.
 
     def draw(self, episode: WebState) -> np.ndarray:
         _, browser = self._resume(episode)
@@ -389,7 +390,7 @@ class WebTaskEnv(Game):
         super().close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy of an environment opens a site and a browser of its own."""
+        """Leave out the open site and browser, so that a copy opens new ones."""
         return {name: value for name, value in self.__dict__.items() if name != "_letting_go"} | {"_open": None}
 
 

@@ -1,4 +1,4 @@
-"""Comparisons and membership, with what they cost."""
+"""Comparisons and membership, with their costs."""
 
 from __future__ import annotations
 

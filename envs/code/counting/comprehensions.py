@@ -1,4 +1,4 @@
-"""Translation of comprehensions of all four kinds, each with a scope of its own."""
+"""Translation of comprehensions of all four kinds, each with its scope."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class CountedProgram:
         text: the program.
 
     Raises:
-        SyntaxError: it is no Python.
+        SyntaxError: the program is not valid Python.
         Uncounted: it uses a part of Python that is not supported.
     """
 
@@ -40,10 +40,10 @@ class CountedProgram:
         Args:
             function: the name of the function.
             arguments: plain data.
-            most: the steps after which the call is given up.
+            most: the maximum number of steps.
 
         Returns:
-            the value, and the steps, those of running the program included.
+            the value, and the steps, including those of running the program.
 
         Raises:
             OutOfWork: it takes more than ``most`` steps.

@@ -20,7 +20,7 @@ from .translating import (
 )
 from .values import Code, Frame, Function, Parameters, call_function
 
-# Runs a statement of a generator function; the value of the iteration is what `Run` would return.
+# Runs a statement of a generator function; the iterator's return value is the value that `Run` returns.
 Yielding = Callable[[Frame], Iterator[Any]]
 
 

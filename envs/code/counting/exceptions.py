@@ -82,7 +82,7 @@ def _try(node: ast.Try, scope: Scope) -> Statement:
 
 
 def _handler(node: ast.ExceptHandler, scope: Scope) -> Callable[[Frame, Exception], Any]:
-    """Translate a handler. It returns None where it does not match, else a tuple of one with the signal of its body."""
+    """Translate a handler. It returns None if it does not match, else a 1-tuple with the signal of its body."""
     matches, body = _matching(node, scope), translate_block(node.body, scope)
     name, meter = node.name, scope.meter
     keep = name_writer(scope, name) if name else None

@@ -17,17 +17,17 @@ _FIELD = re.compile(r"|\d+|[^\W\d]\w*")
 
 
 def write_str(meter: Meter, value: Any) -> str:
-    """Return ``str(value)``, and charge for what the value holds and for the text."""
+    """Return ``str(value)``, and charge for the value's contents and for the text."""
     return value if type(value) is str else _charge_text(meter, value, str)
 
 
 def write_repr(meter: Meter, value: Any) -> str:
-    """Return ``repr(value)``, and charge for what the value holds and for the text."""
+    """Return ``repr(value)``, and charge for the value's contents and for the text."""
     return _charge_text(meter, value, repr)
 
 
 def _charge_text(meter: Meter, value: Any, write: Callable[[Any], str]) -> str:
-    # What the value holds is charged before it is written, so that no huge text is made.
+    # Charge for the value's contents before writing it, so that no huge text is made.
     if type(value) is not str:
         meter.charge(weight(meter, value))
     text = write(value)

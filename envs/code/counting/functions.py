@@ -15,7 +15,7 @@ from .values import Builtin, Function, call_function, refuse
 
 _NONE = object()
 _REVERSIBLE = frozenset({str, list, tuple, range, collections.deque, *MAPPINGS})
-# Digits of a text that count as one word of the number.
+# Digits per word of a number that is read from text.
 _DIGITS = 16
 
 

@@ -61,7 +61,7 @@ def delete_item(meter: Meter, box: Any, key: Any) -> None:
 
 
 def count_moved(box: list[Any], place: int) -> int:
-    """Count the items of a list behind a place, which move when one is inserted or removed there."""
+    """Count the items after a place of a list; they move when an item is inserted or removed there."""
     return max(len(box) - 1 - place, 0) if place >= 0 else min(-place - 1, len(box))
 
 

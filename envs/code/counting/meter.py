@@ -6,10 +6,10 @@ import collections
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-# Whole numbers between -SMALL and SMALL cost no more than a step.
+# Integers between -SMALL and SMALL cost no more than a step.
 SMALL = 1 << 62
 _WORD = 64
-# The logarithm to the base 2 of the characters that are compared in one step.
+# Log2 of the number of characters compared in one step.
 _COMPARED_AT_ONCE = 3
 
 
@@ -22,11 +22,12 @@ class OutOfWork(BaseException):
 
 
 class Uncounted(BaseException):
-    """The program uses a part of Python whose work is not counted. The message names it, and what to use instead."""
+    """Raised when the program uses a part of Python whose work is not counted. The message names it and an
+    alternative."""
 
 
 class Meter:
-    """The steps that are left, the depth of calls, and the exceptions that are being handled, the innermost last."""
+    """The remaining steps, the depth of calls, and the exceptions being handled, the innermost last."""
 
     __slots__ = ("depth", "handled", "left")
 
@@ -50,9 +51,9 @@ _VIEWS = tuple(type(view) for view in ({}.keys(), {}.values(), {}.items()))
 KEYS_VIEW, VALUES_VIEW, ITEMS_VIEW = _VIEWS
 MAPPINGS = frozenset({dict, collections.Counter, collections.defaultdict})
 CONTAINERS = frozenset({list, tuple, set, frozenset, collections.deque, *MAPPINGS})
-# The types that hold other values.
+# Types of containers.
 HOLDERS = frozenset({*CONTAINERS, *_VIEWS})
-# The types that have a length and can be iterated again and again.
+# Types that have a length and can be iterated repeatedly.
 SIZED = frozenset({str, range, *HOLDERS})
 
 
@@ -67,7 +68,7 @@ def size(value: Any) -> int:
 
 
 def weight(meter: Meter, value: Any) -> int:
-    """Count the steps beyond one of comparing or hashing a value: the size of all that it holds."""
+    """Count the steps, beyond one, of comparing or hashing a value: the total size of its contents."""
     kind = type(value)
     if kind is int:
         return 0 if -SMALL < value < SMALL else extra_words(value)

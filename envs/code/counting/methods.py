@@ -27,7 +27,7 @@ from .values import Builtin, Module
 
 
 def attribute(meter: Meter, owner: Any, name: str) -> Any:
-    """Return ``owner.name`` where that is a method, a name of a module, or the arguments of an exception.
+    """Return ``owner.name`` if it is a method, a name of a module, or the arguments of an exception.
 
     Raises:
         AttributeError: Python has no such attribute.
@@ -62,7 +62,7 @@ def _make_unbound_method(kind: type, name: str, method: Method) -> Method:
 
 
 def missing_method(kind: type, name: str) -> BaseException:
-    """Return the exception for a method that a type does not have here."""
+    """Return the exception for a method that a type lacks in this interpreter."""
     if name.startswith("__") or hasattr(kind, name):
         return Uncounted(f"{kind.__name__}.{name} is not counted here")
     return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
@@ -135,7 +135,7 @@ _DEQUE = {
 
 
 def _charge_key(method: Method) -> Method:
-    """A method whose first argument is hashed."""
+    """Wrap a method to charge for hashing its first argument."""
 
     def run(meter: Meter, owner: Any, /, *given: Any) -> Any:
         meter.charge(weight(meter, given[0]) if given else 0)
@@ -145,7 +145,7 @@ def _charge_key(method: Method) -> Method:
 
 
 def _with_others(name: str) -> Method:
-    """A method of sets that goes over itself, where it makes a new one, and over others."""
+    """Make a method of sets that charges for the other sets and, if it makes a new set, for its own items."""
     makes_one = name in ("union", "difference", "symmetric_difference", "issubset", "isdisjoint")
 
     def run(meter: Meter, owner: Any, /, *others: Any) -> Any:

@@ -22,7 +22,7 @@ from .operators import BINARY, IN_PLACE
 from .searching import BISECT, HEAPQ
 from .values import Builtin, Function, Module, as_python_function, builtins_by_name, call_function
 
-# Imports of these have no effect, as annotations are ignored.
+# Imports of these modules have no effect, as annotations are ignored.
 IGNORED = frozenset({"__future__", "typing"})
 _NONE = object()
 
@@ -81,7 +81,7 @@ def _partial(meter: Meter, function: Any, /, *given: Any, **options: Any) -> Bui
 
 
 def _cache_values(meter: Meter, function: Any, most: int | None) -> Builtin:
-    """A function that caches its values, the ``most`` that were used last."""
+    """Make a function that caches its last ``most`` values used."""
     cached: dict[Any, Any] = {}
 
     def run(meter: Meter, /, *given: Any, **options: Any) -> Any:

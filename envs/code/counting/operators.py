@@ -24,7 +24,7 @@ _SEQUENCES = frozenset({str, list, tuple, collections.deque})
 
 
 def _charge_both(meter: Meter, left: Any, right: Any) -> None:
-    """Charge for an operator whose work grows with both operands: numbers by their words, others by their lengths."""
+    """Charge for an operator whose work grows with both operands: by words for numbers, by length for other values."""
     if type(left) is int and type(right) is int:
         meter.charge(max(extra_words(left), extra_words(right)))
     else:

@@ -1,4 +1,4 @@
-"""Scopes: the frame that each name refers to. As in Python, it is settled before a program runs."""
+"""Scopes: the frame that each name refers to. As in Python, names are resolved before a program runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Scope:
     """The scope of a module, a function or a comprehension.
 
     Attributes:
-        names: the names that it binds itself.
+        names: the names that the scope binds itself.
         declared: the names that it declares global.
         outer: the scope around it; None for a module.
         everywhere: the frame of the module.
@@ -41,7 +41,7 @@ class Scope:
         return -1
 
     def hops_outside(self, name: str) -> int:
-        """Count as `hops`, for a name that := binds: a comprehension binds it in the scope around it."""
+        """Count as `hops` for a name bound by :=, which a comprehension binds in the enclosing scope."""
         count, scope = 0, self
         while scope.comprehension and scope.outer is not None:
             count, scope = count + 1, scope.outer
@@ -70,8 +70,8 @@ def comprehension_scope(outer: Scope, targets: Sequence[ast.expr]) -> Scope:
 
 
 def within(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """Iterate over the nodes of a function's body, without those of inner functions. Of comprehensions only the names
-    are included that they bind outside themselves, by :=."""
+    """Iterate over the nodes of a function's body, without the nodes of inner functions. Of a comprehension, only names
+    that it binds outside itself, by :=, are included."""
     waiting = [(node, False) for node in body]
     while waiting:
         node, inner = waiting.pop()

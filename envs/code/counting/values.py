@@ -1,4 +1,4 @@
-"""Values that only counted programs have: their own functions, and stand-ins for the functions of Python."""
+"""Values specific to counted programs: their own functions, and stand-ins for Python's functions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from .meter import Meter, Uncounted
 
-# Most nested calls, as in Python.
+# Maximum depth of nested calls, as in Python.
 MOST_DEPTH = 990
-# The key under which a frame holds the frame around it; no variable has this name.
+# The key of the enclosing frame in a frame; no variable has this name.
 AROUND = ""
 Frame = dict[str, Any]
 
@@ -75,7 +75,7 @@ class Function:
         self.defaults, self.named_defaults = defaults, named
         parameters = code.parameters
         plain = not (parameters.rest or parameters.named or parameters.options)
-        # The number of arguments that can be bound to the parameters in order; -1 where there is none.
+        # Number of arguments for the fast path that binds parameters in order; -1 if there is no such path.
         self.simple = len(parameters.names) if plain else -1
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from ...sandbox import CallTest
 from .expectations import WRAPPERS, Expectation
 
-# Most bits and most items of a constant that a test computes.
+# Maximum bits and items of a constant computed in a test.
 _MOST_BITS, _MOST_ITEMS = 14_000, 100_000
 _BINARY = {
     ast.Add: operator.add,
@@ -38,7 +38,7 @@ _Names = dict[str, Any]
 
 
 class UnreadableAssertion(Exception):
-    """A test that cannot be read; the message quotes it and gives the reason."""
+    """Raised for a test that cannot be read; the message quotes it and gives the reason."""
 
 
 def read_assertions(source: str, function: str) -> list[CallTest]:
@@ -82,7 +82,7 @@ def _read_statements(
                 try:
                     names[name] = evaluate_constant(value, names)
                 except UnreadableAssertion:
-                    # Only a test that needs it cannot be read.
+                    # Ignore this assignment; a test that uses the name is refused later.
                     names.pop(name, None)
             case ast.Import() | ast.ImportFrom() | ast.Pass() | ast.Expr(value=ast.Constant() | ast.Name()):
                 pass

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-# Functions that may be applied to a returned value before it is compared; "round" has its digits behind a colon.
+# Functions that may be applied to a returned value before comparison; "round" has its digits after a colon.
 WRAPPERS = ("sorted", "set", "frozenset", "list", "tuple", "len", "sum", "str", "round")
 # Relative and absolute tolerance of floating-point numbers in the data sets whose judges compare with a tolerance.
 _TOLERANCE = 1e-6
@@ -24,12 +24,12 @@ class Expectation:
 
     Args:
         value: the value to compare with.
-        relation: "equal": by ``==``; "is": equal and of the same type; "in": one of those in ``value``; "true",
-            "false": the truth value; "near": a difference of at most ``absolute``; "close": by `math.isclose`; "alike":
-            equal as JSON, with a tolerance for numbers with a decimal point; "either": alike one of those in ``value``.
+        relation: "equal": by ``==``; "is": equal and of the same type; "in": an item of ``value``; "true", "false": the
+            truth value; "near": a difference of at most ``absolute``; "close": by `math.isclose`; "alike": equal as
+            JSON, with a tolerance for numbers with a decimal point; "either": "alike" for some item of ``value``.
         through: names in `WRAPPERS`, applied to the returned value in this order.
         absolute, relative: tolerances; ``relative`` only for "close".
-        strict: True where for "near" the difference must be less than ``absolute``.
+        strict: True if, for "near", the difference must be less than ``absolute``.
     """
 
     value: Any
@@ -84,13 +84,13 @@ class Expectation:
 
 
 def meets_expectation(expected: Any, received: Any) -> bool:
-    """Compare for `sandbox.run_tests`: by an `Expectation`, or with text that should be printed."""
+    """Compare for `sandbox.run_tests`: by an `Expectation`, or with the expected output text."""
     return expected.holds(received) if isinstance(expected, Expectation) else is_same_text(expected, received)
 
 
 def is_same_text(expected: str, received: str) -> bool:
-    """True for the same words in the same lines. Where one of two numbers has a decimal point or an exponent they may
-    differ by one part in a million, and blank lines at the ends do not count."""
+    """Return True for the same words in the same lines. If one of two numbers has a decimal point or an exponent, they
+    may differ by one part in a million. Blank lines at the ends are ignored."""
     ours, theirs = ([line.split() for line in text.strip().split("\n")] for text in (expected, received))
     return len(ours) == len(theirs) and all(
         len(a) == len(b) and all(map(_is_same_word, a, b)) for a, b in zip(ours, theirs)
@@ -126,7 +126,7 @@ def _is_alike(expected: Any, received: Any) -> bool:
         # As in Python, True is 1.
         return isinstance(expected, (bool, int)) and isinstance(received, (bool, int)) and expected == received
     if isinstance(expected, float) and isinstance(received, (int, float)):
-        # JSON of a data set may have NaN; then NaN is right.
+        # JSON of a data set may contain NaN; then NaN is right.
         if math.isnan(expected):
             return math.isnan(received)
         return math.isclose(expected, received, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)

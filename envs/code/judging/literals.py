@@ -1,4 +1,4 @@
-"""Values of the four types of programs, read from untrusted text without evaluating it."""
+"""Parsing of values of the four program types from untrusted text, without evaluating it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ARGUMENT = re.compile(r"""([^,'"\[\]]*(?:'[^'\\]*'|"[^"\\]*"|\[[^\[\]]*\])?\s*)
 
 
 def read_value(text: str, kind: str) -> Any:
-    """Read a value as Python writes it. Return None where ``text`` holds none.
+    """Parse a value in Python's notation. Return None if ``text`` contains no such value.
 
     Texts and words may lack quotation marks, and lists may lack brackets.
 
@@ -62,7 +62,7 @@ def _read_words(body: str) -> list[str] | None:
 
 
 def read_arguments(text: str, function: str, parameters: Sequence[tuple[str, str]]) -> tuple[Any, ...] | None:
-    """Read the arguments of a call. Return None where ``text`` holds none of these types.
+    """Parse the arguments of a call. Return None if ``text`` contains no arguments of these types.
 
     Args:
         text: ``function(...)``, ``(...)``, or the arguments alone, with or without the names of parameters.

@@ -1,8 +1,8 @@
-"""Milestones: the intermediate results of a task that a program computes on its way, for the reward "milestones".
+"""Milestones: the intermediate results of a task that a program computes, for the reward "milestones".
 
-The program runs once more in the sandbox, under a tracer that records the values of its variables. The results that
-each sentence of the specification leads to are known only in this process and are compared here, so a program can hide
-its progress but cannot claim a result that it did not compute.
+The program runs once more in the sandbox, under a tracer that records the values of its variables. The expected result
+of each sentence of the specification is known only in this process and compared here, so a program can hide progress
+but cannot claim a result that it did not compute.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..programs.interpreter import trace_states
 
 # The number of hidden tests on which a program is traced.
 TRACED = 3
-# Values that nearly every program has at some time.
+# Values that occur in nearly every program.
 _TRIVIAL = frozenset({-1, 0, 1, 2, 10, ""})
 
 _MOST_VALUES = 200
@@ -83,10 +83,10 @@ except BaseException:
 
 
 def expected_results(program: Program, tests: Sequence[CallTest]) -> list[dict[int, Any]]:
-    """Compute the results that a program must have on its way.
+    """Compute the intermediate results that a program must reach.
 
-    Left out are results that any program may have (small numbers, the arguments, results of earlier sentences), and
-    sentences without any other result.
+    Results that any program may have (small numbers, the arguments, results of earlier sentences) are left out, and so
+    are sentences without other results.
 
     Args:
         program: the correct program.
@@ -117,13 +117,13 @@ def traced_tests(tests: Sequence[CallTest]) -> list[CallTest]:
 def count_reached(
     code: str, program: Program, tests: Sequence[CallTest], limits: Limits, backend: str
 ) -> list[int] | None:
-    """Count the milestones that a program reaches. Return None where the sandbox failed.
+    """Count the milestones that a program reaches. Return None if the sandbox failed.
 
     Args:
         code: the program to trace, with a function of the name of ``program``.
         program: the correct program.
         tests: calls of it; the hidden ones count.
-        limits: the limits of the run; their seconds are also those of each call.
+        limits: the limits of the run; the seconds also apply to each call.
         backend: the sandbox, by its name in `sandbox.BACKENDS`.
 
     Returns:

@@ -1,7 +1,6 @@
 """The values and the operation counts of untrusted programs: the interpreter of `counting`, run in the sandbox.
 
-The program is data to the interpreter, so it cannot change the count, and neither it nor a bug of the interpreter can
-do harm.
+The program is data to the interpreter, so it cannot change the count, and the sandbox contains bugs of the interpreter.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ...sandbox import Call, Limits, run
 from .. import counting
 from ..counting.meter import UNCOUNTED, WORK
 
-# The modules of the interpreter, each after those that it imports.
+# The modules of the interpreter, each after its imports.
 MODULES = (
     *("meter", "formatting", "values", "operators", "comparisons", "items", "sorting", "text_methods", "methods"),
     *("functions", "mathematics", "iterators", "searching", "modules", "scopes"),
@@ -49,12 +48,12 @@ def count_calls(text, function, cases):
 
 
 class CountedCall(NamedTuple):
-    """The outcome of one call: its value and its operations, or the reason why there is none.
+    """The outcome of one call: its value and its operations, or an error.
 
     Attributes:
         value: the value that the function returned.
         steps: the operations that it took.
-        error: "" where there is a value; else `WORK`, `UNCOUNTED`, or the name of an exception.
+        error: "" for success; else `WORK`, `UNCOUNTED`, or the name of an exception.
         message: the reason in a sentence.
     """
 
@@ -67,17 +66,17 @@ class CountedCall(NamedTuple):
 def count_operations(
     program: str, function: str, cases: Sequence[tuple[Sequence[Any], int]], limits: Limits, backend: str = "local"
 ) -> list[CountedCall] | None:
-    """Call a function of a program and count the operations of each call. The program starts anew for each.
+    """Call a function of a program and count the operations of each call. The program is restarted for each call.
 
     Args:
         program: its text.
         function: the function's name.
-        cases: for each call its arguments (plain data), and the most operations that it may take.
+        cases: for each call its arguments (plain data) and its maximum number of operations.
         limits: the limits of all calls together.
         backend: the sandbox, by its name in `sandbox.BACKENDS`.
 
     Returns:
-        the outcome of each call, or None where the sandbox failed.
+        the outcome of each call, or None if the sandbox failed.
     """
     call = Call("count_calls", [program, function, [list(case) for case in cases]], limits.seconds)
     result = run(_boot(), limits=limits, calls=[call], backend=backend)
@@ -85,7 +84,7 @@ def count_operations(
         return None
     (answer,) = result.values
     if answer.error:
-        # The interpreter itself ended: by time, memory, or a value that is no plain data.
+        # The interpreter itself was ended by time, memory, or a value that is not plain data.
         return [CountedCall(error="failed", message=answer.error)] * len(cases)
     return [
         CountedCall(error=error, message=value) if error else CountedCall(value, steps)

@@ -1,4 +1,4 @@
-"""The text that an agent reads about a run of a program: its output and its end, without the middle of long text."""
+"""Text for agents about a run of a program: its output and its end, with the middle of long text left out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from ...sandbox import Limits, Result
 
 
 def describe_output(result: Result, limits: Limits) -> str:
-    """Describe a run: its output, its error output, and the limit or signal that ended it. "" where there is none."""
+    """Describe a run: its output, its error output, and the limit or signal that ended it. Return "" if there is
+    nothing to report."""
     parts = [result.stdout.strip("\n"), result.stderr.strip("\n")]
     if result.reason == "time":
         parts.append(f"(stopped: it took more than {limits.seconds:g} s)")
@@ -20,7 +21,7 @@ def describe_output(result: Result, limits: Limits) -> str:
 
 
 def keep_ends(text: str, most: int) -> str:
-    """Return ``text``, without its middle where it has more than ``most`` characters."""
+    """Return ``text``; if it has more than ``most`` characters, leave out its middle."""
     if len(text) <= most:
         return text
     half = most // 2 - 25

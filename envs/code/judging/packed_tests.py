@@ -18,7 +18,7 @@ def unpack_tests(text: str) -> str:
     """Return the JSON in ``text``.
 
     Raises:
-        UnusableRecord: it is not packed so, or holds more than 256 MiB.
+        UnusableRecord: the text is not packed in this format, or unpacks to more than 256 MiB.
     """
     if text.lstrip()[:1] in ("[", "{"):
         return text
@@ -33,7 +33,7 @@ def unpack_tests(text: str) -> str:
 
 
 def _read_pickled_text(data: bytes) -> str:
-    """Return the one string in a pickle. The pickle is read as a list of instructions, and none is executed.
+    """Return the only string in a pickle. The pickle is read as a list of instructions; no instruction is executed.
 
     Raises:
         UnusableRecord: it holds something else.

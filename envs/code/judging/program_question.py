@@ -25,7 +25,7 @@ class ProgramQuestion(Question):
     answer.
 
     Args:
-        graded: True for a reward of the share of the tests that pass; otherwise 1 where all pass, and else 0.
+        graded: True to reward the share of passed tests; otherwise 1 if all pass, else 0.
         backend: the sandbox, by its name in `sandbox.BACKENDS`.
         seconds: the limit of a call, or a run, of the program.
 
@@ -47,7 +47,7 @@ class ProgramQuestion(Question):
         self.limits = Limits(seconds=seconds)
 
     def judge_program(self, code: str, tests: Sequence[CallTest | StdioTest]) -> Verdict:
-        """Run the tests on a program. The score of the verdict is the share that passes."""
+        """Run the tests on a program. The verdict's score is the share of passed tests."""
         return run_tests(code, tests, limits=self.limits, backend=self.backend).verdict(self.graded)
 
     def judge_function(self, answer: str, name: str, tests: Sequence[CallTest | StdioTest]) -> Verdict:

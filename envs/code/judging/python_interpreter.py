@@ -1,4 +1,4 @@
-"""The tool "python": a program in a reply is run in the sandbox, and what it printed is observed."""
+"""The tool "python": a program in a reply runs in the sandbox, and its output is the observation."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...tools.tool import TOOLS, Arguments, Tool, ToolResult
 from .outputs import describe_output, keep_ends
 from .tool_calls import extract_program
 
-# Most characters of a program's output in an observation; the middle is left out.
+# Maximum characters of a program's output in an observation; the middle is left out.
 SHOWN = 1_000
 
 
 @TOOLS.register("python")
 class PythonInterpreter(Tool):
-    """Runs each program by itself: nothing is kept from earlier calls.
+    """Runs each program separately: nothing is kept from earlier calls.
 
     Args:
         seconds: the limit of a run of a program.
@@ -42,7 +42,7 @@ class PythonInterpreter(Tool):
 
     def parse(self, action: str) -> Arguments | None:
         program = extract_program(action)
-        # The same program however its lines end.
+        # Normalise line ends, so that the same program has the same text.
         return None if program is None else {"code": program.replace("\r\n", "\n").strip("\n")}
 
     def refuse(self, arguments: Arguments) -> str | None:

@@ -35,7 +35,7 @@ def _extract_from_tag(text: str) -> str:
             code = (json.loads(arguments) if isinstance(arguments, str) else arguments)["code"]
             if isinstance(code, str):
                 return code
-        # It is no call in JSON, but Python that begins with a brace.
+        # Not a call in JSON, but Python that begins with a brace.
         except (ValueError, TypeError, KeyError, RecursionError):
             pass
     inner = _FENCE.findall(text)

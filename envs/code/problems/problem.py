@@ -1,4 +1,4 @@
-"""Problems of data sets: what a record asks for, the tests that judge it, and how an answer becomes a program."""
+"""Problems of data sets: the question of a record, its tests, and the assembly of an answer to a program."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...datasets.layouts import Item
 from ...sandbox import CallTest, StdioTest
 
 Test = CallTest | StdioTest
-# The name of a function that is added to a program, for calls that the program has no function for: a method of the
-# class Solution, or the truth of a value that is no plain data.
+# Name of a function added to a program for calls without a function: a method of the class Solution, or the truth of a
+# value that is not plain data.
 CALLED = "palaestra_called"
 # Characters of a question that count as much as one statement or expression of the reference program.
 _TO_WRITE = 10
@@ -25,14 +25,14 @@ _FUTURE = re.compile(r"^from __future__ import [^\n]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Problem(Item):
-    """A program to write. ``answer`` is the reference program, "" where the record has none.
+    """A program to write. ``answer`` is the reference program, "" if the record has none.
 
     Args:
         function: the function or method to write; "" for a program that reads its standard input.
         tests: the tests that judge it.
         before: code that is placed before the program.
-        after: code that is placed behind it.
-        stub: the begin of the program, which an answer may continue.
+        after: code that is placed after it.
+        stub: the beginning of the program, which an answer may continue.
         examples: the first tests as the record words them, for the prompt.
     """
 
@@ -53,8 +53,8 @@ class Problem(Item):
         """The characters of the question, and ten for each statement and expression of the reference program.
 
         Over the 158 problems of HumanEval that can be judged, its rank correlation with the summed success rates of
-        three published models is -0.43; that of the length of the solution is -0.35, that of the number of branches
-        and loops -0.29, and that of the number of tests -0.24. Neither of the last two adds to it.
+        three published models is -0.43; the length of the solution has -0.35, the number of branches and loops -0.29,
+        and the number of tests -0.24. Neither of the last two improves it.
         """
         try:
             nodes = list(ast.walk(ast.parse(self.answer)))
@@ -64,8 +64,8 @@ class Problem(Item):
 
     @property
     def outline(self) -> list[str]:
-        """All but the last line of the reference program, a statement each and without comments and docstrings; empty
-        where it cannot be parsed, such as one in Python 2."""
+        """The lines of the reference program except the last, one statement each, without comments and docstrings;
+        empty if it cannot be parsed, as for Python 2."""
         try:
             tree = ast.parse(self.answer)
         except (SyntaxError, ValueError, RecursionError):
@@ -96,7 +96,7 @@ class Problem(Item):
 
 
 def _indent_body(program: str) -> str:
-    """Indent the lines of a function's body. The first one may have lost its white space already."""
+    """Indent the lines of a function's body. The first line may have lost its indentation."""
     first, *rest = program.split("\n")
     depths = [len(line) - len(line.lstrip()) for line in rest if line.strip()]
     opens = first.rstrip().endswith(":")
@@ -106,10 +106,10 @@ def _indent_body(program: str) -> str:
 
 
 def select_tests(tests: Sequence[Test], most: int) -> list[Test]:
-    """Select at most so many tests: the public ones, and hidden ones spread from the first to the last.
+    """Select at most ``most`` tests: the public ones, and hidden ones spread from the first to the last.
 
-    Data sets often begin with small tests, so the first ones alone would not do. At least one hidden test is selected
-    where there is one.
+    Data sets often begin with small tests, so the first tests alone would be too weak. At least one hidden test is
+    selected if there is one.
     """
     public = [test for test in tests if test.public]
     hidden = [test for test in tests if not test.public]

@@ -1,4 +1,4 @@
-"""Readers of the layouts in which data sets of programs are published: each makes a problem from a record."""
+"""Readers of the published layouts of data sets of programs; each makes a problem from a record."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..judging.expectations import Expectation
 from ..judging.packed_tests import unpack_tests
 from .problem import CALLED, Problem, Test, select_tests
 
-# Most tests that are kept of a record, and most characters of one, as some data sets have gigabytes of tests.
+# Maximum number of tests kept per record, and maximum characters of a test; some data sets have gigabytes of tests.
 MOST_TESTS, MOST_TEXT = 64, 100_000
 _APPS_LEVELS = {"introductory": 1, "interview": 2, "competition": 3}
 _LCB_LEVELS = {"easy": 1, "medium": 2, "hard": 3}
-# The modules that answers with a class Solution use without importing them.
+# Modules that answers with a class Solution use without importing them.
 _IMPORTS = """from typing import *
 import bisect, collections, functools, heapq, itertools, math, operator, random, re, string
 from bisect import *
@@ -112,7 +112,7 @@ def read_apps(fields: Fields, index: int) -> Problem:
     if not function:
         tests: list[Test] = [StdioTest(_join_lines(given), _join_lines(wanted)) for given, wanted in both]
     else:
-        # Records often wrap the value in a list; the published judge accepts the value and the list.
+        # Records often wrap the value in a list; the published judge accepts both.
         tests = [
             CallTest(CALLED, given, Expectation([wanted, *wanted] if _is_one_item(wanted) else [wanted], "either"))
             for given, wanted in both
@@ -179,7 +179,7 @@ def _read_tests(source: str, function: str) -> list[CallTest]:
 
 
 def _is_about_truth(test: CallTest) -> bool:
-    """True for a test of the truth of a value, which then need not be plain data."""
+    """Return True for a test of a value's truth; such a value need not be plain data."""
     return test.expected.relation in ("true", "false") and not test.expected.through
 
 
@@ -231,7 +231,7 @@ def _read_texts(fields: Fields, name: str) -> list[str]:
 
 
 def _join_lines(value: Any) -> str:
-    """Return an input or output as text; some records have it as a list of lines."""
+    """Return an input or output as text; some records store a list of lines."""
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

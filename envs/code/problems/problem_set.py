@@ -28,7 +28,7 @@ from .problem import Problem, Test, select_tests
 from .problem_layouts import MOST_TESTS
 
 DATA = Path(__file__).parent.parent / "data"
-# The forms of answers: words for the prompt, and an example.
+# Forms of answers, with words for the prompt and an example.
 _FUNCTION = "the whole function", "def double(number):\n    return 2 * number"
 _CLASS = "the whole class", "class Solution:\n    def double(self, number):\n        return 2 * number"
 _PROGRAM = "a program that reads its standard input and prints the output", "print(2 * int(input()))"
@@ -40,8 +40,8 @@ class ProblemSet(DatasetQuestion):
     A subclass sets ``layout``, ``built_in`` and perhaps ``rung_axis``, and may implement `ask`.
 
     Args:
-        tests: the most tests of a record that are run: the public ones, and hidden ones spread over the rest.
-        graded: True for a reward of the share of the tests that pass; otherwise 1 where all pass, and else 0.
+        tests: maximum number of a record's tests that are run: the public ones, and hidden ones spread over the rest.
+        graded: True to reward the share of passed tests; otherwise 1 if all pass, else 0.
         seconds: the limit of a call, or a run, of the program.
         memory_mb: the memory that the program may use, MiB.
         backend: the sandbox, by its name in `sandbox.BACKENDS`. It starts with the first answer.
@@ -104,7 +104,7 @@ class ProblemSet(DatasetQuestion):
         problem = _require_problem(task.data)
         program = program_in(answer, problem.function)
         if problem.function:
-            # A function's body alone continues the code of the prompt; it has to return something.
+            # A body alone continues the prompt's code; it must contain return or yield.
             is_body = problem.stub and any(word in program for word in ("return", "yield"))
             if not is_body and not problem.mentions_function(program):
                 return rejected(f"The answer must be Python code that defines {problem.function}.")
@@ -142,18 +142,18 @@ class ProblemSet(DatasetQuestion):
         ]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The lines of the reference program but the last one, and the program."""
+        """Return the lines of the reference program except the last, and the program."""
         problem = _require_problem(task.data)
         program = self.oracle(task)
         return [*problem.outline, program]
 
     def compute_extra(self, subject: Task, name: str) -> Any:
-        # Records without a program are asked all the same.
+        # Records without a reference program are used as well.
         known = subject.data.answer or name not in ("reference", "solution_steps", "rubric")
         return super().compute_extra(subject, name) if known else None
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str | None:
-        """Return the reference program of another problem of the source, or None where there is none."""
+        """Return the reference program of another problem of the source, or None if there is none."""
         try:
             return super().random_action(episode, rng)
         except InputError:

@@ -1,4 +1,4 @@
-"""Programs with bugs: one or several, each in a step of its own, none hiding another.
+"""Programs with one or several bugs, each in a different step, and none hiding another.
 
 `draw_buggy` draws a program, its bugs, and cases in which the bugs show. The kinds of bugs are those of `mutations`.
 """
@@ -23,7 +23,7 @@ class Bug(NamedTuple):
 
 
 class BuggyProgram(NamedTuple):
-    """The correct program, its bugs in the order of their blocks, and cases, those that show bugs first."""
+    """The correct program, its bugs in the order of their blocks, and cases, with the cases that show bugs first."""
 
     program: Program
     bugs: tuple[Bug, ...]
@@ -44,8 +44,8 @@ def insert_bugs(program: Program, bugs: tuple[Bug, ...]) -> tuple[str, ...]:
 def draw_buggy(dice: Dice, domain: str, steps: int, count: int, bugs: int = 1) -> BuggyProgram:
     """Draw a random program with bugs.
 
-    Every subset of the bugs fails in some case, and all of them together fail in the first. Among the first cases, as
-    many as there are bugs, each bug alone shows in one, where possible in one in which no other bug alone shows.
+    Every subset of the bugs fails in some case, and all bugs together fail in the first. With n bugs, each bug alone
+    fails in one of the first n cases, if possible in one in which no other bug alone fails.
 
     Args:
         domain, steps: as for `draw_program`.
@@ -66,7 +66,7 @@ def draw_buggy(dice: Dice, domain: str, steps: int, count: int, bugs: int = 1) -
 
 
 def _draw_bugs(dice: Dice, program: Program, count: int) -> tuple[Bug, ...] | None:
-    """Draw bugs for different blocks. Return None where a block has no place for one, or it changes nothing."""
+    """Draw bugs for different blocks. Return None if a block has no place for a bug, or a bug has no effect."""
     bugs: dict[int, Bug] = {}
     while len(bugs) < count:
         place = dice.below(len(program.blocks) - 1)
@@ -75,7 +75,7 @@ def _draw_bugs(dice: Dice, program: Program, count: int) -> tuple[Bug, ...] | No
         found = find_sites(program.blocks[place])
         if not found:
             return None
-        # The kind is drawn first, so that kinds that fit in many places do not crowd out the others.
+        # Draw the kind first, so that kinds that fit in many places do not dominate.
         kind = dice.one(list(dict.fromkeys(site.kind for site in found)))
         code = apply_mutation(program.blocks[place], dice.one([site for site in found if site.kind == kind]))
         if code == program.blocks[place]:
@@ -85,7 +85,7 @@ def _draw_bugs(dice: Dice, program: Program, count: int) -> tuple[Bug, ...] | No
 
 
 def _order_cases(program: Program, bugs: tuple[Bug, ...], cases: list[ProgramCase]) -> list[ProgramCase]:
-    """Put first one case for each bug, in which it shows alone."""
+    """Move to the front one case for each bug in which this bug alone fails."""
     shows = [[fails_case(program, insert_bugs(program, (bug,)), one) for one in cases] for bug in bugs]
     chosen: list[int] = []
     for row in shows:

@@ -1,6 +1,6 @@
 """Cases of programs: arguments, and the value that the program returns for them.
 
-`draw_cases` finds cases in which every program fails that leaves a part of the specification out.
+`draw_cases` finds cases that fail every program that omits a part of the specification.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .steps import INTEGER, LIST
 
 _CONSONANTS, _VOWELS = "bcdfghjklmnprstvwz", "aeiou"
 _BOUNDARY = re.compile(r" [<>]=? ")
-# Characters of a value written out, and absolute value of a number, in a case.
+# Maximum characters of a written value, and maximum absolute value of a number, in a case.
 _LONGEST_VALUE, _LARGEST = 60, 10**8
-# Arguments that are drawn, from which the cases are chosen.
+# Number of drawn arguments from which the cases are chosen.
 _CANDIDATES = 20
-# Work (statements and turns of loops) at which a body counts as wrong. The programs themselves need about 600 at most.
+# Work (statements and turns of loops) at which a body counts as wrong. Correct programs need about 600 at most.
 _MOST_CASE_WORK = 1_500
 
 
@@ -35,7 +35,8 @@ class ProgramCase(NamedTuple):
 
 
 def draw_arguments(dice: Dice, program: Program, edge: int = -1) -> tuple[Any, ...]:
-    """Draw random arguments. ``edge`` 0 or 1 gives edge cases instead: 0 or a negative number, no or one item."""
+    """Draw random arguments. ``edge`` 0 or 1 gives edge cases instead: 0 or a negative number, a list of no or one
+    item."""
     first: Any
     if program.takes == INTEGER:
         first = _draw_number(dice, program.marks) if edge < 0 else (0, -dice.between(1, 60))[edge]
@@ -80,7 +81,7 @@ def _draw_word(dice: Dice) -> str:
 
 
 def make_case(program: Program, arguments: tuple[Any, ...]) -> ProgramCase | None:
-    """Run the program on these arguments. Return None where it fails or returns a value too large for a prompt."""
+    """Run the program on these arguments. Return None if it fails or returns a value too large for a prompt."""
     outcome = program.run(arguments)
     if outcome.error or not is_small(outcome.value):
         return None
@@ -88,7 +89,7 @@ def make_case(program: Program, arguments: tuple[Any, ...]) -> ProgramCase | Non
 
 
 def is_small(value: Any) -> bool:
-    """True for a value that fits in a line and holds no number above 100 million."""
+    """Return True for a value that fits in a line and contains no number above 100 million."""
     if isinstance(value, int):
         return abs(value) <= _LARGEST
     if isinstance(value, list) and any(isinstance(item, int) and abs(item) > _LARGEST for item in value):
@@ -99,7 +100,7 @@ def is_small(value: Any) -> bool:
 def draw_cases(
     dice: Dice, program: Program, count: int, more: tuple[tuple[str, ...], ...] = ()
 ) -> list[ProgramCase] | None:
-    """Draw cases that fail every weaker program. Return None where they are not found.
+    """Draw cases that fail every weaker program. Return None if none are found.
 
     No value is right in more than 40% of the cases, and the first argument is the value in at most 40% of them.
 
@@ -121,11 +122,11 @@ def draw_cases(
     for body in (*program.weaker, *more):
         if not _add_failing_case(program, body, chosen, (*others, *edges)):
             return None
-    # Few arguments, or none, show whether a comparison is strict.
+    # Few arguments, if any, show whether a comparison is strict.
     for body in _shift_comparisons(program):
         if len(chosen) < count - 1:
             _add_failing_case(program, body, chosen, (*others, *edges))
-    # Fill up with the edge cases, and with values that are rare so far.
+    # Fill up with the edge cases, and with values still rare among the cases.
     seen = Counter(repr(one.value) for one in chosen)
     rest = [one for one in (*edges, *others) if one not in chosen]
     while len(chosen) < count and rest:
@@ -143,7 +144,8 @@ def draw_cases(
 def _add_failing_case(
     program: Program, body: tuple[str, ...], chosen: list[ProgramCase], others: Iterable[ProgramCase]
 ) -> bool:
-    """Add one of the others to the chosen cases unless the body fails one already. Return False where it fails none."""
+    """Add one of ``others`` to the chosen cases unless the body fails a chosen one already. Return False if it fails no
+    case."""
     if any(fails_case(program, body, one) for one in chosen):
         return True
     failing = next((one for one in others if fails_case(program, body, one)), None)
@@ -154,7 +156,7 @@ def _add_failing_case(
 
 
 def _shift_comparisons(program: Program) -> Iterator[tuple[str, ...]]:
-    """Bodies with one comparison changed from strict to not strict, or the other way."""
+    """Yield bodies with one comparison changed from strict to non-strict, or vice versa."""
     for place, block in enumerate(program.blocks):
         for found in _BOUNDARY.finditer(block):
             sign = found.group().strip()
@@ -164,6 +166,7 @@ def _shift_comparisons(program: Program) -> Iterator[tuple[str, ...]]:
 
 
 def fails_case(program: Program, body: tuple[str, ...], one: ProgramCase) -> bool:
-    """True where a function with this body returns another value, fails, or takes far more work than any program."""
+    """Return True if a function with this body returns another value, fails, or takes far more work than any
+    program."""
     outcome = program.run(one.arguments, body, _MOST_CASE_WORK)
     return bool(outcome.error) or outcome.value != one.value

@@ -19,7 +19,7 @@ from .steps_on_text import TEXT_CONDITIONS, TEXT_STEPS
 KINDS = (*NUMBER_STEPS, *LIST_STEPS, *TEXT_STEPS)
 CONDITIONS = (*NUMBER_CONDITIONS, *LIST_CONDITIONS, *TEXT_CONDITIONS)
 _TYPES = (INTEGER, LIST, TEXT, WORDS)
-# Steps by the type that they take: those that return the same type, and those that return another.
+# Steps by argument type: first the steps that return the same type, then the steps that return another.
 _SAME_TYPE = {kind: tuple(k for k in KINDS if k.takes == k.gives == kind) for kind in _TYPES}
 _OTHER_TYPE = {kind: tuple(k for k in KINDS if k.takes == kind != k.gives) for kind in _TYPES}
 _CONDITIONS = {kind: tuple(c for c in CONDITIONS if c.takes == kind) for kind in _TYPES}
@@ -37,7 +37,7 @@ _GUARD_VALUES = {INTEGER: ("-1", "-2", "-5"), LIST: ("[]", "[0]"), TEXT: ("'none
 
 
 class Parameter(NamedTuple):
-    """A parameter: its name, its description in words, and, where it replaces a constant, its possible values."""
+    """A parameter: its name, its description in words, and, if it replaces a constant, its possible values."""
 
     name: str
     words: str
@@ -51,10 +51,10 @@ class Program(NamedTuple):
         name: the function's name.
         takes, gives: the types of its first argument and of its value.
         parameters: one or two.
-        specification: sentences, each about the value that the sentence before results in.
+        specification: sentences, each about the result of the preceding sentence.
         blocks: the statements of its body, one text for each sentence, then the return.
         results: the variable that holds each sentence's result; "" for a guard, which has none.
-        weaker: bodies that leave a part of the specification out.
+        weaker: bodies that omit a part of the specification.
         marks: numbers in its code; its value often changes near them.
     """
 
@@ -120,7 +120,7 @@ def format_call(program: Program, arguments: tuple[Any, ...]) -> str:
 
 
 class _Step(NamedTuple):
-    """A sentence, its code, and weaker code that leaves a part of it out."""
+    """A sentence, its code, and weaker code that omits a part of it."""
 
     words: str
     code: str
@@ -169,7 +169,7 @@ def draw_program(dice: Dice, domain: str, steps: int) -> Program:
 
 
 def _fresh_name(name: str, used: set[str]) -> str:
-    """Return the name, with a number behind it where it is used already, and add it to the used ones."""
+    """Return the name, with a number appended if it is in use, and add it to ``used``."""
     candidate, count = name, 1
     while candidate in used:
         count += 1
@@ -216,7 +216,7 @@ def _draw_choice(dice: Dice, kind: StepKind, before: str, after: str) -> _Step:
 
 
 def _write_if(test: str, code: str, other: str) -> str:
-    """Write an if statement. ``other`` becomes an elif where it is an if statement itself."""
+    """Write an if statement. If ``other`` is an if statement itself, it becomes an elif."""
     joins = other.startswith("if ") and all(line.startswith((" ", "else:")) for line in other.split("\n")[1:])
     rest = f"el{other}" if joins else "else:\n" + textwrap.indent(other, "    ")
     return f"if {test}:\n{textwrap.indent(code, '    ')}\n{rest}"

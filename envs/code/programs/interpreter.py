@@ -1,8 +1,8 @@
 """An interpreter of small Python functions, with bounded work and no access to anything outside.
 
 A program is made of blocks: pieces of the text of a function's body, one for each step of the task. A block is compiled
-to closures once, and these are cached. So the expected values of tests need neither ``exec`` nor a sandbox, a bug that
-loops for ever costs little, and the work of a program can be counted.
+to closures once, and these are cached. So the expected values of tests need neither ``exec`` nor a sandbox, an endless
+loop costs little, and the work of a program can be counted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .interpreter_expressions import (
 # Returns None, _BREAK, _CONTINUE, or a tuple of one with the value that the function returns.
 _Statement = Callable[[Names], Any]
 
-# Most statements and turns of loops in one call.
+# Maximum statements and turns of loops in one call.
 MOST_WORK = 5_000
 _BREAK, _CONTINUE = object(), object()
 # The error of a call that exceeds its work.
@@ -41,7 +41,7 @@ class CallOutcome(NamedTuple):
 
 
 def run_blocks(blocks: Iterable[str], arguments: Mapping[str, Any], most: int = MOST_WORK) -> CallOutcome:
-    """Run a function's body on arguments given by name. The value is None where it has no return.
+    """Run a function's body on arguments given by name. The value is None if the body does not return.
 
     Args:
         blocks: the statements of the body.
@@ -68,7 +68,7 @@ def run_blocks(blocks: Iterable[str], arguments: Mapping[str, Any], most: int = 
 
 
 def is_supported(block: str) -> bool:
-    """True for a block that this interpreter can run."""
+    """Return True if this interpreter can run a block."""
     try:
         _compile_block(block)
     except (SyntaxError, ValueError):
@@ -81,7 +81,7 @@ def trace_states(blocks: Sequence[str], results: Sequence[str], arguments: Mappi
 
     Args:
         blocks: the statements of a body.
-        results: the name of the variable for each block, "" for a block without one, whose value is None.
+        results: the name of each block's result variable; "" for a block without one, whose value is then None.
         arguments: the arguments by name.
     """
     names: Names = {name: _copy_list(value) for name, value in arguments.items()}

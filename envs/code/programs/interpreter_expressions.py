@@ -10,9 +10,9 @@ from typing import Any
 
 Names = dict[str, Any]
 Expression = Callable[[Names], Any]
-# Most items of a list, characters of a text and numbers of a range; most bits of a number.
+# Maximum items of a list, characters of a text and numbers of a range; maximum bits of a number.
 MOST_ITEMS, MOST_BITS = 5_000, 2_048
-# The key of the work that is left, among the variables; no variable has this name.
+# The key of the remaining work, among the variables; no variable has this name.
 LEFT = ""
 _MISSING = object()
 
@@ -265,7 +265,7 @@ def _store_item(container: Expression, key: Expression, names: Names, value: Any
 
 
 def no_value(names: Names) -> None:
-    """The expression that is left out."""
+    """Return None, for an omitted expression."""
     return None
 
 

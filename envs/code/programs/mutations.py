@@ -1,7 +1,7 @@
-"""Mutations: bugs of the kinds that people make, each at one place of a piece of code.
+"""Mutations: typical human bugs, each at one place of a piece of code.
 
-`find_sites` lists every place that a kind of bug fits, and `apply_mutation` inserts it. Whether the bug shows on any
-input is for the caller to find out. A function here takes a node and yields its replacements.
+`find_sites` lists every place that a kind of bug fits, and `apply_mutation` inserts it. The caller checks that the bug
+shows on some input. Each function here takes a node and yields its replacements.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-# Yields the replacements of a node; None stands for leaving a statement out.
+# Yields the replacements of a node; None deletes a statement.
 _Change = Callable[[ast.AST], Iterator[ast.AST | None]]
 
 
@@ -26,7 +26,7 @@ class Site(NamedTuple):
 
 @functools.lru_cache(maxsize=8192)
 def find_sites(code: str) -> tuple[Site, ...]:
-    """List every place in ``code`` that a bug fits."""
+    """List every place in ``code`` at which a bug can be inserted."""
     nodes = [(place, node) for place, node in enumerate(ast.walk(ast.parse(code))) if isinstance(node, _CHANGED)]
     return tuple(
         Site(kind, place, way)
@@ -38,7 +38,7 @@ def find_sites(code: str) -> tuple[Site, ...]:
 
 @functools.lru_cache(maxsize=8192)
 def apply_mutation(code: str, site: Site) -> str:
-    """Return ``code`` with the bug. The code is as `ast.unparse` writes it, so an equal text means no change."""
+    """Return ``code`` with the bug. The code is in the format of `ast.unparse`, so an equal text means no change."""
     tree = ast.parse(code)
     old = list(ast.walk(tree))[site.node]
     _replace_node(tree, old, list(KINDS[site.kind](old))[site.way])
@@ -191,7 +191,7 @@ def _leave_loop_early(node: ast.AST) -> Iterator[ast.AST]:
         yield _copy_with(node, body=[*node.body, ast.Break()])
 
 
-# No bug changes nodes of other types, such as contexts and operators.
+# Nodes of other types, such as contexts and operators, have no bugs.
 _CHANGED = (
     *(ast.Compare, ast.BinOp, ast.AugAssign, ast.Assign, ast.Call, ast.Subscript, ast.Slice, ast.Constant, ast.BoolOp),
     *(ast.If, ast.IfExp, ast.Attribute, ast.Expr, ast.comprehension, ast.Name, ast.For, ast.While),

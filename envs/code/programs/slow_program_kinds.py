@@ -1,4 +1,4 @@
-"""The type of the tables of slow programs: how a computation is written slowly, how it is written fast."""
+"""The row type of the tables of slow programs: a computation in a slow and a fast version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SlowProgramKind(NamedTuple):
         why: the reason why it is slow.
         instead: the faster way.
         c, d: the values of the constants.
-        values: the least and the greatest number of a large list.
+        values: the minimum and maximum number of a large list.
         base, scale: a large argument has the length, or is about, ``base + scale * size``.
         letters: the size of the alphabet of texts.
         often: True for a condition that mostly holds.

@@ -12,7 +12,7 @@ from .slow_programs_with_algorithms import ALGORITHM_KINDS
 from .slow_programs_with_lists import CONTAINER_KINDS
 from .slow_programs_with_sweeps import SWEEP_KINDS
 
-# Kinds by the technique that makes them fast, the easiest first.
+# Kinds by the technique that speeds them up, the easiest first.
 TECHNIQUES: dict[str, tuple[SlowProgramKind, ...]] = {
     "containers": CONTAINER_KINDS,
     "sweeps": SWEEP_KINDS,
@@ -35,7 +35,7 @@ _SHORTEST, _LONGEST = 2, 6
 class Part(NamedTuple):
     """One of the computations of a function: its kind, its parameter, and its statements, slow and fast.
 
-    ``essence`` is the slow text with neutral names: it does not depend on the names that were drawn.
+    ``essence`` is the slow text with neutral names, independent of the drawn names.
     """
 
     kind: SlowProgramKind
@@ -129,7 +129,7 @@ def _draw_condition(dice: Dice, kind: SlowProgramKind, letters: str) -> str:
 
 
 def large_arguments(dice: Dice, program: SlowProgram, size: int, times: int = 1) -> list[Any]:
-    """Draw arguments on which slow and fast differ much, ``times`` as large as those of this size."""
+    """Draw arguments on which slow and fast code differ much, ``times`` as large as for ``size``."""
     return [_draw_large(dice, part.kind, times * argument_size(part.kind, size)) for part in program.parts]
 
 
@@ -147,7 +147,7 @@ def _draw_large(dice: Dice, kind: SlowProgramKind, size: int) -> Any:
 
 
 def small_arguments(dice: Dice, program: SlowProgram, edge: int = -1) -> list[Any]:
-    """Draw arguments on which every program ends soon. ``edge`` 0 or 1 gives edge cases: that number or length."""
+    """Draw arguments on which every program ends soon. ``edge`` 0 or 1 gives edge cases with this number or length."""
     return [_draw_small(dice, part.kind, edge) for part in program.parts]
 
 

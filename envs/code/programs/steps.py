@@ -1,4 +1,4 @@
-"""The types of the tables of steps: a step is a sentence of the specification, and code that carries it out.
+"""The row types of the tables of steps: a step is a sentence of the specification with its code.
 
 The tables are in `steps_on_numbers`, `steps_on_lists` and `steps_on_text`; `grammar` chains their steps to programs.
 """
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 INTEGER, LIST, TEXT, WORDS = "int", "list", "str", "words"
 
 
-# Plural phrases, and how they read where the constant is 1.
+# Plural phrases, and their singular for the constant 1.
 _SINGULAR = (
     (re.compile(r"the (first|last) 1 (number|character)s, or all if there are fewer"), r"the \1 \2, if there is one"),
     (re.compile(r"the (first|last) 1 (number|character)s"), r"the \1 \2"),
@@ -33,11 +33,11 @@ class StepKind(NamedTuple):
     """One kind of step.
 
     Args:
-        takes, gives: types of the value before and after it.
-        words: the sentence of the specification, which leaves no case open. ``{c}`` and ``{d}`` stand for constants.
+        takes, gives: types of the value before and after the step.
+        words: the unambiguous sentence of the specification. ``{c}`` and ``{d}`` stand for constants.
         name: the variable that holds the result.
         codes: ways to write it, laid out as by `ast.unparse`; ``{x}`` is the value before, ``{y}`` the result.
-        c, d: the values of the constants; an empty range where there is no such constant.
+        c, d: the values of the constants; an empty range if there is no such constant.
     """
 
     takes: str

@@ -1,9 +1,9 @@
 """The calls of a program's functions, which the supervisor sends one at a time, and times.
 
-The arguments of a call stay in a file that the program cannot read until the call before it is answered. They pass from
-there into a pipe without being read by the supervisor (splice), so that no later run finds them in its memory. What the
-program writes during a call counts for that call alone. So whatever the program replaces in its own process, it cannot
-have the arguments of a call before its time begins, and no value is accepted after that time.
+The arguments of a call stay in a file that the program cannot read until the preceding call is answered. They pass from
+there into a pipe without being read by the supervisor (splice), so that no later run finds them in its memory. Output
+written during a call counts for that call only. So whatever the program replaces in its own process, it cannot have the
+arguments of a call before the call's time begins, and no value is accepted after that time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 
 from .frames import CALL
 
-# Bytes that a pipe takes at a time.
+# Bytes written to a pipe at a time.
 _CHUNK = 1 << 16
 
 
@@ -21,14 +21,14 @@ class Calls:
     """The calls of one run.
 
     Args:
-        file: an open file that holds them, each behind a `CALL`; closed by `close`.
+        file: an open file of the calls, each after a `CALL` header; closed by `close`.
 
     Attributes:
         given, answered: this process's ends of two pipes: the program receives its calls through the first, and writes
             a byte to the second when it is ready for the next one.
         theirs: the program's ends of these pipes.
         ready: True when the program has become ready for its first call.
-        spans: for each answered call the begin and the end of what the program wrote to its values during it.
+        spans: for each answered call the begin and end, in the stream of values, of the bytes written during it.
     """
 
     def __init__(self, file: int):
@@ -44,7 +44,8 @@ class Calls:
         os.set_blocking(self.answered, False)
 
     def advance(self, said: int) -> float | None:
-        """Begin the next call, when the program is ready for it. Return its seconds, or None where there is none.
+        """Begin the next call, when the program is ready for it. Return the call's time limit in seconds, or None after
+        the last call.
 
         Args:
             said: the bytes of values that the program has written so far.
@@ -63,7 +64,7 @@ class Calls:
         return seconds
 
     def feed(self) -> bool:
-        """Pass on as much of the present call as the pipe has room for. Return True when it is complete."""
+        """Write as much of the present call as fits into the pipe. Return True when the call is complete."""
         while self._left:
             try:
                 moved = os.splice(
@@ -83,7 +84,7 @@ class Calls:
         return True
 
     def is_ready(self) -> bool:
-        """Read one byte by which the program says that it is ready. It may say so when it is not."""
+        """Read the byte that announces that the program is ready. A program may send it too early."""
         with contextlib.suppress(BlockingIOError):
             return bool(os.read(self.answered, 1))
         return False

@@ -6,9 +6,9 @@ handler. With ``kill(-1)`` this process ends all others at once; and as processe
 children, no process is left when it has no child. It cannot be traced, nor can its files under /proc be opened
 (`set_dumpable`), and a filter of system calls keeps programs from changing its limits and its priority.
 
-The caller's requests come through the standard input: the sizes of the limits and of the parts of a job, then these.
-The parts, and all output of a run, pass through this process without being read by it (splice), so that no run finds
-anything of another in its memory.
+Requests come through standard input: the sizes of the limits and of the parts of a job, then the limits and parts
+themselves. The parts, and all output of a run, pass through this process without being read (splice), so that no run
+finds another's data in its memory.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from .frames import FOLDERS, FRAME, PARTS, REPORT, REQUEST
 from .run import CHUNK, SupervisedRun, lay_program, remove_program
 from .watch import Sockets, count_killed
 
-# Time between two checks for processes that the kernel killed or that have lost their parent, seconds.
+# Seconds between two checks for processes killed by the kernel and for orphans.
 _TICK = 0.02
 _SET_DUMPABLE = 4
 _QUEUES = "/dev/mqueue"
-# The files in which the kernel counts the processes that it killed for lack of memory, in either generation of groups.
+# The kernel's counters of processes killed for lack of memory, in control groups v2 and v1.
 _COUNTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 
 
@@ -71,7 +71,7 @@ def set_dumpable(allowed: bool) -> None:
 
 
 def take(size: int) -> bytes:
-    """Read exactly so many bytes of the standard input; exit where it ends."""
+    """Read exactly ``size`` bytes of the standard input; exit at its end."""
     data = b""
     while len(data) < size:
         part = os.read(0, size - len(data))
@@ -102,7 +102,7 @@ def send(report: dict[str, object]) -> None:
 
 
 class ForwardedRun(SupervisedRun):
-    """A run whose output is passed on to the caller, and whose memory the kernel limits."""
+    """A run with its output forwarded to the caller and its memory limited by the kernel."""
 
     def __init__(self, limits: dict[str, float | None], given: dict[str, int], guard: bytes, filters: bytes):
         super().__init__(limits, given, filters, 0, _TICK)
@@ -125,7 +125,7 @@ class ForwardedRun(SupervisedRun):
         return "" if self.reap(os.WNOHANG) else None
 
     def reap(self, options: int) -> bool:
-        """Reap the children that have ended; with options 0 wait for all. Return True where the program was one."""
+        """Reap ended children; with ``options`` 0, wait for all. Return True if the program was among them."""
         found = False
         while True:
             try:
@@ -138,8 +138,9 @@ class ForwardedRun(SupervisedRun):
                 self.status, self.peak, found = status, usage.ru_maxrss, True
 
     def take(self, place: int) -> int:
-        """Pass on what a pipe holds; see `SupervisedRun.take`. A program can read from its own pipes, so only what has
-        arrived in a pipe of this process counts. After too much output a rest of it stays in that pipe."""
+        """Forward the contents of a pipe; see `SupervisedRun.take`. A program can read from its own pipes, so only
+        bytes that have arrived in a pipe of this process count. After too much output, the remainder stays in that
+        pipe."""
         if min(self.left) < 0:
             return 0
         try:
@@ -184,7 +185,8 @@ def free_space() -> list[tuple[int, int]]:
 
 
 def clear(space: list[tuple[int, int]]) -> None:
-    """Remove the files that a run left, in another process, so that no later run finds their names in this one."""
+    """Remove the files of a run in a forked process, so that no later run finds their names in this process's
+    memory."""
     if free_space() == space:
         return
     child = os.fork()

@@ -22,7 +22,7 @@ _CAPBSET_DROP, _SET_SECCOMP, _SET_NO_NEW_PRIVS = 24, 22, 38
 _FILTER = _DETACH = 2
 _CAPABILITIES = 64
 _STACK = 1 << 14
-# __WALL: wait for a child whatever signal it sends at its end.
+# __WALL: wait for children regardless of their exit signal.
 _ANY_CHILD = 0x40000000
 
 
@@ -54,7 +54,7 @@ class _Turns(ctypes.Structure):
 
 
 def take_short_turns(seconds: float) -> None:
-    """Ask the scheduler for time slices of this length, which come the sooner the shorter they are; 0 for the default.
+    """Request time slices of this length from the scheduler; shorter slices are scheduled sooner, and 0 is the default.
     Kernels before 6.12 ignore it."""
     if os.sched_getscheduler(0) == os.SCHED_OTHER:
         nice = os.getpriority(os.PRIO_PROCESS, 0)
@@ -67,13 +67,14 @@ def unshare(namespaces: int) -> None:
 
 
 class Processes:
-    """A namespace of processes, in which the further children of this process are started until `leave`.
+    """A PID namespace in which this process's new children start until `leave`.
 
-    The first process of the namespace only waits, and reaps. It shares this process's memory, so that it costs next to
-    nothing, and handles no signal, so that none from inside reaches it. When it ends, the whole namespace ends.
+    The first process of the namespace only waits and reaps. It shares this process's memory, so that it costs almost
+    nothing, and has no signal handlers, so that no signal from inside reaches it. When it ends, the whole namespace
+    ends.
 
     Args:
-        home: a descriptor of this process's own namespace.
+        home: a descriptor of this process's PID namespace.
     """
 
     _stack = ctypes.create_string_buffer(_STACK)
@@ -83,7 +84,7 @@ class Processes:
     def __init__(self, home: int):
         self.home = home
         unshare(_NEW_PID)
-        # A process that ignores this signal has no ended children to wait for.
+        # With SIGCHLD ignored, the kernel reaps ended children itself.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         try:
             self.first = _check_result(
@@ -122,7 +123,7 @@ def unmount(target: str) -> None:
 
 
 def forgo_privileges() -> None:
-    """Keep every program that this process or its children start from having a capability."""
+    """Drop all capabilities for every program that this process or its children start."""
     _check_result(_libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(PR_SET_NO_NEW_PRIVS)")
     for capability in range(_CAPABILITIES):
         _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)

@@ -1,10 +1,10 @@
-"""Start a command in a user namespace that has a second, powerless user where the caller is root.
+"""Start a command in a user namespace; if the caller is root, it has a second, unprivileged user.
 
     python -m inside.launch GROUP COMMAND...
 
-COMMAND is that of bubblewrap; its word NAMESPACE is replaced by the descriptor of the namespace. No further user
+COMMAND is the bubblewrap command; its word NAMESPACE is replaced by the descriptor of the namespace. No further user
 namespace can be made inside. GROUP is the file through which a process enters the sandbox's control group, or empty
-where there is none.
+without a group.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import sys
 
 from . import kernel
 
-# The user of programs where the caller is root: its number inside, and on the machine.
+# The user of programs if the caller is root: its id inside the namespace, and on the machine.
 INSIDE, OUTSIDE = 1000, 2_000_000_000
 _THREAD_STACK = 2 << 20
 
 
 def main() -> None:
     if sys.argv[1]:
-        # A process that may make a group may not always enter it; then the sandbox runs without.
+        # Permission to make a group may not include entering it; then the sandbox runs without one.
         with contextlib.suppress(OSError):
             write(sys.argv[1], "0")
-    # Among the first processes to be killed when memory runs out, but after the programs.
+    # When memory runs out, kill this process early, but after the programs.
     with contextlib.suppress(OSError):
         write("/proc/self/oom_score_adj", "900")
     # The default stack of threads of programs.
@@ -45,7 +45,7 @@ def make_namespace() -> int:
         kernel.unshare(kernel.NEW_USER)
         os.write(made_in, b".")
         os.read(mapped_out, 1)
-        # Where this file cannot be written, only the filter of system calls forbids further namespaces.
+        # If this file cannot be written, only the system-call filter forbids further namespaces.
         with contextlib.suppress(OSError):
             write("/proc/sys/user/max_user_namespaces", "0")
         os.write(made_in, b".")
@@ -56,7 +56,7 @@ def make_namespace() -> int:
         os.waitpid(child, 0)
         sys.exit("unprivileged user namespaces are not allowed on this machine")
     user, group = os.getuid(), os.getgid()
-    # In a container without so many users, programs run as root's own user.
+    # In a container that maps too few users, programs run as root's own user.
     if user == 0 and is_mapped("uid", OUTSIDE) and is_mapped("gid", OUTSIDE):
         write(f"/proc/{child}/uid_map", f"0 0 1\n{INSIDE} {OUTSIDE} 1")
         write(f"/proc/{child}/gid_map", f"0 0 1\n{INSIDE} {OUTSIDE} 1")

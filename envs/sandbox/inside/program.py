@@ -3,7 +3,7 @@
 The program is a script named program.py in the current folder, where its file lies, so that ``open(__file__)`` and
 ``import program`` (which runs it once more, as a module) behave as under a plain interpreter. At its end threads are
 joined, exit handlers run, objects and suspended generators are released, and output is flushed. Each call is answered
-by a process of its own, forked from the program's process after it has run; that process ends without these steps.
+by a new process, forked from the program's process after the script has run; it ends without these steps.
 
 Nothing here protects anything: a program may replace all of it. The supervisor (`inside.run`) enforces the limits, the
 time of each call included.
@@ -63,16 +63,16 @@ def run(
     """Run the program in the open file ``source`` in the current folder; never return.
 
     Args:
-        source: a file with the text, which is in the folder as well, where there was room for it.
+        source: a file with the text. A copy is in the folder if there was room for it.
         values: the file or pipe for the values of called functions, a line of JSON each.
-        calls: the pipe from which calls come, and the pipe to which a byte is written when the program is ready for
-            one; empty where there are no calls.
+        calls: the pipe of incoming calls, and the pipe for the byte that announces that the program is ready; empty
+            without calls.
         files: a file with JSON: the texts of files by their names.
         fork: forks a process of one thread, for a call.
     """
     code = 0
     if hasattr(sys, "set_int_max_str_digits"):
-        # Graders lift the limit; time is bounded here in any case.
+        # Graders usually lift this limit; the time limit of the sandbox applies anyway.
         sys.set_int_max_str_digits(0)
     try:
         text = read_all(source).decode("utf-8", "surrogatepass")
@@ -122,14 +122,14 @@ def as_bytes(text: str) -> bytes:
 
 
 def adapt() -> None:
-    """Adapt the standard library to what the sandbox refuses or bounds, for all programs to come."""
+    """Adapt the standard library to the restrictions of the sandbox, for all later programs."""
     bound_stacks()
     share_through_files()
 
 
 def bound_stacks() -> None:
-    """Make the stacks of threads smaller than requested, rather than fail, where memory is limited: programs request
-    more than they need, and the whole stack counts before it is used."""
+    """Shrink the requested stacks of threads, instead of failing, when memory is limited: programs request more than
+    they need, and a whole stack counts before it is used."""
     set_size = threading.stack_size
 
     def stack_size(size: int = 0) -> int:
@@ -212,8 +212,8 @@ def report_exception() -> None:
 
 
 def finish(code: int) -> None:
-    """End as the interpreter ends: join threads, run exit handlers, release objects, flush output. A negative code is
-    that of a signal."""
+    """End as the interpreter ends: join threads, run exit handlers, release objects, flush output. A negative code is a
+    signal number."""
     try:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()  # type: ignore[attr-defined]
@@ -245,7 +245,7 @@ def clear_names(names: dict[str, typing.Any]) -> None:
 def serve(
     main: types.ModuleType, values: int, calls: int, ready: int, fork: typing.Callable[[], int] = os.fork
 ) -> None:
-    """Answer calls as they come, each in a process of its own, which writes its value to ``values`` as JSON."""
+    """Answer each call in a forked process, which writes its value to ``values`` as JSON."""
     place = 0
     while True:
         sys.stdout.flush()
@@ -263,14 +263,14 @@ def serve(
                 sys.stdout.flush()
             finally:
                 os._exit(0)
-        # A program that ignores SIGCHLD has no ended children to wait for.
+        # If the program ignores SIGCHLD, the kernel reaps ended children itself.
         with contextlib.suppress(ChildProcessError):
             os.waitpid(child, 0)
         place += 1
 
 
 def read_exactly(calls: int, size: int) -> bytes:
-    """Read exactly so many bytes of a pipe."""
+    """Read exactly ``size`` bytes from a pipe."""
     parts = []
     while size:
         parts.append(os.read(calls, size))
@@ -300,13 +300,13 @@ def to_plain(value: object) -> object:
     and numbers, queues, ranges and views of dictionaries lists, and fractions and decimals numbers.
 
     Raises:
-        TypeError: it is, or holds, something else than plain data.
+        TypeError: the value is or contains something other than plain data.
     """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
         plain = int.__int__(value)
-        # The reader's limit on digits does not hold for this notation.
+        # The reader's limit on digits does not apply to hexadecimal notation.
         return plain if plain.bit_length() < _LARGE else {"int": hex(plain)}
     if isinstance(value, str):
         return str.__str__(value)

@@ -10,18 +10,18 @@ from collections.abc import Iterable, Mapping
 
 from . import kernel
 
-# The user of programs where the supervisor is root.
+# The user of programs if the supervisor is root.
 USER = 1000
 _STACK = 8 << 20
 _QUEUED_SIGNALS = 1024
 _LOCKED_MEMORY = 1 << 16
-# The supervisor, bubblewrap and the first process of the run's namespace, which count as processes of the run where
-# there is only one user.
+# The supervisor, bubblewrap and the first process of the run's namespace: with a single user they count as processes of
+# the run.
 _PROCESSES = 3
 
 
 def restrict(limits: Mapping[str, float], filters: bytes, streams: tuple[int, int, int], kept: Iterable[int]) -> None:
-    """Restrict this process to what the program may have.
+    """Apply the program's restrictions to this process.
 
     Args:
         limits: the limits of the run, by their names in `protocol.Limits`.
@@ -43,9 +43,9 @@ def restrict(limits: Mapping[str, float], filters: bytes, streams: tuple[int, in
         (resource.RLIMIT_NPROC, int(limits["processes"]) + (0 if os.getuid() == 0 else _PROCESSES)),
     ):
         resource.setrlimit(kind, (limit, limit))
-    # The limit was smaller for the stacks of threads, whose size is that of this limit at the interpreter's start.
+    # The limit was smaller at the interpreter's start, because it then sets the stack size of threads.
     resource.setrlimit(resource.RLIMIT_STACK, (_STACK, resource.getrlimit(resource.RLIMIT_STACK)[1]))
-    # A process group of its own, so that its signals reach no other. A session would take ten times as long to make.
+    # A new process group, so that its signals reach no other process. A new session would take ten times as long.
     os.setpgid(0, 0)
     os.chdir("/tmp")
     for place, stream in enumerate(streams):

@@ -1,7 +1,7 @@
 """The supervisor's part in a run: it starts the program, sends it its calls, follows it until its end, and reports.
 
 The warm interpreter of the sandbox "local" is a supervisor, and so is the first process of a container. They differ in
-the surroundings of a program, in the handling of its output, and in the watching of its memory.
+a program's environment, in the handling of its output, and in the watch on its memory.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .restrict import restrict
 # Bytes that a pipe holds.
 CHUNK = 1 << 16
 _VALUES = 2
-# This process stands still where it wakes later than it asked for by so many seconds; at most so many are given back to
-# a program in a run, which is less than callers wait beyond its time.
+# This process counts as stalled if it wakes this many seconds late. At most so many seconds are given back to a program
+# in a run; this is less than callers wait beyond its time.
 _LATE, _SPARE = 0.25, 4.0
 _FILE = f"{FOLDERS[0]}/{PROGRAM}"
 
 
 class SupervisedRun:
-    """A program, and what comes through its pipes.
+    """A running program and the output of its pipes.
 
     Args:
         limits: the limits of the run.
@@ -46,9 +46,9 @@ class SupervisedRun:
         self.child = 0
         self.pipes: list[int] = []
         self.calls: Calls | None = None
-        # Bytes that may still come through each pipe; below zero when more came.
+        # Bytes still allowed through each pipe; negative after an excess.
         self.left = [int(self.limits[name]) for name in CHANNELS]
-        # The time at which the run must end, and that of its present part: the program itself, a call, or its end.
+        # Deadline of the run, and deadline of its present part: the program itself, a call, or its end.
         self.deadline = self.until = math.inf
         self.spare = _SPARE
 
@@ -57,16 +57,16 @@ class SupervisedRun:
 
         Returns:
             "code": exit code as of `subprocess`, or None; "reason": the limit that ended it, or ""; "seconds";
-            "peak": KiB; with calls also "spans": see `Calls`; "ready": True where it became ready for its first call;
-            "over": True where the time of the whole run ended it.
+            "peak": KiB; with calls also "spans": see `Calls`; "ready": True if it became ready for its first call;
+            "over": True if the time limit of the whole run ended it.
         """
         begun = time.monotonic()
-        # This comes first, as a process that is made here would keep pipes open that exist already.
+        # Do this first: a process forked later would keep the run's pipes open.
         self.surround()
         ends = [os.pipe() for _ in CHANNELS]
         self.pipes = [reading for reading, _ in ends]
-        # A killed program may leave an open end of a pipe where nobody finds it, as in a message in a socket, so
-        # nothing here ever waits for the end of a pipe.
+        # A killed program may leave a pipe's end open in an unreachable place, such as a message in a socket, so
+        # nothing here waits for the end of a pipe.
         for pipe in self.pipes:
             os.set_blocking(pipe, False)
         if "calls" in self.given:
@@ -107,7 +107,7 @@ class SupervisedRun:
         return report
 
     def follow(self) -> str:
-        """Wait until the program ends, and return "", or until it must be ended, and return the reason."""
+        """Wait until the program ends and return "", or until it must be killed and return the reason."""
         poll = select.poll()
         places = {pipe: place for place, pipe in enumerate(self.pipes)}
         end = os.pidfd_open(self.child)
@@ -144,15 +144,15 @@ class SupervisedRun:
             os.close(end)
 
     def give_back(self, late: float) -> None:
-        """Lengthen the time of the program by that in which this process stood still, ``late`` seconds: the machine may
-        have stopped the program as well, whose time that was not."""
+        """Extend the program's deadlines by the ``late`` seconds for which this process was stalled, since the machine
+        may have stalled the program as well."""
         if late > _LATE:
             given = min(late, self.spare)
             self.spare -= given
             self.until, self.deadline = self.until + given, self.deadline + given
 
     def advance(self, calls: Calls, poll: select.poll, ready: bool) -> None:
-        """Send the program its next call where it is ready for one, or the rest of the present one."""
+        """Send the program its next call if it is ready, or the rest of the present call."""
         if ready:
             # The pipe is readable also when the program has ended.
             if not calls.is_ready():
@@ -164,7 +164,7 @@ class SupervisedRun:
             given = calls.given
             seconds = calls.advance(int(self.limits["value_bytes"]) - self.left[_VALUES])
             if seconds is None:
-                # The end of the program has as much time as its begin.
+                # The program's shutdown has the same time limit as its start.
                 self.until = time.monotonic() + self.limits["program_seconds"]
                 with contextlib.suppress(KeyError):
                     poll.unregister(given)
@@ -178,7 +178,7 @@ class SupervisedRun:
             poll.register(calls.given, select.POLLOUT)
 
     def drain(self) -> str:
-        """Take what is left in the pipes after the end of the program. Return "output" where that is too much."""
+        """Read the rest of the pipes after the end of the program. Return "output" if there is too much."""
         for place in range(len(self.pipes)):
             self.empty(place)
         return "output" if min(self.left) < 0 else ""
@@ -198,22 +198,23 @@ class SupervisedRun:
         """Leave the program's surroundings; called in the supervisor."""
 
     def look(self) -> str | None:
-        """Check the run. Return the reason why it must be ended, "" if the program has ended, None if it goes on."""
+        """Check the run. Return the reason to kill it, "" if the program has ended, None if it goes on."""
         raise NotImplementedError
 
     def take(self, place: int) -> int:
-        """Take what a pipe holds, and count it. Return the bytes, 0 at the end of the pipe, -1 where it is empty."""
+        """Read the contents of a pipe, and count them. Return the number of bytes, 0 at the end of the pipe, -1 if it
+        is empty."""
         raise NotImplementedError
 
     def end(self) -> tuple[int, int, str]:
-        """End all processes of the run. Return the program's exit code as of `subprocess`, the peak memory of one
-        process (KiB), and the limit for which the kernel killed one of them, or ""."""
+        """End all processes of the run. Return the program's exit code as in `subprocess`, the peak memory of one
+        process (KiB), and the limit for which the kernel killed a process, or ""."""
         raise NotImplementedError
 
 
 def lay_program(source: int, user: int | None = None) -> None:
-    """Copy the program's text to the folder in which programs run. Without room for it, the program runs all the same.
-    The text passes through this process without being read."""
+    """Copy the program's text to the folder in which programs run. If there is no room, the program runs without the
+    copy. The text passes through this process without being read."""
     file = os.open(_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     try:
         copy(source, file)
@@ -226,13 +227,14 @@ def lay_program(source: int, user: int | None = None) -> None:
 
 
 def remove_program() -> None:
-    """Remove the program's file, whatever the program made of it; a folder in its place goes with the rest."""
+    """Remove the program's file, even if the program replaced it. A folder in its place is removed with the other
+    files."""
     with contextlib.suppress(OSError):
         os.unlink(_FILE)
 
 
 def copy(source: int, file: int) -> None:
-    """Copy a file from its begin, without reading it into this process (sendfile)."""
+    """Copy a file from its beginning, without reading it into this process (sendfile)."""
     size, done = os.fstat(source).st_size, 0
     while done < size:
         done += os.sendfile(file, source, done, size - done)

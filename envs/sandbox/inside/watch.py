@@ -1,5 +1,5 @@
-"""The memory of a run of many processes, checked again and again: the kernel has no limit for several processes
-together that an unprivileged process may set."""
+"""Repeated checks of the memory of a run with many processes: an unprivileged process can set no kernel limit for
+several processes together."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterable, Mapping
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-# Bytes that a pipe holds, whose size no program can change; and descriptors of a process that do not count as pipes.
+# Capacity of a pipe in bytes, which programs cannot change; and descriptors per process that do not count as pipes.
 _PIPE, _COMMON = 1 << 16, 8
-# Bytes a second that one core can fill.
+# Bytes per second that one core can fill.
 _FILLS = 2 << 30
-# The delay with which a check may come, seconds.
+# Maximum delay of a check, seconds.
 _LATE = 0.01
 
 
@@ -24,10 +24,10 @@ _CLEARED, _NAP = 0.5, 0.001
 
 
 class MemoryGroup:
-    """The control group of the sandbox, with which the kernel bounds memory that the watch does not see.
+    """The control group of the sandbox: the kernel's limit on memory that the watch does not see.
 
     Args:
-        descriptors: as of `control_group.ControlGroup`; none where there is no group.
+        descriptors: as of `control_group.ControlGroup`; empty without a group.
     """
 
     # Memory of the kernel's own tables for a run that is far from its limit, bytes.
@@ -39,7 +39,7 @@ class MemoryGroup:
         self.bound = 0
 
     def limit(self, limits: Mapping[str, float | None]) -> None:
-        """Set the bound to what a run of these limits may have, in its processes and in its two folders."""
+        """Set the group's limit to the memory allowed to a run, in its processes and in its two folders."""
         disks = 2 * (limits["disk_mb"] or 0.0)
         bound = self.held + self._ROOM + int(((limits["memory_mb"] or 0.0) + disks) * 2**20)
         if self.descriptors and bound != self.bound:
@@ -59,7 +59,7 @@ def count_killed(text: bytes) -> int:
 
 
 class Sockets:
-    """The memory that sockets hold, which belongs to no process, but is bounded for each socket.
+    """The memory of sockets: it belongs to no process, but each socket has a maximum.
 
     Args:
         processes: a descriptor of /proc.
@@ -72,7 +72,7 @@ class Sockets:
             self.each = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
 
     def most(self) -> int:
-        """Return the bytes that the sockets of this namespace can hold."""
+        """Return the maximum bytes held by the sockets of this namespace."""
         return self.each * self.count()
 
     def count(self) -> int:
@@ -80,10 +80,10 @@ class Sockets:
         return int(os.pread(self.file, 100, 0).split(None, 3)[2])
 
     def settle(self) -> bool:
-        """Make the kernel release the sockets of a run that has ended. Return True where none is left.
+        """Make the kernel release the sockets of an ended run. Return True if no socket is left.
 
-        A message that holds the socket to which it was sent, perhaps with other descriptors, can be reached by no
-        process; the kernel finds it when some socket is closed.
+        A message that contains its own receiving socket, perhaps with other descriptors, is unreachable for every
+        process; the kernel collects it when some socket is closed.
         """
         until = time.monotonic() + _CLEARED
         while self.count() > self.first:
@@ -95,7 +95,7 @@ class Sockets:
 
 
 class Watch:
-    """The memory of all processes of a run that is about to begin.
+    """Watch on the memory of all processes of a run that is about to begin.
 
     Args:
         limits: the limits of the run.
@@ -104,19 +104,19 @@ class Watch:
 
     Attributes:
         besides: the processes that do not belong to the run.
-        due: the time (`time.monotonic`) until which the run cannot have grown beyond its limit.
+        due: time (`time.monotonic`) before which the run cannot have exceeded its limit.
     """
 
     def __init__(self, limits: dict[str, float], processes: int, sockets: Sockets):
         self.processes, self.sockets = processes, sockets
-        # Sockets of an earlier run that the kernel has not released yet do not count for this one.
+        # Unreleased sockets of earlier runs do not count for this run.
         self.memory = limits["memory_mb"] * 2**20 + sockets.most()
         self.besides: set[str] = set()
         self.due = 0.0
-        # Bytes at the last count, and the pages that each process had then, or when it was first seen.
+        # Bytes at the last count, and each process's pages at that time or when it was first seen.
         self.known = 0
         self.then: dict[str, int] = {}
-        # The process that runs while the others are stopped, where they take turns, and the last one that ran.
+        # While processes take turns: the running process (all others are stopped), and the last one that ran.
         self.turn, self.last = "", 0
         self.fills = _FILLS * len(os.sched_getaffinity(0))
 
@@ -128,10 +128,10 @@ class Watch:
             self.known -= _PAGE * self.then.pop(name)
         self.then = {**held, **self.then}
         allowed = self.memory - self.sockets.most() - self.count_pipe_bytes(names)
-        # This counts shared memory for each process; counting it once is slow, and done only where it matters.
+        # This counts shared memory once per process. The exact count is slow, so it runs only near the limit.
         most = _PAGE * sum(held.values())
         if most > allowed:
-            # Processes that copy memory that they shared do not show in the cheap count.
+            # The cheap count misses processes that copy formerly shared memory.
             if not self.turn and self.known + self.count_growth() <= allowed and time.monotonic() < self.due:
                 return False
             most = self.count_exactly(allowed)
@@ -142,10 +142,10 @@ class Watch:
         return most > allowed
 
     def count_exactly(self, allowed: float) -> int:
-        """Count the bytes of memory of all processes; only of some where that is more than ``allowed`` already.
+        """Count the bytes of memory of all processes; stop early once the sum exceeds ``allowed``.
 
-        The processes are stopped meanwhile. Where they could soon exceed the limit, they take turns from then on, as
-        many running processes keep this one from checking in time.
+        The processes are stopped during the count. If they could soon exceed the limit, they take turns from then on,
+        since many running processes keep this one from checking in time.
         """
         names: set[str] = set()
         while new := self.names() - names:
@@ -171,7 +171,7 @@ class Watch:
         return {name for name in os.listdir(self.processes) if name.isdigit()} - self.besides
 
     def count_pipe_bytes(self, names: Iterable[str]) -> int:
-        """Count the bytes that the pipes of processes can hold, which belong to no process. Each descriptor of a
+        """Count the capacity in bytes of the processes' pipes, which is memory of no process. Each descriptor of a
         process beyond a few counts as a pipe. Kernels before 6.2 do not report the number of descriptors; there the
         pipes of a user are bounded together (fs.pipe-user-pages-soft)."""
         most = 0
@@ -182,7 +182,7 @@ class Watch:
         return most
 
     def count_growth(self) -> int:
-        """Count the bytes that have come since the last count; a lower bound, as released memory may be shared."""
+        """Count the growth in bytes since the last count; a lower bound, as released memory may be shared."""
         return _PAGE * sum(self.pages(name) - pages for name, pages in self.then.items())
 
     def pages(self, name: str) -> int:

@@ -1,10 +1,10 @@
-"""The warm interpreter of the sandbox: forks each run into namespaces of its own, watches it, and reports.
+"""The warm interpreter of the sandbox: forks each run into new namespaces, watches it, and reports.
 
     python -m inside.zygote FD GROUP [MODULE ...]
 
 FD is a socket to the caller; GROUP lists the descriptors of the control group, separated by commas, or is empty; the
-modules are loaded at the start. Of each request this process reads only the limits. The program, its files, its input
-and its calls are in files that it does not read, so that no run finds anything of another in its memory.
+modules are loaded at the start. This process reads only the limits of a request. The program, its files, its input and
+its calls are in files that it does not read, so that no run finds another's data in its memory.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .restrict import USER
 from .run import CHUNK, SupervisedRun, copy, lay_program
 from .watch import MemoryGroup, Sockets, Watch
 
-# Cores that one run may use at a time.
+# Number of cores that one run may use.
 _CORES = 4
-# Time between two checks of the memory of a run, and the least time where it may reach its limit sooner, seconds.
+# Seconds between two checks of a run's memory, and the minimum when it may reach its limit sooner.
 _TICK, _LEAST_TICK = 0.01, 0.001
-# Time slice of this process, seconds: the scheduler gives short slices sooner.
+# Time slice of this process, seconds; the scheduler runs short slices sooner.
 _TURN = 0.0001
-# The target of the link /dev/stdin, as there is no /proc.
+# The target of the link /dev/stdin, because there is no /proc.
 _STDIN = "/dev/shm/.stdin"
 
 
@@ -46,7 +46,8 @@ def main() -> None:
     home = os.open("/proc/self/ns/pid", os.O_RDONLY)
     kernel.unmount("/proc")
     kernel.forgo_privileges()
-    # The first process of a run shares this one's handlers; with one, a signal would reach it; see kernel.Processes.
+    # The first process of a run shares this process's signal handlers. With a handler, signals would reach it; see
+    # kernel.Processes.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sockets = Sockets(processes)
     program.warm(sys.argv[3:])
@@ -83,8 +84,8 @@ def main() -> None:
 
 
 def share_cores() -> set[int]:
-    """Keep this process to a few cores, so that a run of many processes leaves most of a large machine to others.
-    Return these cores."""
+    """Pin this process to a few cores, so that a run with many processes leaves most of a large machine free. Return
+    these cores."""
     cores = sorted(os.sched_getaffinity(0))
     first = random.SystemRandom().randrange(len(cores))
     os.sched_setaffinity(0, {cores[(first + place) % len(cores)] for place in range(_CORES)})
@@ -117,8 +118,8 @@ def lay_files(given: dict[str, int]) -> None:
 
 
 class Disk:
-    """A folder in which every run finds only its own files. Mounting is slow, so it is mounted anew only after a run
-    that wrote to it."""
+    """A folder that shows every run only its own files. Mounting is slow, so it is remounted only after a run that
+    wrote to it."""
 
     def __init__(self, folder: str):
         self.folder = folder
@@ -138,7 +139,7 @@ class Disk:
         self.before = self._look()
 
     def clean(self) -> None:
-        """Remove what a run left, at once rather than before the next one."""
+        """Remove the files of a run right after it, rather than before the next run."""
         if self._look() == self.before:
             for name in os.listdir(self.folder):
                 os.unlink(f"{self.folder}/{name}")
@@ -148,7 +149,7 @@ class Disk:
             self.prepare(options)
 
     def _look(self) -> tuple[object, ...]:
-        """Return attributes of the folder of which every use changes one; its times alone are too coarse."""
+        """Return attributes of the folder; every use changes at least one. The timestamps alone are too coarse."""
         found, space = os.stat(self.folder), os.statvfs(self.folder)
         times = found.st_mtime_ns, found.st_ctime_ns
         free = space.f_bfree, space.f_ffree, os.listxattr(self.folder)
@@ -156,7 +157,7 @@ class Disk:
 
 
 class KeptRun(SupervisedRun):
-    """A run in namespaces of its own, whose output is kept, and whose memory is watched."""
+    """A run in new namespaces, with its output kept and its memory watched."""
 
     def __init__(self, limits: dict[str, float | None], given: dict[str, int], around: Surroundings, watch: Watch):
         super().__init__(limits, given, around.filters, around.control.fileno(), _TICK)

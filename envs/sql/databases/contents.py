@@ -1,7 +1,7 @@
-"""Fill a schema with rows from a seed, and make the database of sqlite that holds them.
+"""Fill a schema with rows drawn from a seed, and make an SQLite database of them.
 
-The rows are skewed (a few parents and categories have most rows), correlated (each row has a level that all its
-numbers, dates and categories follow in part), and have NULLs, ties and duplicates.
+The rows are skewed (a few parents and categories have most rows), correlated (all numbers, dates and categories of a
+row partly follow a common level), and have NULLs, ties and duplicates.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from .relations import Field, Schema, TableSchema
 Rows = dict[str, list[tuple[Any, ...]]]
 """The rows of each table."""
 
-# Rows of a table without parents, of one with parents and children, and of one with parents alone.
+# Row counts of a table without parents, with parents and children, and with parents only.
 _SIZES, _FOCUS_SIZES, _OTHER_SIZES = (7, 13, 24), (9, 18, 36), (4, 5, 8)
 _NULLS = 0.18
-# Steps between the dates of a column, in days, by its first year; there are `_DATES` of them.
+# Days between the `_DATES` dates of a column, by its first year.
 _DAYS = {2022: 10, 1980: 90, 1960: 200}
 _DATES = 72
-# Random numbers that are drawn in one call.
+# Random numbers drawn in one call.
 _AT_A_TIME = 512
-# In contents with a focus: shares of rows that repeat the one before, and of the values that are repeated; of rows that
-# take the usual values together, and of these values in such rows.
+# In contents with a focus: the share of rows that repeat the preceding row, and of values repeated in them; the share
+# of rows that take the usual values together, and of such values in them.
 _REPEATS, _REPEATED, _TOGETHER, _USUAL = 0.3, 0.7, 0.7, 0.9
 
 
 @dataclass(frozen=True)
 class Focus:
-    """Cases that the contents of a database are to show.
+    """Special cases that the contents of a database should cover.
 
     Args:
-        tables: those that a query uses, which get more rows; the others get few.
-        values: values for (table, column) that are to occur often, and together.
-        flat: a (table, column) in which all values are the first of these.
+        tables: the tables of a query, which get more rows; the others get few.
+        values: values by (table, column) that should occur often and together.
+        flat: a (table, column) in which every value is the first of its ``values``.
     """
 
     tables: Set[str]
@@ -61,11 +61,11 @@ def draw_rows(
     Args:
         schema: the tables, parents first.
         seed: decides all values.
-        focus: for contents that tell queries apart, which also have more NULLs, and rows that repeat most of the row
-            before them.
-        most: rows of a table that refers to others alone; half as many in one that refers to none, and two thirds in
-            others, but at least 3.
-        others: contents without a focus, of which the tables outside the focus are kept.
+        focus: for contents that distinguish queries; they also have more NULLs, and rows that repeat most of the
+            preceding row.
+        most: rows of a table that only refers to others; a table without references gets half as many, other tables two
+            thirds, and all at least 3.
+        others: contents without a focus; their tables outside the focus are kept.
     """
     shares = None if most is None else (max(most // 2, 3), max(2 * most // 3, 3), most)
     sizes = [_size(schema, relation, focus, shares) for relation in schema.relations]
@@ -84,7 +84,7 @@ def draw_rows(
     found: Rows = {}
     for relation, size in zip(schema.relations, sizes):
         if focus and others and relation.name not in focus.tables:
-            # Tables of the focus have at least as many rows as without it, so that references to them stay right.
+            # Tables of the focus have at least as many rows as without it, so that references to them stay valid.
             found[relation.name] = others[relation.name]
             continue
         size -= int(random(1)[0] * 0.25 * size)
@@ -123,12 +123,13 @@ def _size(schema: Schema, relation: TableSchema, focus: Focus | None, sizes: tup
 
 
 def _draw_column(field: Field, levels: list[float], draws: list[float], found: Rows) -> list[Any]:
-    """Draw the values of a column, by the levels of the rows; there is one draw more than rows."""
+    """Draw the values of a column, correlated with the rows' levels; ``draws`` has one entry more than there are
+    rows."""
     shift = draws.pop()
     if field.kind == "parent":
         number = len(found[field.values[0]])
         first = int(shift * number)
-        # The square of a uniform number is small more often than large.
+        # Squaring a uniform number makes small values more frequent.
         return [1 + (first + int(draw * draw * number)) % number for draw in draws]
     values: Sequence[Any] = read_pool(field.values[0]) if field.kind == "name" else list_values(field)
     number = len(values)
@@ -170,7 +171,7 @@ def make_database(schema: Schema, rows: Rows) -> sqlite3.Connection:
 def insert_rows(
     connection: sqlite3.Connection, schema: Schema, rows: Rows, tables: Collection[str] | None = None
 ) -> None:
-    """Put the rows in the place of those that a database has; in some of its tables, or in all."""
+    """Replace the rows of a database, in ``tables`` or in all tables."""
     for relation in schema.relations:
         if tables is not None and relation.name not in tables:
             continue

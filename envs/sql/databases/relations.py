@@ -1,4 +1,4 @@
-"""Schemas of databases: tables, columns, keys, the English words for them, and the parts of a schema that tasks use.
+"""Schemas of databases: tables, columns and keys with their English words, and selection of the parts that a task uses.
 
 `read_domain` reads a schema from the notation of `domains`.
 """
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 SQL_TYPES = {"int": "INTEGER", "real": "REAL", "name": "TEXT", "pick": "TEXT", "date": "TEXT"}
-# Of engines that check types.
+# Types for engines that check types.
 STRICT_TYPES = {**SQL_TYPES, "real": "DOUBLE PRECISION", "date": "DATE"}
 
 
@@ -22,11 +22,11 @@ class Field:
         name: as in SQL; unique in its table.
         kind: "int", "real" (a number with at most two decimals), "name" (from a pool), "pick" (a category), "date"
             (ISO 8601 text), "key" or "parent" (the key of another table, which has the same name there).
-        phrase: what the column is called in English, unique in its table.
-        nullable: whether values may be missing.
-        spare: whether it is there only in databases with noise.
-        values: the least and greatest number and the step between values; the pool; the categories, the commonest
-            first; the parent's table.
+        phrase: the English name of the column, unique in its table.
+        nullable: True if values may be missing.
+        spare: True if the column occurs only in databases with noise.
+        values: by kind: the minimum, the maximum and the step of numbers; the pool; the categories, the commonest
+            first; or the parent's table.
     """
 
     name: str
@@ -65,7 +65,7 @@ class TableSchema:
 
 @dataclass(frozen=True)
 class Schema:
-    """The tables of a database, each after those that it refers to."""
+    """The tables of a database, each after the tables that it refers to."""
 
     domain: str
     relations: tuple[TableSchema, ...]
@@ -99,7 +99,7 @@ class Schema:
         return above.union(*(self.ancestors(one) for one in above)) if above else above
 
     def select(self, names: Collection[str], spare: Collection[tuple[str, str]] = ()) -> Schema:
-        """Make the schema of some tables, without references to others and with only these spare columns.
+        """Make the schema of some tables, without references to other tables, and with the given spare columns only.
 
         Args:
             names: tables to keep.
@@ -129,7 +129,7 @@ class Schema:
 
     @property
     def outline(self) -> str:
-        """The names of tables and columns, a table a line, with what its columns refer to."""
+        """The names of tables and columns, one table a line, with the targets of references."""
         lines = []
         for relation in self.relations:
             names = [one.name + (f" -> {one.values[0]}" if one.kind == "parent" else "") for one in relation.fields]
@@ -155,7 +155,7 @@ def read_domain(name: str, lines: Iterable[str]) -> Schema:
         ~ shipped_on? date | date of shipping
 
     A table has its name, English singular and plural, and its parents. A column has its name, kind and values, and its
-    English phrase. ``?`` marks what may be NULL, ``~`` a spare column.
+    English phrase. ``?`` marks a nullable column, ``~`` a spare column.
     """
     relations: list[TableSchema] = []
     for line in lines:

@@ -6,8 +6,8 @@ import re
 
 from ....errors import InputError, MissingExtra
 
-# The year of a date as this package's queries write it. Other engines have a word for it, which reads better than the
-# translation of the function.
+# The year of a date as written by this package's queries. Other engines have a keyword for it, which reads better than
+# the translated function.
 _YEAR = re.compile(r"CAST\(strftime\('%Y', ([\w.]+)\) AS INTEGER\)")
 
 

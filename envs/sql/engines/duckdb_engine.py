@@ -13,7 +13,7 @@ from .isolation import run_in_worker
 
 @dataclass(frozen=True, slots=True)
 class DuckdbDatabase:
-    """A database of DuckDB. The workers load it where it is queried, and keep it for the next query.
+    """A database of DuckDB. A worker loads it at a query, and keeps it for the next one.
 
     Args:
         database: the contents.

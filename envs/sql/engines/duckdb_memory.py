@@ -1,7 +1,7 @@
-"""An instance of DuckDB in the memory of this process, for the workers of `isolation`.
+"""An in-memory instance of DuckDB in this process, for the workers of `isolation`.
 
-Reading only, by construction: the engine's own parser finds one statement, a SELECT; it runs in a read-only transaction
-that is rolled back; files, the network and extensions are off, and so is every change of a setting.
+Read-only by construction: the engine's own parser must find exactly one statement, a SELECT. It runs in a read-only
+transaction that is rolled back. Files, the network, extensions and changes of settings are disabled.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ....rewards.verifiers.sql import Database, QueryError, fetch_rows
 from .engine import MEMORY_MB, QueryLimits, QueryResult, unify_rows
 from .tables import quote, read_tables
 
-# The last one keeps the others as they are.
+# The last setting locks the others.
 _SETTINGS = (
     *("enable_external_access = false", "allow_community_extensions = false", "allow_unsigned_extensions = false"),
     *("autoinstall_known_extensions = false", "autoload_known_extensions = false", "lock_configuration = true"),
 )
-# Rows of an INSERT: many, as each statement takes as long as some ten rows.
+# Rows per INSERT: many, as the overhead of a statement equals about ten rows.
 _ROWS_AT_ONCE = 500
-# How the message of an error begins with its kind, which says little; and where it goes on with the query.
+# The uninformative kind at the beginning of an error message, and the quoted query at its end.
 _KIND, _QUOTE = " Error: ", "\n\nLINE "
 
 
 class DuckdbMemory:
-    """An instance of DuckDB with one database, which can be exchanged: that takes a fifth of the time of a new one."""
+    """An instance of DuckDB with one replaceable database: replacing it takes a fifth of the time of a new instance."""
 
     def __init__(self) -> None:
         options: Any = {"threads": 1, "memory_limit": f"{MEMORY_MB}MiB", "temp_directory": ""}
@@ -42,11 +42,11 @@ class DuckdbMemory:
         self.connection.execute("ATTACH ':memory:' AS data; USE data")
 
     def load(self, database: Database, schema: str | None) -> None:
-        """Exchange the database.
+        """Replace the database.
 
         Args:
             database: the contents.
-            schema: CREATE TABLE statements; by default those that the contents give.
+            schema: CREATE TABLE statements; derived from the contents by default.
 
         Raises:
             InputError: the contents do not fit the schema.
@@ -83,7 +83,7 @@ class DuckdbMemory:
         except QueryError:
             raise
         except (duckdb.FatalException, duckdb.InternalException):
-            # Such an error leaves the instance unusable: this ends the worker, and so do those of the rollback.
+            # Such an error leaves the instance unusable: it ends the worker, and so do errors of the rollback.
             raise MemoryError from None
         except (duckdb.Error, MemoryError, ValueError, OverflowError) as error:
             if clock.seconds() > limits.seconds or isinstance(error, duckdb.InterruptException):
@@ -103,9 +103,8 @@ class DuckdbMemory:
 
 
 class QueryClock:
-    """The time that a query of this thread takes: of the processor, and asleep; not what the thread waits for a
-    processor that others use. Where the system does not tell these waits (it is not Linux), a thread that works little
-    counts as asleep after a second."""
+    """Clock of a query in this thread: processor time plus sleep, without waits for a busy processor. If the system
+    does not report these waits (any system but Linux), a thread that works little counts as asleep after a second."""
 
     def __init__(self) -> None:
         self._thread = threading.get_native_id()
@@ -113,7 +112,8 @@ class QueryClock:
 
     def _waits(self) -> float | None:
         with contextlib.suppress(OSError, ValueError, IndexError):
-            # Nanoseconds at work, nanoseconds in the queue, turns (Linux, Documentation/scheduler/sched-stats.rst).
+            # Nanoseconds running, nanoseconds in the run queue, time slices (Linux,
+            # Documentation/scheduler/sched-stats.rst).
             return int(Path(f"/proc/self/task/{self._thread}/schedstat").read_text().split()[1]) / 1e9
         return None
 
@@ -126,7 +126,7 @@ class QueryClock:
 
 @contextlib.contextmanager
 def _interrupt(connection: duckdb.DuckDBPyConnection, clock: QueryClock, seconds: float) -> Iterator[None]:
-    """Interrupt the connection again and again once the clock has passed so many seconds."""
+    """Interrupt the connection repeatedly once the clock has passed ``seconds``."""
     done = threading.Event()
 
     def watch() -> None:

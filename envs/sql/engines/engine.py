@@ -1,4 +1,4 @@
-"""The protocol of an engine: load a database, ask it queries that only read, close it.
+"""The protocol of an engine: load a database, run read-only queries on it, close it.
 
 Results are in one form on all engines, so that they can be compared: NULL is None; numbers are int or float, rounded to
 12 significant digits; dates and times are ISO 8601 text, and a midnight is its date; truth values are 1 and 0.
@@ -68,7 +68,7 @@ class LoadedDatabase(Protocol):
 
     Attributes:
         database: the contents.
-        schema: as in `SqlEngine.load`; None for that of ``database``.
+        schema: as in `SqlEngine.load`; None for the schema of ``database``.
     """
 
     @property
@@ -78,18 +78,18 @@ class LoadedDatabase(Protocol):
     def schema(self) -> str | None: ...
 
     def query(self, sql: str, limits: QueryLimits = ...) -> QueryResult:
-        """Run one statement that reads.
+        """Run one read-only statement.
 
         Raises:
-            QueryError: it is no such statement, it fails, or its result is larger than the limits; one sentence for
-                the agent.
-            TimeoutError: it took more than its seconds.
-            EngineFailure: the engine did not work, and the query is not the cause.
+            QueryError: the statement is not read-only, fails, or exceeds the limits on its result; one sentence for the
+                agent.
+            TimeoutError: the query exceeded its time limit.
+            EngineFailure: the engine failed, and not because of the query.
         """
         ...
 
     def close(self) -> None:
-        """Release the database. Nothing of it is left."""
+        """Release the database and all its resources."""
         ...
 
 
@@ -109,8 +109,8 @@ class SqlEngine(Protocol):
 
         Args:
             database: the tables and rows, in one of the forms of SQLite.
-            schema: CREATE TABLE statements of this engine for these tables, one a line, in their order; by default
-                those of the database, translated.
+            schema: CREATE TABLE statements of this engine for these tables, one a line, in their order; by default the
+                database's statements, translated.
 
         Raises:
             InputError: the rows do not fit the schema, or the database cannot be read.
@@ -122,7 +122,7 @@ class SqlEngine(Protocol):
 
 @functools.cache
 def make_engine(name: str) -> SqlEngine:
-    """Make the engine of a name, one for the whole process.
+    """Return the engine of a name; the process has one instance of each.
 
     Raises:
         InputError: no engine has this name.
@@ -131,7 +131,7 @@ def make_engine(name: str) -> SqlEngine:
 
 
 def check_text(sql: str) -> None:
-    """Raise QueryError for a text that no engine reads as it stands."""
+    """Raise QueryError for a text that engines cannot read unchanged: too long, or with NUL or surrogates."""
     if len(sql) > MAX_LENGTH:
         raise QueryError(f"The query is longer than {MAX_LENGTH:,} characters.")
     if "\0" in sql or any("\ud800" <= letter <= "\udfff" for letter in sql):
@@ -144,7 +144,7 @@ def unify_rows(rows: Iterable[Sequence[Any]]) -> ResultRows:
 
 
 def unify_value(value: Any) -> Any:
-    """Write one value in the form of results, but for rounding."""
+    """Convert one value to the common form of results, except for rounding."""
     if value is None or isinstance(value, (str, float)):
         return value
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""The verdict on a query: right if it has the expected rows on each of several databases, in any engine."""
+"""The verdict on a query, in any engine: right if it has the expected rows on each of several databases."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ def grade_query(
 ) -> Verdict:
     """Run a query on all databases and compare the results.
 
-    Rows count as often as they occur, and in order where ``ordered``. Columns count by place, not by name. Values are
-    compared in the form of `engine`: numbers at 12 significant digits, 1 = 1.0 = TRUE but not '1', a date as its text.
+    Rows are compared as a multiset, or as a list if ``ordered``. Columns are compared by position, not by name. Values
+    are compared in the form of `engine`: numbers at 12 significant digits, 1 = 1.0 = TRUE but not '1', a date as its
+    text.
 
     Args:
         query: untrusted text.
-        expected: databases with the rows of a right query; the cheapest first, as a wrong query ends the comparison.
-        ordered: whether the order of the rows counts.
-        engine: where the query runs.
+        expected: databases with the expected rows, the cheapest first, since the comparison stops at the first
+            mismatch.
+        ordered: True if the order of the rows counts.
+        engine: the engine that runs the query.
         schema: CREATE TABLE statements of that engine, as in `SqlEngine.load`.
-        limits: of the query on all databases together in time, on each in rows.
+        limits: limits of the query: time for all databases together, rows for each.
 
     Returns:
-        A wrong verdict with the error of a query that fails or exceeds the limits; ``valid=False`` where the engine
+        The verdict: wrong, with the error, for a query that fails or exceeds the limits; ``valid=False`` if the engine
         failed.
 
     Raises:
-        InputError: the engine is not there, or the databases cannot be loaded.
+        InputError: the engine is not available, or the databases cannot be loaded.
     """
     limits = limits or QueryLimits()
 

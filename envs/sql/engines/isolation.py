@@ -1,8 +1,8 @@
-"""Queries in worker processes, for engines that could take the memory of this process or end it.
+"""Queries in worker processes, for engines that could exhaust the memory of this process or crash it.
 
-A worker has a bound on its address space and writes no file. It stops a query at its deadline. One that does not stop
-is killed with its worker soon after; the next query gets another worker. The deadline is in time of the processor, so
-that a busy machine makes no query late.
+A worker has a limit on its address space and writes no files. It stops a query at its deadline. If the query does not
+stop, the worker is killed soon after, and the next query gets a new worker. The deadline is in processor time, so that
+a busy machine makes no query late.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ....rewards.verifiers.workers import WorkerFailure, WorkerPool
 from .engine import EngineFailure, QueryLimits, QueryResult, check_text
 
 ADDRESS_SPACE_MB = 1024
-# The longest wait for a worker's answer on a machine that is busy otherwise: seconds, and in deadlines.
+# Maximum wait for a worker's answer on a busy machine: in seconds, and as a multiple of the deadline.
 SPARE_SECONDS, SPARE_SHARE = 60.0, 20.0
 POOL = WorkerPool(f"{__package__}.query_worker:answer_query", memory_mb=ADDRESS_SPACE_MB)
 
@@ -27,10 +27,10 @@ def run_in_worker(engine: str, database: Database, schema: str | None, sql: str,
 
     Args:
         engine: "sqlite" or "duckdb".
-        database: loaded by the worker, which keeps the last ones.
+        database: the database; the worker loads it and caches the last ones.
         schema: as in `SqlEngine.load`.
         sql: untrusted text.
-        limits: of the query; loading does not count.
+        limits: limits of the query, without loading.
 
     Raises:
         QueryError, TimeoutError, EngineFailure: as `LoadedDatabase.query`.
@@ -47,7 +47,7 @@ def run_in_worker(engine: str, database: Database, schema: str | None, sql: str,
         if failure.reason == "cpu":
             raise TimeoutError(f"the query took more than {limits.seconds:g} s") from None
         if failure.reason in ("died", "memory"):
-            # It did so twice.
+            # The second worker failed, too.
             raise QueryError("The query takes too much memory, or ends the engine.") from None
         raise EngineFailure(f"a worker process failed ({failure})") from failure
     if "result" in answer:

@@ -1,9 +1,9 @@
 """PostgreSQL, over a connection to a server (`postgres_server`).
 
-Each process has a database of its own there, with a schema for each database that it loads, and drops it in the end.
-Queries run as a role that may only select: in a read-only transaction that is rolled back, through a cursor, which
-takes one SELECT and nothing else. No function that the catalogue calls volatile may be called by that role: these are
-the ones that sleep, lock, notify, read files, change settings or run text as a query.
+Each process has a separate database there, with a schema for each database that it loads, and drops it at its end.
+Queries run as a role that may only select, in a read-only transaction that is rolled back, through a cursor, which
+accepts only one SELECT. That role may not call functions marked volatile in the catalogue: these sleep, lock, notify,
+read files, change settings or run text as a query.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .engine import ENGINES, EngineFailure, QueryLimits, QueryResult, check_text
 from .postgres_server import VARIABLE, check_server, find_server
 from .tables import quote, read_tables
 
-# Loaded databases that stay on the server for later queries.
+# Maximum number of loaded databases kept on the server for later queries.
 KEPT = 64
-# A database of an earlier process is removed once nobody is connected to it and it is so old.
+# Minimum age at which an earlier process's database without connections is removed.
 _ABANDONED = """
     SELECT datname FROM pg_database AS one WHERE datname ~ '^palaestra_[0-9a-f]{16}$'
     AND NOT EXISTS (SELECT FROM pg_stat_activity AS other WHERE other.datname = one.datname)
@@ -42,7 +42,7 @@ _REVOKE_VOLATILE = """
 
 
 class _Session:
-    """The connections of one process: the owner's and the reader's, and the database that they use."""
+    """The connections of one process, as owner and as reader, and the database that they use."""
 
     def __init__(self, server: str):
         import psycopg
@@ -85,7 +85,7 @@ class _Session:
         return connection
 
     def load(self, database: Database, schema: str | None) -> str:
-        """Return the name of the schema that holds a database."""
+        """Load a database unless it is loaded, and return the name of its schema."""
         name = self.loaded.get((database, schema))
         if name is None:
             name = self._load(database, schema)
@@ -121,7 +121,7 @@ class _Session:
         import psycopg
 
         if self.open_to_reader != name:
-            # The reader sees one database at a time.
+            # The reader can see only one database at a time.
             if self.open_to_reader in self.loaded.values():
                 self.owner.execute(f"REVOKE USAGE ON SCHEMA {self.open_to_reader} FROM {self.name}")
             self.owner.execute(f"GRANT USAGE ON SCHEMA {name} TO {self.name}")
@@ -132,7 +132,7 @@ class _Session:
             with psycopg.RawCursor(self.reader) as cursor:
                 milliseconds = max(int(limits.seconds * 1e3), 1)
                 cursor.execute(f"SET LOCAL search_path TO {name}; SET LOCAL statement_timeout = {milliseconds}")
-                # A message in the extended protocol, which binary=True takes, holds one statement.
+                # binary=True selects the extended protocol, whose messages hold one statement each.
                 cursor.execute(b"DECLARE result NO SCROLL CURSOR FOR " + sql.encode(), binary=True)
                 found = cursor.stream(f"FETCH {limits.rows + 1} FROM result")
                 with contextlib.closing(found):
@@ -187,11 +187,11 @@ class PostgresDatabase:
 
 @ENGINES.register("postgres")
 class PostgresEngine:
-    """PostgreSQL. Queries of one process run one after the other.
+    """PostgreSQL. The queries of a process run sequentially.
 
     Raises:
         MissingExtra: the package psycopg is not installed.
-        InputError: no server is named, and none is installed.
+        InputError: no server is named or installed.
     """
 
     title, dialect = "PostgreSQL", "postgres"
@@ -209,12 +209,12 @@ class PostgresEngine:
         return PostgresDatabase(self, database, schema)
 
     def query(self, database: Database, schema: str | None, sql: str, limits: QueryLimits) -> QueryResult:
-        """Load a database, unless it is there, and run a query; as `LoadedDatabase.query`."""
+        """Load a database unless it is loaded, and run a query; as `LoadedDatabase.query`."""
         import psycopg
 
         check_text(sql)
         if self._pid != os.getpid():
-            # After a fork the connections are the parent's.
+            # After a fork, the connections belong to the parent.
             self._pid, self._session, self._lock = os.getpid(), None, threading.Lock()
         with self._lock:
             for last in (False, True):

@@ -1,8 +1,8 @@
-"""A server of PostgreSQL: the one that PALAESTRA_POSTGRES names, or a private one that ends with its users.
+"""A PostgreSQL server: the one named by PALAESTRA_POSTGRES, or a private one that ends with its last user.
 
-A private server listens on a socket in a temporary folder only, which no other user can enter; it has a bound on the
-memory of each query, and forgets all. A shell keeps it: when the last process that holds the other end of a pipe is
-gone, however it ended, the shell stops the server and removes the folder.
+A private server listens only on a socket in a temporary folder that no other user can enter. It limits the memory of
+each query, and keeps no data. A shell supervises it: when the last process with the other end of a pipe has ended, for
+whatever reason, the shell stops the server and removes the folder.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 VARIABLE = "PALAESTRA_POSTGRES"
 START_SECONDS = 60.0
 _PROGRAMS = ("initdb", "postgres")
-# Besides its own memory a server process maps libraries and what it shares with the others.
+# A server process also maps libraries and memory shared with other server processes.
 _MAPPED_MB = 320
-# Nothing has to outlive the server, so it need not wait for the disk.
+# No data has to survive the server, so it need not wait for the disk.
 _SETTINGS = {
     **{"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off"},
     **{"listen_addresses": "", "shared_buffers": "16MB", "max_connections": "100", "jit": "off"},
@@ -66,22 +66,22 @@ def check_server() -> None:
 
 
 def find_server() -> str:
-    """Return how to connect as a superuser to the server that is named, which is started first if there is none.
+    """Return the connection string, as superuser, of the named server, or of a private server started on first use.
 
     Raises:
-        InputError: there is no server.
-        EngineFailure: it does not start.
+        InputError: no server is named or installed.
+        EngineFailure: the server does not start.
     """
     with _STARTING:
         if not os.environ.get(VARIABLE):
             check_server()
-            # Processes that this one starts use the same server.
+            # Child processes use the same server.
             os.environ[VARIABLE] = start_server()
         return os.environ[VARIABLE]
 
 
 def start_server() -> str:
-    """Start a private server and return how to connect to it."""
+    """Start a private server and return its connection string."""
     programs = find_programs()
     assert programs is not None
     account = _choose_account()
@@ -110,7 +110,7 @@ def start_server() -> str:
 
 
 def _stop_server(keeper: subprocess.Popen[Any], owner: int) -> None:
-    """Stop the server at the end of the process that started it; a forked child leaves it alone."""
+    """Stop the server at the end of the process that started it, but not at the end of a forked child."""
     if os.getpid() == owner:
         assert keeper.stdin is not None
         keeper.stdin.close()
@@ -118,7 +118,7 @@ def _stop_server(keeper: subprocess.Popen[Any], owner: int) -> None:
 
 
 def _choose_account() -> struct_passwd | None:
-    """Return the account that runs the server where this process may not, being root's; otherwise None."""
+    """Return the account to run the server if this process is root, as PostgreSQL refuses root; otherwise None."""
     if os.geteuid() != 0:
         return None
     import pwd  # systems without it have no root either
@@ -132,7 +132,7 @@ def _choose_account() -> struct_passwd | None:
 
 
 def _choose_parent(other_account: bool) -> Path:
-    """Choose the folder of temporary files; another account may be unable to enter this process's own."""
+    """Choose the folder of temporary files; the server's account may be unable to enter this process's."""
     place = Path(tempfile.gettempdir()).resolve()
     entered = all(one.stat().st_mode & 0o001 for one in (place, *place.parents))
     return place if entered or not other_account else Path("/tmp")

@@ -1,4 +1,5 @@
-"""The worker's side of `isolation`: loads databases and runs queries, with a timer that ends one that does not stop."""
+"""The worker's side of `isolation`: loads databases and runs queries, with a timer that ends a worker stuck in a
+query."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from .engine import QueryLimits, QueryResult
 if TYPE_CHECKING:
     from .duckdb_memory import DuckdbMemory
 
-# Of the deadline, and seconds: when the system ends a worker whose query has not stopped.
+# The system ends a worker stuck in a query at this multiple of the deadline plus these seconds.
 KILL_SHARE, KILL_SECONDS = 1.1, 0.01
-# Databases of DuckDB that a worker keeps: as many as judge one answer. Each has threads, whose stacks take 70 MB of the
+# Databases of DuckDB that a worker caches: as many as judge one answer. The threads' stacks of each take 70 MB of the
 # worker's address space.
 KEPT = 6
 
@@ -52,13 +53,13 @@ def answer_query(job: dict[str, Any]) -> dict[str, Any]:
 
 
 class LoadedDatabases:
-    """The databases of DuckDB that were used last, each in an instance of its own."""
+    """Cache of the last used databases of DuckDB, each in a separate instance."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[Database, str | None], DuckdbMemory] = OrderedDict()
 
     def load(self, database: Database, schema: str | None) -> DuckdbMemory:
-        """Return the instance with a database, which takes the place of the one that was not used for longest."""
+        """Return the instance with a database; if the cache is full, it replaces the least recently used one."""
         from .duckdb_memory import DuckdbMemory
 
         key = (database, schema)

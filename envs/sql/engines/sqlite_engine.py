@@ -1,8 +1,8 @@
-"""SQLite: in this process while a query takes little, in a worker process with a bound on memory when it takes more.
+"""SQLite: cheap queries run in this process, expensive ones in a worker process with a memory limit.
 
-Reading only, by construction: files are opened as immutable, an authorizer denies all actions but reading, and a
-progress handler stops the query at its deadline. A query that takes long may take much memory as well, for which SQLite
-has one bound in a process, so that it starts anew in a worker.
+Read-only by construction: files are opened as immutable, an authorizer denies all actions but reading, and a progress
+handler stops the query at its deadline. A slow query may also need much memory, and SQLite has only one memory limit
+per process; so a slow query is restarted in a worker.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ....rewards.verifiers.sql import Database, read_result
 from .engine import ENGINES, MEMORY_MB, QueryLimits, QueryResult, unify_rows
 from .isolation import run_in_worker
 
-# Processor time of a query in this process, at most: seconds, and share of the query's own limit.
+# Maximum processor time of a query in this process: seconds, and share of the query's own limit.
 HERE_SECONDS, HERE_SHARE = 0.05, 0.1
 
 
@@ -24,7 +24,7 @@ class SqliteDatabase:
 
     Args:
         database: what is opened.
-        isolated: whether all queries run in a worker.
+        isolated: True to run all queries in a worker.
     """
 
     database: Database
@@ -32,7 +32,7 @@ class SqliteDatabase:
 
     @property
     def schema(self) -> None:
-        """That of ``database``."""
+        """None, for the schema of ``database``."""
         return None
 
     def query(self, sql: str, limits: QueryLimits = QueryLimits()) -> QueryResult:  # noqa: B008 (frozen)
@@ -54,8 +54,8 @@ def run_here(database: Database, sql: str, limits: QueryLimits, bound_memory: bo
     Args:
         database: what is opened.
         sql: untrusted text.
-        limits: of the query.
-        bound_memory: whether to bound the memory that SQLite takes in this whole process.
+        limits: the limits of the query.
+        bound_memory: True to limit SQLite's memory in this whole process.
     """
     start = time.thread_time()
     columns, rows = read_result(
@@ -69,7 +69,7 @@ class SqliteEngine:
     """SQLite, a part of Python.
 
     Args:
-        isolated: whether all queries run in a worker, rather than those that take long.
+        isolated: True to run all queries in a worker, not only slow ones.
     """
 
     title, dialect = "SQLite", "sqlite"

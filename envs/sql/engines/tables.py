@@ -13,7 +13,7 @@ from typing import Any
 from ....rewards.verifiers.sql import Database, open_database
 from .engine import unify_value
 
-# The type of a column by its affinity in SQLite, which the first of these parts in its declared type decides.
+# Type of a column by SQLite's affinity: the first of these parts that occurs in the declared type decides.
 _AFFINITIES = (("INT", "BIGINT"), ("CHAR", "TEXT"), ("CLOB", "TEXT"), ("TEXT", "TEXT"), ("DATE", "DATE"))
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -31,9 +31,9 @@ class TableRows:
 def read_tables(database: Database) -> tuple[list[TableRows], str]:
     """Read all tables, and write CREATE TABLE statements that hold them in any engine: with types, without keys.
 
-    A column that is declared as a date is one if all its values are; other dates are text. A column of numbers with
-    values of another sort is text, and so are blobs. Names that need no quotes are written in lower case, as such names
-    are read by engines that tell cases apart.
+    A column declared as a date becomes one if all its values are dates; other dates are text. A numeric column with
+    other values is text, and so are blobs. Names that need no quotes are written in lower case, since case-sensitive
+    engines fold unquoted names to lower case.
 
     Raises:
         InputError: the database cannot be read.

@@ -3,16 +3,14 @@
 `normal_form` rewrites a query by the rules below; queries with one normal form are equivalent. The converse does not
 hold. Each rule is true of SQL wherever the keys and NOT NULL of the schema hold:
 
-* outer join: LEFT JOIN is JOIN where a condition, a later JOIN, or a condition on groups refuses the rows without a
-  partner; where only aggregates of the joined table's columns are returned, since these skip NULL; and where a set
-  operation finds no NULL on its other side;
-* dependent key: GROUP BY needs no column of a row whose key it has, nor of a parent of that row;
-* count: COUNT of a column that is not NULL in any row counts rows;
-* at least one: of a row with its children, COUNT(*) is 1 where the number of children is 0, which makes no difference
-  to a condition that holds for both or for neither;
-* single row: aggregates of one row are its value, and need no DISTINCT;
-* constant: what is the same in all rows neither orders nor divides them;
-* extreme: nothing exceeds the greatest value of its whole table, nor is anything below the least.
+* outer join: LEFT JOIN equals JOIN if a condition, a later JOIN, or a condition on groups rejects the rows without a
+partner; if only aggregates of the joined table's columns are returned, since these skip NULL; and if the other side of
+a set operation has no NULL; * dependent key: GROUP BY needs no column of a row whose key it has, nor of a parent of
+that row; * count: COUNT of a column that is not NULL in any row counts rows; * at least one: for a row left-joined with
+its children, COUNT(*) is 1 if it has no children; this makes no difference to a condition that gives the same truth
+value for 0 and 1; * single row: aggregates of one row are its value, and need no DISTINCT; * constant: an expression
+with the same value in all rows neither orders nor groups them; * extreme: no value exceeds the maximum of its whole
+table or is below the minimum.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ def normal_form(query: Query, schema: Schema) -> Query:
     if isinstance(query, SelectQuery):
         return _normal_select(query, schema, frozenset())
     left, right = (_normal_select(side, schema, frozenset()) for side in (query.left, query.right))
-    # A NULL on one side alone is not in both, and takes nothing away.
+    # A NULL on one side only is not in the intersection, and removes nothing in a difference.
     if query.operator == "INTERSECT" and _has_no_null(right, schema):
         left = _normal_select(left, schema, {column_of(left.columns[0]).table})
     if query.operator in ("INTERSECT", "EXCEPT") and _has_no_null(left, schema):
@@ -60,7 +58,7 @@ def _has_no_null(side: SelectQuery, schema: Schema) -> bool:
 
 
 def _normal_select(query: SelectQuery, schema: Schema, present: Set[str]) -> SelectQuery:
-    """Rewrite a query. ``present``: tables without which a row does not count."""
+    """Rewrite a query. ``present``: tables without whose partner a row does not count."""
     query = replace(query, where=tuple(_normal_condition(one, schema) for one in query.where))
     query = replace(query, joins=_normal_joins(query, schema, present))
     child = _find_child(query, schema)
@@ -106,7 +104,7 @@ def _normal_condition(condition: Condition, schema: Schema) -> Condition:
 
 
 def _normal_joins(query: SelectQuery, schema: Schema, present: Set[str]) -> tuple[JoinTo, ...]:
-    """Make inner joins of the outer ones whose rows without a partner are refused or do not count."""
+    """Turn outer joins into inner ones if rows without a partner are rejected or do not count."""
     aggregates = [one for one in query.columns if isinstance(one, AggregateOf)]
     only_aggregates = not query.group and len(aggregates) == len(query.columns)
     present = {*present, *(table for table in _tables_in(query) if any(_needs(one, table) for one in query.where))}
@@ -138,10 +136,10 @@ def _needs(condition: Condition, table: str) -> bool:
 
 
 def _find_known(condition: Condition) -> ColumnName | None:
-    """Return the column that is not NULL where a condition is true."""
+    """Return the column that a true condition implies to be not NULL."""
     if isinstance(condition, EitherOf):
         return None
-    # NULL is not in an empty list.
+    # With an empty list, NOT IN is true even of NULL.
     if isinstance(condition, IsAmong) and condition.negated:
         return None
     if isinstance(condition, IsMissing) and not condition.negated:
@@ -163,7 +161,7 @@ def _refuses_none(condition: Condition, child: ColumnName) -> bool:
 
 
 def _find_child(query: SelectQuery, schema: Schema) -> ColumnName | None:
-    """Return the key of the children where each group is one row of the query's table with its children, or without."""
+    """Return the children's key if each group is one row of the query's table with its children, if any."""
     children = [join for join in query.joins if join.column.name != schema[join.column.table].key]
     if len(children) == 1 and children[0].kind == "LEFT" and _key_of(query.table, schema) in query.group:
         return _key_of(children[0].column.table, schema)
@@ -175,7 +173,7 @@ def _key_of(table: str, schema: Schema) -> ColumnName:
 
 
 def _normal_group(query: SelectQuery, schema: Schema) -> tuple[ColumnName | YearOf, ...]:
-    """Leave out what other columns of the group decide."""
+    """Leave out columns that depend on other columns of the group."""
     keyed = {table for table in _tables_in(query) if _key_of(table, schema) in query.group}
     for join in query.joins:
         if join.other.table in keyed and join.column == _key_of(join.column.table, schema):
@@ -185,7 +183,7 @@ def _normal_group(query: SelectQuery, schema: Schema) -> tuple[ColumnName | Year
 
 
 def _normal_count(node: Any, query: SelectQuery, schema: Schema) -> Any:
-    """Rewrite COUNT of a column that is never NULL, in a node or in what it compares."""
+    """Rewrite COUNT of a column that is never NULL, in a node or in the sides of a comparison."""
     if isinstance(node, Compare):
         return replace(node, left=_normal_count(node.left, query, schema))
     if not isinstance(node, AggregateOf) or node.function != "COUNT" or node.distinct or node.column is None:
@@ -198,7 +196,7 @@ def _normal_count(node: Any, query: SelectQuery, schema: Schema) -> Any:
 
 
 def _normal_having(condition: Condition, child: ColumnName | None) -> Condition:
-    """Count rows instead of children where none and one are the same to a condition."""
+    """Count rows instead of children if the condition has the same value for 0 and 1."""
     if child and isinstance(condition, Compare) and condition.left == AggregateOf("COUNT", child):
         holds = COMPARISONS[condition.operator]
         if holds(0, condition.right) == holds(1, condition.right):

@@ -1,6 +1,6 @@
-"""Queries with a slip for which a database refuses them: a wrong name, a missing join, clauses in the wrong order.
+"""Queries with a mistake that makes a database reject them: a wrong name, a missing join, clauses in the wrong order.
 
-Each is an edit of the text of a right query, in the form in which `query_tree` writes it.
+Each is an edit of the text of a right query, as written by `query_tree`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _HAVING = re.compile(r"( GROUP BY .+?) HAVING (.+?)(?= ORDER BY | LIMIT |$)")
 
 
 def faults(query: Query, schema: Schema, dialect: str = "sqlite") -> Iterator[tuple[str, str, str]]:
-    """Yield (kind, the mistake in words, SQL) of queries with one slip each; a few of them may run all the same.
+    """Yield (kind, the mistake in words, SQL) of queries with one mistake each; a few of them may still run.
 
     Args:
         query: the right query.
-        schema: of its database.
-        dialect: of the SQL, as in `translate_query`.
+        schema: the schema of its database.
+        dialect: the SQL dialect, as in `translate_query`.
     """
     text = translate_query(query.sql(), dialect)
     used = [relation for relation in schema.relations if re.search(rf"\b{relation.name}\b", text)]

@@ -1,7 +1,7 @@
-"""Queries that differ from a right one in one place: the mistakes that a grader must tell from the right query.
+"""Queries that differ from a right one in one place: mistakes that a grader must detect.
 
 Each changes one join, comparison, constant, aggregate, handling of NULL, condition, key of the order, limit, column or
-set operation, or DISTINCT. Some are equivalent to the query they are made of, for all contents that the schema allows
+set operation, or DISTINCT. Some are equivalent to the original query for all contents that the schema allows
 (`equivalence`).
 """
 
@@ -36,9 +36,9 @@ from .query_tree import (
 _COMPARISONS = {">": (">=", "<"), ">=": (">",), "<": ("<=", ">"), "<=": ("<",), "=": ("<>", ">="), "<>": ("=",)}
 _AGGREGATES = {"SUM": "AVG", "AVG": "SUM", "MIN": "MAX", "MAX": "MIN"}
 _RANKS = {"RANK": ("DENSE_RANK", "ROW_NUMBER")}
-# Beyond which side of a constant a value lies that tells a comparison from one with the next constant.
+# The side of a constant on which a value distinguishes a comparison from one with the next constant.
 _SIDES = {">": 1, ">=": 0, "<": 0, "<=": 1}
-# Rows to which a query without a limit is cut.
+# Limit added to a query without one.
 _CUT = 3
 _SETS = {"UNION": ("UNION ALL", "INTERSECT"), "INTERSECT": ("UNION",), "EXCEPT": ("INTERSECT",)}
 
@@ -51,7 +51,7 @@ def near_misses(query: Query, schema: Schema) -> Iterator[tuple[str, Query]]:
 def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, Any]]:
     """Yield the changes of a node, and of the nodes in it."""
     if isinstance(node, JoinTo):
-        # Every row has a partner where the reference cannot be NULL.
+        # If the reference cannot be NULL, every row has a partner.
         if node.kind == "LEFT" or schema[node.other.table][node.other.name].nullable:
             yield "join", replace(node, kind="LEFT" if node.kind == "INNER" else "INNER")
         return
@@ -139,8 +139,8 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
     for place, key in enumerate(query.order):
         changed = replace(key, descending=not key.descending)
         yield "order", replace(query, order=(*query.order[:place], changed, *query.order[place + 1 :]))
-    # Without another order SQLite returns rows, and groups, by ascending keys; groups in the direction of the order's
-    # keys where there are as many of these.
+    # Without ORDER BY, SQLite returns rows and groups by ascending keys; groups follow the direction of the order's
+    # keys if there are as many of these.
     if query.order:
         shorter = query.order[:-1]
         descends = bool(query.group) and len(shorter) == len(query.group) and query.order[-2].descending
@@ -168,7 +168,7 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
 
 
 def _inner_joins(query: SelectQuery, schema: Schema) -> Iterator[tuple[str, SelectQuery]]:
-    """Yield queries that leave rows without a partner out of an inner query on the same table as well."""
+    """Yield queries that also leave rows without a partner out of an inner query on the same table."""
     for place, node in enumerate(query.where):
         name = "right" if isinstance(node, Compare) else "query"
         inner = getattr(node, name, None)
@@ -197,7 +197,7 @@ def _is_real(expression: Any, schema: Schema) -> bool:
 
 
 def next_values(value: Any) -> list[Any]:
-    """List the values right below and above a number or date: those that another constant would tell apart from it."""
+    """List the values right below and above a number or date, which distinguish it from a neighbouring constant."""
     if isinstance(value, str):
         day = datetime.date.fromisoformat(value)
         return [str(day + datetime.timedelta(days=days)) for days in (-1, 1)]
@@ -231,7 +231,7 @@ def _other_paths(query: SelectQuery, join: JoinTo, schema: Schema) -> Iterator[C
 
 
 def _similar_column(column: ColumnName, schema: Schema) -> ColumnName | None:
-    """Return another column of the same table and the same sort of values; None where there is none."""
+    """Return another column of the same table with the same kind of values, or None."""
     relation = schema[column.table]
     field = relation[column.name]
     if field.kind in ("key", "parent"):

@@ -1,8 +1,8 @@
 """Draw tables that fit together, and queries on them.
 
-`draw_plan` chooses a domain, the tables that are joined, and tables and columns that only stand around. `draw_query`
-then draws one of five intents: rows, aggregates of all rows, aggregates of groups, aggregates for each row of a parent
-(also for those without children), or a set operation on the values of a column.
+`draw_plan` chooses a domain, the joined tables, and distracting tables and columns. `draw_query` then draws one of five
+intents: rows, aggregates of all rows, aggregates of groups, aggregates for each row of a parent (also for those without
+children), or a set operation on the values of a column.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LINKS = ("key", "parent")
 
 @dataclass(frozen=True)
 class Plan:
-    """The database of a task, and the tables that its query joins: each of ``joins`` leads from a child to its
+    """The database of a task, and the joined tables of its query: each of ``joins`` leads from a child to its
     parent."""
 
     schema: Schema
@@ -55,10 +55,10 @@ def draw_plan(dice: Dice, joins: int, tables: int, noise: int, among: Sequence[s
     """Draw a plan.
 
     Args:
-        joins: how many tables are joined to the first one.
-        tables: how many further tables the database has.
-        noise: how many spare columns it has, as far as there are so many.
-        among: domains to choose from; all where empty.
+        joins: number of tables joined to the first one.
+        tables: number of further tables of the database.
+        noise: number of spare columns, or all if the domain has fewer.
+        among: domains to choose from; empty for all.
     """
     size = joins + 1 + tables
     domains = [one for one in read_domains() if len(one.names) >= size and (not among or one.domain in among)]
@@ -92,14 +92,14 @@ def _touches(domain: Schema, name: str, names: set[str]) -> bool:
 
 
 def draw_query(dice: Dice, plan: Plan, rows: Rows, clauses: int, nesting: int) -> Query | None:
-    """Draw a query on a plan; None where the draw came to nothing.
+    """Draw a query on a plan. Return None if the draw fails.
 
     Args:
         dice: the source of chance.
-        plan: its tables.
-        rows: contents of the database, whose values the conditions compare with.
-        clauses: how many conditions, aggregates, groupings, keys, limits and the like it has.
-        nesting: how many queries stand in one another within its conditions.
+        plan: the plan with its tables.
+        rows: contents of the database; conditions compare with their values.
+        clauses: number of conditions, aggregates, groupings, sort keys, limits and similar clauses.
+        nesting: depth of nested queries in its conditions.
     """
     return _Draft(dice, plan, rows).draw(clauses, nesting)
 
@@ -113,7 +113,7 @@ class _Draft:
         self.outer = {join.column.table for join in self.joins if join.kind == "LEFT"}
         self.inner = [self.base, *(join.column.table for join in self.joins if join.kind == "INNER")]
         owners = {join.other.table for join in self.joins}
-        # Tables at the ends of the joins: each must occur in the query, or it would not be needed.
+        # Tables at the ends of the joins: each must be used in the query, or its join would be superfluous.
         self.ends = [join.column.table for join in self.joins if join.column.table not in owners]
         self.taken: set[tuple[str, str]] = set()
 
@@ -209,7 +209,7 @@ class _Draft:
     def _finish_groups(self, query: SelectQuery, left: int, inner: Sequence[str]) -> SelectQuery | None:
         """Add aggregates, and conditions on groups and rows, to a query with its grouping.
 
-        The rows that are counted are those of the base."""
+        Counts are of rows of the base table."""
         dice = self.dice
         is_outer = self.base in self.outer
         counted = AggregateOf("COUNT", ColumnName(self.base, self.schema[self.base].key) if is_outer else None)
@@ -226,7 +226,7 @@ class _Draft:
             query, left = replace(query, having=(self._draw_having(counted, found[-1]),)), left - 1
         steady = [key for key in query.group if not self._is_nullable(key)]
         if len(steady) == len(query.group) and left and (left > MOST_CONDITIONS or dice.chance(0.5)):
-            # The key of a parent decides its other columns.
+            # A parent's other columns depend on its key.
             ties = [OrderKey(key, dice.chance(0.7)) for key in (query.group[:1] if is_outer else query.group)]
             keys = [one for one in found if not self._is_nullable(one)]
             first_key = [OrderKey(dice.one(keys), dice.chance(0.6))] if keys else []
@@ -266,13 +266,13 @@ class _Draft:
         return self.schema[column.table][column.name]
 
     def _find_columns(self, tables: Sequence[str], nullable: bool = True) -> list[ColumnName]:
-        """List the columns of tables but their keys, without those that may be NULL unless ``nullable``."""
+        """List the columns of tables except keys; without ``nullable``, only columns that cannot be NULL."""
         fields = [(table, one) for table in tables for one in self.schema[table].fields if one.kind not in _LINKS]
         steady = [(table, one) for table, one in fields if not (one.nullable or table in self.outer)]
         return [ColumnName(table, one.name) for table, one in (fields if nullable else steady)]
 
     def _find_free(self, tables: Sequence[str]) -> list[ColumnName]:
-        """List the columns of which nothing is asked yet."""
+        """List the columns not yet used in the query."""
         return [one for one in self._find_columns(tables) if (one.table, one.name) not in self.taken]
 
     def _pick_columns(self, table: str, number: int) -> list[ColumnName]:
@@ -302,7 +302,7 @@ class _Draft:
 
     def _draw_aggregate_of(self, tables: Sequence[str]) -> AggregateOf | None:
         dice = self.dice
-        # Not what groups are made by.
+        # Not the grouping columns.
         if not (columns := self._find_free(tables)):
             return None
         numbers = [one for one in columns if self._field(one).is_number]
@@ -326,7 +326,7 @@ class _Draft:
     def _add_conditions(
         self, query: SelectQuery, number: int, tables: Sequence[str], first: Sequence[str] = ()
     ) -> SelectQuery | None:
-        """Add conditions on the columns of ``tables``, those in ``first`` before others; None where it cannot be."""
+        """Add conditions on the columns of ``tables``, those in ``first`` first. Return None if impossible."""
         number = max(min(number, MOST_CONDITIONS), len(first))
         found: list[Condition] = []
         while number:
@@ -393,16 +393,16 @@ class _Draft:
         key, reference = ColumnName(table, self.schema[table].key), ColumnName(within, field.name)
         negated = dice.chance(0.4)
         if negated and field.nullable:
-            # One NULL among the values makes NOT IN unknown for all others.
+            # A NULL among the values makes NOT IN unknown for all others.
             where = (IsMissing(reference, True), *where)
         return IsAmong(key, SelectQuery((reference,), within, where=where), negated)
 
 
 def _conditions_on(dice: Dice, column: ColumnName, field: Field, values: Sequence[Any]) -> Iterator[Condition]:
-    """Yield conditions on a column that are neither true nor false of all ``values``, which are sorted."""
+    """Yield conditions on a column that hold for some but not all of the sorted ``values``."""
     place, half = dice.between(1, len(values) - 2), len(values) // 2
     if field.is_number or field.kind == "date":
-        # More rows meet the condition than do not.
+        # More rows meet the condition than fail it.
         for operator in (">", ">="):
             yield Compare(column, operator, values[dice.between(1, half)])
         for operator in ("<", "<="):

@@ -1,4 +1,4 @@
-"""The worked solution of a question: what each clause of its query does, in the order in which to think of them."""
+"""The worked solution of a question: the effect of each clause of its query, in logical order."""
 
 from __future__ import annotations
 

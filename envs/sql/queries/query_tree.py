@@ -1,7 +1,7 @@
-"""Queries as trees of frozen nodes, each of which writes itself as SQL.
+"""Queries as trees of frozen nodes that write themselves as SQL.
 
-The trees have what the grammar of tasks needs, and no more: one query, or two under a set operation; tables under their
-own names, each joined to one before it; conditions that are joined by AND.
+The trees cover the grammar of tasks and no more: one query, or two under a set operation; tables without aliases, each
+joined to an earlier one; conditions joined by AND.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..databases.contents import format_literal
 
 @dataclass(frozen=True, slots=True)
 class ColumnName:
-    """A column; written with its table unless that is the only one."""
+    """A column; written with its table unless the query has only one."""
 
     table: str
     name: str
@@ -38,7 +38,7 @@ class YearOf:
 
 @dataclass(frozen=True, slots=True)
 class AggregateOf:
-    """COUNT, SUM, AVG, MIN or MAX of a column; COUNT of the rows where there is none."""
+    """COUNT, SUM, AVG, MIN or MAX of a column; without a column, COUNT of the rows."""
 
     function: str
     column: ColumnName | None = None
@@ -51,7 +51,7 @@ class AggregateOf:
 
 @dataclass(frozen=True, slots=True)
 class RankOver:
-    """The place of a row by a column, among all rows or among those of one partition."""
+    """The rank of a row by a column, among all rows or within a partition."""
 
     function: str
     column: ColumnName
@@ -68,7 +68,7 @@ Expression: TypeAlias = ColumnName | YearOf | AggregateOf | RankOver
 
 @dataclass(frozen=True, slots=True)
 class RoundOf:
-    """An expression, rounded to a whole number: only near misses have it."""
+    """An expression rounded to an integer; used in near misses only."""
 
     expression: Expression
 
@@ -78,7 +78,7 @@ class RoundOf:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A comparison with a value, a column, or the one value that a query returns."""
+    """A comparison with a value, a column, or a scalar subquery."""
 
     left: Expression
     operator: str
@@ -95,7 +95,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """A value between two others, both included."""
+    """BETWEEN: a value between two others, inclusive."""
 
     left: Expression
     low: Any
@@ -107,7 +107,7 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A value that is one of several."""
+    """IN: a value that is one of several."""
 
     left: ColumnName
     values: tuple[Any, ...]
@@ -129,7 +129,7 @@ class StartsWith:
 
 @dataclass(frozen=True, slots=True)
 class IsMissing:
-    """A value that is NULL, or that is not."""
+    """IS NULL or IS NOT NULL."""
 
     left: ColumnName
     negated: bool = False
@@ -140,7 +140,7 @@ class IsMissing:
 
 @dataclass(frozen=True, slots=True)
 class IsAmong:
-    """A value that is among the results of a query with one column, or is not."""
+    """IN or NOT IN the results of a query with one column."""
 
     left: ColumnName
     query: SelectQuery
@@ -152,7 +152,7 @@ class IsAmong:
 
 @dataclass(frozen=True, slots=True)
 class EitherOf:
-    """At least one of two conditions."""
+    """OR of two conditions."""
 
     first: Condition
     second: Condition
@@ -166,7 +166,7 @@ Condition: TypeAlias = Compare | Within | OneOf | StartsWith | IsMissing | IsAmo
 
 @dataclass(frozen=True, slots=True)
 class JoinTo:
-    """INNER or LEFT JOIN of a table, where ``column`` (of that table) = ``other`` (of one before it)."""
+    """INNER or LEFT JOIN of a table on ``column`` (of that table) = ``other`` (of an earlier table)."""
 
     kind: str
     column: ColumnName
@@ -179,7 +179,7 @@ class JoinTo:
 
 @dataclass(frozen=True, slots=True)
 class OrderKey:
-    """One key of an order."""
+    """One key of ORDER BY."""
 
     expression: Expression
     descending: bool = False
@@ -259,7 +259,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def column_of(expression: Any) -> Any:
-    """Return the column of which a year is taken, and other expressions as they are."""
+    """Return the column inside a `YearOf`, and other expressions unchanged."""
     return expression.column if isinstance(expression, YearOf) else expression
 
 
@@ -269,8 +269,8 @@ def is_ordered_query(query: Query) -> bool:
 
 
 def count_matches(query: Query) -> SelectQuery:
-    """Make the query for the number of rows that meet the conditions, before they are grouped or cut; for a set
-    operation, those of its left side."""
+    """Make the query that counts the rows that meet the conditions, before grouping and limit; for a set operation, on
+    its left side."""
     side = query.left if isinstance(query, SetQuery) else query
     return SelectQuery((AggregateOf("COUNT"),), side.table, side.joins, side.where)
 
@@ -290,6 +290,6 @@ def collect_conditions(node: Any, found: dict[tuple[str, str], list[Condition]])
 
 
 def list_words(query: Query) -> str:
-    """List the words of a query in alphabetical order, without its constants: the same for queries that differ in
-    nothing but these and the order of their parts."""
+    """List the words of a query in alphabetical order, without constants. Queries that differ only in constants and in
+    the order of their parts have the same list."""
     return " ".join(sorted(re.findall(r"[A-Za-z_][\w.]*|[<>=*]+", re.sub(r"'[^']*'", "", query.sql()))))

@@ -1,7 +1,7 @@
-"""Databases that tell a query from its near misses.
+"""Databases that distinguish a query from its near misses.
 
-One database often gives a wrong query the right result: no row lies on a bound, no value is NULL or tied. So contents
-are drawn, with the query's own constants among the values, until each near miss had another result on one of them.
+On one database a wrong query often has the right result: no row lies on a bound, no value is NULL or tied. So contents
+are drawn, with the query's constants among the values, until each near miss has a different result on one of them.
 """
 
 from __future__ import annotations
@@ -37,19 +37,18 @@ from .query_tree import (
     is_ordered_query,
 )
 
-# Databases that are kept, at least.
+# Minimum number of kept databases.
 FEWEST = 2
-# Share of the near misses that the first contents leave beyond which a query is given up, and a number that is never
-# too many.
+# Give up a query if the first contents leave more than this share of its near misses and more than this number.
 HOPELESS, HOPEFUL = 0.35, 4
-# Queries that are run on further contents, about; to draw contents, and to change them, takes as long as so many.
+# Approximate budget of queries on further contents; and the cost, in queries, of drawing contents and of changing them.
 EFFORT, _DRAW, _CHANGE = 1000, 12, 3
-# Statements by which a step changes contents, and steps in a row that tell no near miss from the query, after which
-# contents are drawn anew.
+# Statements per change of contents; and the number of changes in a row without success after which contents are
+# redrawn.
 CHANGES, MOST_IDLE = 3, 5
-# Values that meet a condition for each that does not; values on a bound for each of the others.
+# Ratio of values that meet a condition to values that fail it, and of values on a bound to other values.
 _OFTEN, _AT_BOUND = 3.0, 2
-# Categories, and dates of years, that are not among the usual ones.
+# Categories, and years of dates, outside the usual ones.
 _OTHERS, _OTHER_YEARS = ("other", "unknown"), ("2020-05-05", "2021-06-06", "2024-07-07", "2025-08-08")
 
 
@@ -60,10 +59,10 @@ class Witnesses:
     Args:
         expected: the databases, with the query's result on each.
         near_misses: the kind of each near miss.
-        survivors: (kind, SQL) of the near misses that had the query's result on all contents drawn, though they are not
-            known to be equivalent to it.
-        equivalent: (kind, SQL) of the near misses that are.
-        is_constant: whether the query has the same result on all databases.
+        survivors: (kind, SQL) of the near misses that had the query's result on all contents drawn and are not proved
+            equivalent.
+        equivalent: (kind, SQL) of the near misses that are proved equivalent.
+        is_constant: True if the query has the same result on all databases.
     """
 
     expected: tuple[tuple[Database, ResultRows], ...]
@@ -74,31 +73,32 @@ class Witnesses:
 
     @property
     def is_good(self) -> bool:
-        """True if every near miss that is not equivalent is told apart, and the result of one database."""
+        """True if every non-equivalent near miss is distinguished, and the query's result differs between databases."""
         return not self.survivors and not self.is_constant
 
 
 def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite3.Connection, seed: int) -> Witnesses:
-    """Draw contents of a schema, and change them, until each near miss is told from the query or the effort is spent.
+    """Draw contents of a schema, and change them, until each near miss is distinguished or the budget is spent.
 
     Args:
         query: a query that runs on the schema.
         schema: the tables.
-        first: contents of the first database, which is kept.
-        connection: to a database with these contents, which are exchanged, so that statements are compiled once.
-        seed: decides the others.
+        first: contents of the first database, which is always kept.
+        connection: connection to a database with these contents; the contents are replaced, so that statements are
+            compiled once.
+        seed: seed of the other contents.
     """
     ordered, text = is_ordered_query(query), query.sql()
     misses = {other.sql(): (kind, other) for kind, other in near_misses(query, schema)}
     derived = {other: way for other, (_, miss) in misses.items() if (way := derive_rows(miss, query))}
     alive = list(misses)
     kept: list[tuple[Database, ResultRows]] = []
-    # Whether the first result, repeated, is right on all databases.
+    # True if the first result is right on all databases.
     constant = True
 
     def keep(least: int) -> bool:
-        """Drop the near misses that the contents tell from the query. Keep the contents if there are any, or if fewer
-        than ``least`` are kept."""
+        """Drop the near misses that the contents distinguish. Keep the contents if there are any, or if fewer than
+        ``least`` are kept."""
         nonlocal alive, constant
         found = connection.execute(text).fetchall()
         expected = round_floats(found)
@@ -127,7 +127,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     effort = EFFORT if len(alive) <= max(HOPELESS * len(misses), HOPEFUL) else 0
     for draw in itertools.count(len(focuses) + 1):
         if equivalent is None and (len(alive) <= HOPEFUL or draw > len(focuses) + 2):
-            # Proofs take time: the fewer are left, the better.
+            # Proofs take time, so they run on the remaining near misses only.
             normal = normal_form(query, schema) if alive else query
             equivalent = [other for other in alive if normal_form(misses[other][1], schema) == normal]
             alive = [other for other in alive if other not in equivalent]
@@ -152,8 +152,8 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
 def _change(
     connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: Focus, rng: np.random.Generator
 ) -> Iterator[None]:
-    """Change values of the focus's tables at each step, without end: one column in some rows takes a usual value, or
-    one that another row had at the beginning. Keys stay what they are."""
+    """Change values of the focus's tables at each step, endlessly: one column in some rows takes a usual value, or
+    another row's original value. Keys are unchanged."""
     places = []
     for table in sorted(focus.tables):
         for place, field in enumerate(schema[table].fields[1:], start=1):
@@ -174,9 +174,10 @@ def _change(
 
 
 def derive_rows(miss: Query, query: Query) -> Callable[[list[Any]], list[Any]] | None:
-    """Return how the rows of a near miss follow from those of the query, so that it need not run; None if it must.
+    """Return a function from the query's rows to a near miss's rows, so that the near miss need not run; None if it
+    must run.
 
-    Of rows without order, a limit may leave others than the first, but as many.
+    Without an order, a limit may keep other rows than the first ones, but the same number.
     """
     if not isinstance(miss, SelectQuery) or not isinstance(query, SelectQuery):
         return None
@@ -192,10 +193,10 @@ def derive_rows(miss: Query, query: Query) -> Callable[[list[Any]], list[Any]] |
 def choose_focus(query: Query, schema: Schema) -> list[Focus]:
     """Choose the tables of a query, and values for the columns of its conditions and groups.
 
-    The values of a condition lie on its bound, next to it and beyond it; most of them meet it, so that rows that meet
-    all conditions, or all but one, are frequent. Of a UNION or EXCEPT one side has few rows, as these hide the other
-    side's. There is one more choice for each column that is compared with a mean: there it has one value, which is then
-    the mean.
+    The values of a condition lie on its bound, next to it and beyond it. Most of them meet it, so that rows that meet
+    all conditions, or all but one, are frequent. One side of a UNION or EXCEPT has few rows, as they hide the other
+    side's rows. Each column compared with a mean gives a further focus in which the column has a single value, its
+    mean.
     """
     tables = set(re.findall(r"\w+", query.sql())).intersection(schema.names)
     if isinstance(query, SetQuery):
@@ -238,9 +239,9 @@ def _values_around(condition: Condition, values: Sequence[Any], often: float) ->
     """List values for a condition, some of them several times.
 
     Args:
-        condition: of a query.
-        values: usual ones of its column, in order.
-        often: how many of the values listed meet the condition for each that does not.
+        condition: a condition of a query.
+        values: usual values of its column, in order.
+        often: ratio of listed values that meet the condition to values that fail it.
     """
     if isinstance(condition, (IsMissing, OneOf, StartsWith)):
         others = values[:: max(len(values) // 5, 1)]
@@ -269,20 +270,20 @@ def _values_around(condition: Condition, values: Sequence[Any], often: float) ->
             others = [values[place - 1], values[(place + 1) % len(values)]]
             same = [condition.right]
             return _weigh(same, others, often) if condition.operator == "=" else _weigh(others, same, often)
-        # Those that another operator or the next constant would tell apart are the most frequent.
+        # Values that distinguish another operator or the next constant are the most frequent.
         bound, beyond = condition.right, next_values(condition.right)[condition.operator in (">", "<=")]
         around = [values[min(max(place + far, 0), last)] for far in (-2, -1, 1, 2)]
         return [*around, *[bound, beyond] * _AT_BOUND]
     if condition.operator == "=":
-        # The least or the greatest values of the column.
+        # The minimum or maximum values of the column.
         end = values[:3] if condition.right.columns[0].function == "MIN" else values[-3:]
         return [*end, values[len(values) // 2]]
-    # Neighbours in the middle: a small change of the mean changes which of them are beyond it.
+    # Neighbouring values in the middle: a small change of the mean moves some of them across it.
     middle = len(values) // 2
     return [*values[max(middle - 2, 0) : middle + 2], values[0], values[-1]]
 
 
 def _weigh(passing: Sequence[Any], failing: Sequence[Any], often: float) -> list[Any]:
-    """List values that pass and others that fail, ``often`` times as many of those as of these."""
+    """List passing and failing values, with ``often`` times as many passing ones."""
     times = often * len(failing) / max(len(passing), 1)
     return [*list(passing) * max(round(times), 1), *list(failing) * max(round(1 / times), 1)]

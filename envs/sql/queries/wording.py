@@ -1,9 +1,9 @@
 """Ask for the result of a query in English, so that the question alone determines it.
 
-In the style "names" tables and columns have their names in the schema (`sale.quantity`); in the style "phrases" they
-have English ones, and a joined table is reached by possessives ("its product's supplier's name"). A question says which
-rows count, which columns are returned in which order, whether rows without a partner count, where NULL is a group, and
-what breaks ties.
+In the style "names" tables and columns have their schema names (`sale.quantity`); in the style "phrases" they have
+English names, and joined tables are possessives ("its product's supplier's name"). A question says which rows count,
+which columns are returned in which order, whether rows without a partner count, where NULL is a group, and what breaks
+ties.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def write_question(query: Query, schema: Schema, style: str, dice: Dice) -> str:
 
     Args:
         query: a query that `query_grammar` drew.
-        schema: of its database.
+        schema: the schema of its database.
         style: one of `STYLES`.
-        dice: chooses among wordings of one meaning.
+        dice: chooses between equivalent wordings.
     """
     return _Writer(query, schema, style, dice).write(query)
 
@@ -155,7 +155,8 @@ class _Writer:
         return " ".join(found)
 
     def _notes(self, query: SelectQuery, join: JoinTo) -> list[str]:
-        """Say what is not clear from the words so far: which of several ways is meant, and rows without a partner."""
+        """Write notes that resolve ambiguities: which of several join paths is meant, and the treatment of rows without
+        a partner."""
         table, owner, field = join.column.table, join.other.table, self.schema[join.other.table][join.other.name]
         if table == self.child:
             return []
@@ -188,8 +189,8 @@ class _Writer:
     def _main_clauses(self, query: SelectQuery, its: str) -> str:
         """Write the conditions on the rows of the outermost query; the nested one is the last.
 
-        That a joined row must exist is one of them, and no note at the end, where it would be unclear whether it
-        holds for nested queries, too. ``its`` stands for the rows: "its" or "their"."""
+        That a joined row must exist is written as a condition, not as a note at the end, where it would be unclear
+        whether it also holds for nested queries. ``its`` refers to the rows: "its" or "their"."""
         texts = []
         for join in query.joins:
             owner, partner = join.other.table, self.schema[join.column.table].singular
@@ -203,7 +204,7 @@ class _Writer:
         return f" {'where ' if self.named else ''}{' and '.join(texts)}" if texts else ""
 
     def _clause(self, condition: Condition, lead: str, table: str = "", its: str = "its") -> str:
-        """Write one condition; ``table``: the one that it is about, where that is not one of the outermost query."""
+        """Write one condition; ``table``: its table, if it is not a table of the outermost query."""
         if isinstance(condition, EitherOf):
             inner = [self._clause(one, its, table) for one in (condition.first, condition.second)]
             text = f"{inner[0]} or {inner[1]} (or both)"
@@ -279,8 +280,8 @@ class _Writer:
         return self.schema[column.table][column.name]
 
     def _name(self, one: Expression, lead: str, table: str = "") -> str:
-        """Name a column or what is computed of it. ``lead`` stands before a column ("its", "whose", "the"); ``table``
-        is as in `_clause`."""
+        """Name a column or an expression on it. ``lead`` precedes a column ("its", "whose", "the"); ``table`` is as in
+        `_clause`."""
         if isinstance(one, YearOf):
             if lead == "whose" and not self.named:
                 return f"{self._name(one.column, lead, table)}'s year"
@@ -352,7 +353,7 @@ def _quote(value: Any) -> str:
 
 
 def _count_ways(schema: Schema, table: str, other: str) -> int:
-    """Count the ways from a table to another through parents."""
+    """Count the paths from one table to another through parents."""
     if table == other:
         return 1
     return sum(_count_ways(schema, field.values[0], other) for field in schema[table].parents)

@@ -1,6 +1,6 @@
 """Databases of published data sets: one folder for each, with one or more files of SQLite.
 
-The data sets that come with the package have none: theirs are made from a seed.
+The built-in data sets have no folders: their databases are made from a seed.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ..databases.contents import draw_rows, make_database
 from ..databases.domains import read_domains
 from ..outcomes import describe_rows, try_query
 
-# Names of the folder of databases, beside the records or above them.
+# Names of the folder of databases, beside the records or one level up.
 FOLDERS = ("database", "test_database", "dev_databases", "train_databases", "databases")
-# Files of one database that judge an answer, and seeds of those that are made.
+# Maximum files of one database that judge an answer, and seeds of generated databases.
 MOST_FILES, _SEEDS = 64, (1, 2, 3)
-# Characters of a schema in a prompt.
+# Maximum characters of a schema in a prompt.
 MOST_SCHEMA = 10_000
 
 
@@ -28,7 +28,7 @@ def find_folder(records: Path) -> Path:
     """Find the folder of databases beside a file of records, or beside its folder.
 
     Raises:
-        InputError: there is none.
+        InputError: the folder is missing.
     """
     for place in (records.parent, records.parent.parent):
         for name in FOLDERS:
@@ -57,7 +57,8 @@ def list_files(folder: Path, name: str) -> list[Path]:
 
 
 def load_databases(folder: str, name: str) -> tuple[Database, ...]:
-    """Return the databases of one name, the one to be shown first; made from a seed where ``folder`` is empty."""
+    """Return the databases of one name, starting with the one shown in prompts. If ``folder`` is empty, they are made
+    from a seed."""
     if not folder:
         return _make_databases(name)
     return tuple(Database(path=str(path)) for path in list_files(Path(folder), name))
@@ -77,8 +78,8 @@ def _make_databases(name: str) -> tuple[Database, ...]:
 
 @functools.lru_cache(maxsize=256)
 def describe_schema(database: Database, sample_rows: int) -> str:
-    """Write the CREATE TABLE statements with sample rows in comments. Where that takes more than 10,000 characters, it
-    is the names of tables and columns, as many as fit."""
+    """Write the CREATE TABLE statements with sample rows in comments. Beyond 10,000 characters, write only names of
+    tables and columns, as many as fit."""
     tables = try_query(
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid", database
     )

@@ -10,10 +10,10 @@ from ....rewards.verifiers.sql_similarity import sql_tokens
 from ...datasets.layouts import Fields, Item, Layout, UnusableRecord
 
 _LEVELS = {"simple": 1, "moderate": 2, "challenging": 3}
-# Words that make a query harder, and the most of them on each level but the last.
+# Keywords that make a query harder, and their maximum number on each level but the last.
 _PARTS = {"join", "where", "group", "having", "order", "limit", "and", "or", "union", "intersect", "except", "distinct"}
 _MOST_PARTS = (1, 3, 5)
-# The clauses in the order in which to think of them.
+# The clauses in logical order.
 _ORDER = ("FROM", "WHERE", "GROUP BY", "HAVING", "SELECT", "UNION", "INTERSECT", "EXCEPT", "ORDER BY", "LIMIT")
 _WORD = re.compile(
     r"""'(?:[^']|'')*'? | "[^"]*"? | `[^`]*`? | (?P<open>[(]) | (?P<close>[)])
@@ -24,11 +24,11 @@ _WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class QueryRecord(Item):
-    """A question about a database. ``answer`` is the right query.
+    """A question about a database. ``answer`` is the reference query.
 
     Args:
         database: the name of its folder.
-        evidence: knowledge from outside the database that the question needs; "" where there is none.
+        evidence: knowledge from outside the database that the question needs, or "".
     """
 
     database: str = ""
@@ -76,8 +76,8 @@ def rate_query(query: str) -> int:
 
 
 def list_clauses(query: str) -> list[str]:
-    """List the clauses of a query outside parentheses, in the order in which to think of them; those of each side of a
-    set operation together."""
+    """List the clauses of a query outside parentheses, in logical order; equal clauses of the sides of a set operation
+    are adjacent."""
     clauses = list(_split_clauses(query))
     return [text for name in _ORDER for found, text in clauses if found == name]
 

@@ -35,33 +35,33 @@ from .query_record import QueryRecord
 
 DATA = Path(__file__).parent.parent / "data"
 REQUEST = "Answer with one SQLite query."
-# Bounds of the right query.
+# Limits of the reference query.
 _GOLD_SECONDS, _MOST_ROWS = 60.0, 100_000
 
 
 class QuerySet(DatasetQuestion):
     """Base of families whose questions are about databases, from the records of a data set.
 
-    A subclass sets ``layout``, ``built_in`` and ``files``. An answer is right if it has the right query's rows on each
-    file of the database's folder (a distilled test suite has many): each row as often, in order where that query has an
-    ORDER BY at its top level, columns by place, numbers at 12 significant digits. Where the right query has no rows on
-    any file, an answer must also name its tables. The data set's own judges differ:
+    A subclass sets ``layout``, ``built_in`` and ``files``. An answer is right if it has the reference query's rows on
+    each file of the database's folder (a distilled test suite has many): with the same multiplicities, in order if that
+    query has a top-level ORDER BY, columns by position, numbers at 12 significant digits. If the reference query has no
+    rows on any file, an answer must also name its tables. The data sets' own judges differ:
 
-    * Spider's (test-suite-sql-eval) takes columns in any order, drops DISTINCT from both queries, and minds the order
-      of rows where ORDER BY stands anywhere in the right query; two empty results are equal.
-    * BIRD's compares sets of rows, so that neither duplicates nor the order count; two queries that fail are equal.
-    * Spider 2's takes further columns, matches each column by itself, numbers within 0.01, and where the order does not
-      count sorts each column by itself.
+    * Spider's (test-suite-sql-eval) takes columns in any order, drops DISTINCT from both queries, and compares the
+    order of rows if ORDER BY occurs anywhere in the reference query; two empty results are equal. * BIRD's compares
+    sets of rows, so that neither duplicates nor the order count; two queries that fail are equal. * Spider 2's accepts
+    further columns, matches each column separately, numbers within 0.01, and if the order does not count sorts each
+    column separately.
 
-    Each runs the model's query on a connection that can write; this one cannot.
+    All of them run the model's query on a writable connection; this class uses a read-only one.
 
     Args:
         source: a folder in the layout of the data set (its records and its folder of databases), a file of records, or
-            "owner/name" on the hub, which has the records only.
-        part: the part of a folder or hub data set: "train", "dev", ... Required where there are several.
-        databases: the folder with a folder for each database; by default the one beside the records.
+            "owner/name" on the hub, which has only the records.
+        part: the part of a folder or hub data set: "train", "dev", ... Required if there are several.
+        databases: the folder with a subfolder for each database; by default the one beside the records.
         seconds: CPU time of an answer on all files of its database.
-        sample_rows: rows of each table that the prompt shows.
+        sample_rows: rows of each table shown in the prompt.
         **kwargs: as for `DatasetQuestion`.
     """
 
@@ -157,13 +157,13 @@ class QuerySet(DatasetQuestion):
 
 @functools.lru_cache(maxsize=1024)
 def run_gold(gold: str, database: Database) -> tuple[ResultRows | None, str]:
-    """Run the right query; None and the error where it fails."""
+    """Run the reference query. Return its rows and "", or None and the error."""
     outcome = try_query(gold, database, seconds=_GOLD_SECONDS, max_rows=_MOST_ROWS)
     return None if outcome.rows is None else unify_rows(outcome.rows), outcome.error
 
 
 def _names_tables(query: str, gold: str, database: Database) -> bool:
-    """True if a query names the tables that the right one names."""
+    """Return True if a query names all tables that the reference query names."""
     tables = {str(row[0]).lower() for row in try_query("SELECT name FROM sqlite_master", database).rows or ()}
     mine, theirs = (tables & set(re.findall(r"\w+", text.lower())) for text in (query, gold))
     return theirs <= mine

@@ -1,9 +1,9 @@
-"""`Page`: what a reader of a page perceives: its controls with roles, names and values, and the text between them.
+"""`Page`: the accessible contents of a page: controls with roles, names and values, and the text between them.
 
-A page is made from HTML alone and never changes. What somebody has typed or ticked since is in `Edits`, so that one
-parsed page serves many episodes, and a browser within the process and a real one are described by the same code.
-Controls are numbered in the order of the document, from 1. In the text all that comes from the page stands in quotation
-marks on one line, so that no page can pass text off as a control.
+A page is made from HTML alone and never changes. Text typed and boxes ticked since then are in `Edits`, so that one
+parsed page serves many episodes and the same code describes pages of the in-process browser and of Chromium. Controls
+are numbered in document order, from 1. Text from the page is quoted and kept on one line, so that no page can pass text
+off as a control.
 
 Roles and names follow the HTML Accessibility API Mappings and the computation of accessible names (WAI-ARIA), for
 elements that work without script and style: an element counts as hidden by ``hidden`` and ``aria-hidden``, not by a
@@ -22,7 +22,7 @@ from lxml import etree  # type: ignore[attr-defined]
 from ....errors import shorten
 
 Value = str | bool | tuple[int, ...]
-"""Of a text field its text, of a box whether it is ticked, of a list the places of its chosen options."""
+"""Value of a control: the text of a text field, True for a ticked box, the indices of the chosen options of a list."""
 Edits = Mapping[int, Value]
 """Number of a control -> the value that replaces the one in the HTML."""
 
@@ -34,7 +34,7 @@ _LANDMARKS = {
     **{"header": "banner", "nav": "navigation", "main": "main", "footer": "contentinfo", "aside": "complementary"},
     **{"section": "region", "form": "form", "fieldset": "group"},
 }
-# These count with a name only.
+# Landmarks that are shown only if they have a name.
 _NAMED = frozenset({"region", "form", "group"})
 _SKIPPED = frozenset({"head", "script", "style", "template", "svg", "legend", "iframe", "object"})
 _BLOCKS = frozenset(
@@ -48,7 +48,7 @@ _BLOCKS = frozenset(
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _TEXTUAL = {"text", "search", "email", "tel", "url", "password", "number"}
 _BUTTONS = {"submit", "button", "reset", "image"}
-# Roles of all but lists, by their kind.
+# Roles of controls other than lists, by kind.
 _ROLES = {
     **dict.fromkeys((*_TEXTUAL, "textarea"), "textbox"),
     **{"search": "searchbox", "number": "spinbutton", "a": "link", "checkbox": "checkbox", "radio": "radio"},
@@ -56,10 +56,10 @@ _ROLES = {
 }
 # Names of buttons without one.
 _UNNAMED = {"submit": "Submit", "reset": "Reset"}
-# Of comments and the like, lxml's constructors take the place of a tag.
+# For comments and processing instructions, lxml gives a constructor as the tag.
 _NO_ELEMENTS = (etree.Comment, etree.ProcessingInstruction, etree.Entity)
 _NO_TEXT = frozenset({*_NO_ELEMENTS, "select", "textarea", "script", "style"})
-# How each tag is read; all others are part of the text around them.
+# Treatment of each tag; all other tags are part of the surrounding text.
 _KINDS: Mapping[Any, str] = {
     **dict.fromkeys(_BLOCKS, "block"),
     **dict.fromkeys(_LANDMARKS, "landmark"),
@@ -82,9 +82,9 @@ class Control:
             "unsupported".
         name: the accessible name.
         kind: the type of an input, else the tag.
-        disabled: whether it cannot be used.
-        options: of a list, the texts of its options.
-        chosen: of a list, the places of the options that the HTML chooses.
+        disabled: True if it cannot be used.
+        options: the texts of the options of a list.
+        chosen: the indices of the options of a list that the HTML selects.
     """
 
     number: int
@@ -104,7 +104,7 @@ class Control:
         if self.role in ("combobox", "listbox"):
             return self.chosen
         if self.kind == "textarea":
-            # A first line end is no content.
+            # HTML ignores a newline at the start of a text area.
             return (self.element.text or "").removeprefix("\n")
         return (self.element.get("value") or "").replace("\n", "") if self.kind in _TEXTUAL else ""
 
@@ -125,7 +125,8 @@ class Page:
 
     Args:
         html: the document.
-        descriptions: the lines of observations without edits, by what writes them; see `observations`.
+        descriptions: cache of the observation lines without edits, by the function that writes them; see
+            `observations`.
     """
 
     html: str
@@ -137,7 +138,7 @@ class Page:
         text = self.html.replace("\0", "\ufffd").encode("utf-8", "replace")
         root = etree.fromstring(text, etree.HTMLParser(encoding="utf-8", no_network=True)) if text.strip() else None
         self.root = etree.Element("html") if root is None else root
-        # Most pages have none, or hidden fields only; then elements need not be asked one by one.
+        # Most pages have no hidden parts, or only hidden fields; elements then need no individual check.
         source = text.lower()
         self._hides = source.count(b"hidden") > source.count(b'type="hidden"')
         self._disables, self._names = b"disabled" in source, b"aria-label" in source
@@ -250,7 +251,7 @@ class Page:
         self.lines.append(PageLine(depth, role, name, control))
 
     def _read_options(self, element: Any, several: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """The texts of the options of a list, and the places of those that are chosen."""
+        """Return the texts of a list's options, and the indices of the chosen ones."""
         texts: list[str] = []
         chosen: list[int] = []
         usable = -1
@@ -268,7 +269,7 @@ class Page:
     # Names.
 
     def _label_of(self, element: Any) -> str:
-        """The name by ``aria-label`` or ``aria-labelledby``; empty without one."""
+        """Return the name given by ``aria-label`` or ``aria-labelledby``, or ""."""
         if not self._names:
             return ""
         if label := element.get("aria-label"):
@@ -278,7 +279,7 @@ class Page:
         return ""
 
     def description_of(self, element: Any) -> str:
-        """The text that ``aria-describedby`` refers to."""
+        """Return the text that ``aria-describedby`` refers to."""
         references = element.get("aria-describedby")
         return " ".join(filter(None, map(self._text_by_id, references.split()))) if references else ""
 
@@ -307,7 +308,7 @@ class Page:
         return name or " ".join((element.get("title") or element.get("placeholder") or "").split())
 
     def _text_of(self, element: Any) -> str:
-        """The text in an element that is neither hidden nor a value, with single spaces."""
+        """Return an element's text without hidden parts and values, with single spaces."""
         if len(element) == 0:
             text = element.text
             return " ".join(text.split()) if text else ""

@@ -1,8 +1,8 @@
-"""`Browser`: one tab on one site; what its actions mean, whatever carries them out; and the registry `BROWSERS`.
+"""`Browser`: one tab on one site, with the meaning of each action for every backend; and the registry `BROWSERS`.
 
 `Browser.perform` reads the page, refuses what cannot be done (an unknown id, a disabled control, an address elsewhere)
-and calls the methods that a subclass implements: `load`, `send` and `change`. So two browsers differ in how they carry
-actions out, and agree on which there are. `Browser.tab` and `Browser.restore` are snapshots; the state of the site is
+and calls the methods that a subclass implements: `load`, `send` and `change`. So all browsers accept the same actions
+and differ only in how they carry them out. `Browser.tab` and `Browser.restore` are snapshots; the state of the site is
 not part of them.
 """
 
@@ -24,7 +24,7 @@ from .observations import WINDOW, value_of
 
 # Pages that `back` can return to.
 MOST_HISTORY = 50
-# A number as HTML defines it; as for browsers, others are none.
+# A valid floating-point number in HTML; browsers reject all other spellings.
 _FLOAT = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
@@ -37,7 +37,7 @@ class Tab:
         html: the document.
         edits: pairs (number of a control, value) that differ from the document.
         scrolled: the first line of the page that is shown.
-        sent: whether the page is the answer to a form sent by POST.
+        sent: True if the page is the response to a form sent by POST.
         history: the pages before, the newest last: pairs (path, sent).
         cookies: pairs (name, value).
     """
@@ -57,11 +57,11 @@ class BrowserFailure(RuntimeError):
 
 @dataclass(eq=False, repr=False)
 class Browser:
-    """Base of browsers. A subclass implements `load`, `send`, `change` and, where it holds something, `close`.
+    """Base of browsers. A subclass implements `load`, `send`, `change` and, if it holds resources, `close`.
 
     Args:
         site: a WSGI application, a `WebSite`.
-        lines: how many lines of a page are shown at once; a scroll moves on by two thirds of them.
+        lines: lines of a page shown at once; a scroll moves by two thirds of them.
     """
 
     site: Any
@@ -72,7 +72,7 @@ class Browser:
     scrolled: int = field(init=False, default=0)
     sent: bool = field(init=False, default=False)
     history: list[tuple[str, bool]] = field(init=False, default_factory=list)
-    # The address that paths are relative to, and whether there are pictures.
+    # The address that paths are relative to, and whether `picture` is available.
     origin = "http://site.invalid"
     has_pictures: ClassVar[bool] = False
 
@@ -80,7 +80,7 @@ class Browser:
     def check(cls) -> None:
         """Raise InputError or MissingExtra where the browser cannot be started."""
 
-    # Implemented by browsers. Each leaves `page`, `path`, `edits` and `sent` as they are afterwards.
+    # Implemented by subclasses. Each method updates `page`, `path`, `edits` and `sent`.
 
     def load(self, path: str) -> None:
         """Get a page."""
@@ -95,7 +95,7 @@ class Browser:
         self.load(path)
 
     def change(self, control: Control, value: Value) -> None:
-        """Give a control another value, or clear its group where it is a radio button."""
+        """Set the value of a control. For a radio button, clear the other buttons of its group."""
         raise NotImplementedError
 
     def reset(self, button: Control, controls: list[Control]) -> None:
@@ -107,7 +107,7 @@ class Browser:
         raise NotImplementedError
 
     def restore(self, tab: Tab) -> None:
-        """Bring back what `tab` returned."""
+        """Restore a snapshot that `tab` returned."""
         raise NotImplementedError
 
     def forget(self) -> None:
@@ -115,14 +115,14 @@ class Browser:
         raise NotImplementedError
 
     def picture(self) -> Any:
-        """Picture of what is visible, uint8[height, width, 3]."""
+        """Return a screenshot of the viewport, uint8[height, width, 3]."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Give back what the browser holds."""
+        """Release the browser's resources."""
 
     def let_go(self) -> Any:
-        """Begin to do so, and do not wait: nobody holds the environment any more."""
+        """Start `close` without waiting for it; called when the environment is garbage-collected."""
 
     # The same for all browsers.
 
@@ -137,7 +137,7 @@ class Browser:
         return Tab(self.path, self.page.html, edits, self.scrolled, self.sent, tuple(self.history), self.cookies())
 
     def perform(self, command: Command) -> str | None:
-        """Carry an action out. Return None, or one sentence where it cannot be done; then nothing has changed.
+        """Carry an action out. Return None, or one sentence if the action is impossible; then nothing has changed.
 
         Raises:
             BrowserFailure: the machinery failed.
@@ -186,7 +186,7 @@ class Browser:
         return self._visit(None, address)
 
     def _visit(self, control: Control | None, address: str) -> str | None:
-        """Get the page at an address, if it is one of the site, by a link if there is one."""
+        """Load the page at an address of the site, by following the link ``control`` unless it is None."""
         path = self.path_of(address)
         if path is None:
             return f"{shorten(address, 80)!r} is no page of this site."
@@ -194,7 +194,7 @@ class Browser:
         return None
 
     def path_of(self, address: str) -> str | None:
-        """The path and query of an address on the present page; None where it is no page of the site."""
+        """Return the path and query of an address, relative to the present page; None if it leads off the site."""
         try:
             url = resolve(self.origin + self.path, address)
         except ValueError:
@@ -205,14 +205,14 @@ class Browser:
         return None if unquote(path).startswith(ASSETS) else path
 
     def _leave(self, go: Callable[[], None], keep: bool = True) -> None:
-        """Go to another page, and keep the present one in the history if it has another address."""
+        """Go to another page. Add the present page to the history if the address changes."""
         before = (self.path, self.sent)
         go()
         self.scrolled = 0
         if keep and self.path != before[0]:
             self.history = [*self.history[1 - MOST_HISTORY :], before]
 
-    # What actions do to controls.
+    # Effects of actions on controls.
 
     def _click(self, control: Control, _: str) -> str | None:
         element = control.element

@@ -1,8 +1,8 @@
-"""A real browser: Chromium, driven by Playwright. Each `ChromiumBrowser` is a context of its own in one Chromium.
+"""A real browser: Chromium, driven by Playwright. Each `ChromiumBrowser` is a separate browser context of one Chromium.
 
-What an agent reads is made by the same code as in the browser within the process, from the live document and the live
-values of its controls. Each action waits for what it causes, and for nothing else. As each word with Chromium costs
-milliseconds, there is one for an action and one for the page that it leads to.
+Observations are written by the same code as for the in-process browser, from the live document and the live values of
+its controls. Each action waits for its own effects only. As each round trip to Chromium costs milliseconds, there is
+one for an action and one for the page that it leads to.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _CLICK = f"""place => {{
     e.click();
     return {_READ};
 }}"""
-# A click that leads to another page, of which nothing is seen on this one.
+# A click that leads to another page; this page shows nothing of it.
 _FOLLOW = f"place => document.querySelectorAll('{_ALL}')[place].click()"
 _FOCUS = f"place => document.querySelectorAll('{_ALL}')[place].focus()"
-# Values as somebody would enter them: each control tells the page of its change.
+# Set values as a user would: each control fires its input and change events.
 _WRITE = f"""values => {{
     const all = document.querySelectorAll('{_ALL}');
     for (const [place, value] of values) {{
@@ -76,7 +76,7 @@ class ChromiumBrowser(Browser):
 
     @staticmethod
     def _call(deed: Callable[..., Any], *arguments: Any) -> Any:
-        """Do something with Chromium, whose errors are failures of the browser."""
+        """Call Chromium, and turn its errors into `BrowserFailure`."""
         try:
             return deed(*arguments)
         except Exception as error:
@@ -84,8 +84,8 @@ class ChromiumBrowser(Browser):
             raise BrowserFailure(f"Chromium fails: {type(error).__name__}: {message[:200]}") from error
 
     def _do(self, deed: Callable[..., Any], *arguments: Any) -> Any:
-        """Do something in Chromium's thread. ``deed`` returns the page as it is then read, or of another page whether
-        it is the answer to a POST."""
+        """Run ``deed`` in Chromium's thread. It returns the contents of the page, or, after a navigation, whether the
+        new page is the response to a POST."""
 
         def do() -> Any:
             found = deed(*arguments)
@@ -115,8 +115,8 @@ class ChromiumBrowser(Browser):
         return False
 
     def _navigate(self, control: Control, key: str = "") -> bool:
-        """Click on a control, or press a key in it, and wait for the page that this leads to. Return whether that page
-        is the answer to a POST."""
+        """Click on a control, or press a key in it, and wait for the page that this leads to. Return True if that page
+        is the response to a POST."""
         with self._tab.expect_navigation(wait_until="domcontentloaded") as navigation:
             if key:
                 self._tab.evaluate(_FOCUS, control.place)
@@ -199,7 +199,7 @@ def _open_tab(running: ChromiumEngine, secret: str) -> Any:
     context = running.chromium.new_context(
         viewport={"width": 1024, "height": 768},
         extra_http_headers={HEADER: secret},
-        # As in the browser within the process: what pages do, they do without script.
+        # As in the in-process browser, pages work without script.
         java_script_enabled=False,
         accept_downloads=False,
     )

@@ -1,8 +1,8 @@
 """One Chromium and one server on a loopback port for all environments of a process.
 
-Playwright belongs to the thread that started it, so that thread does all that is asked of Chromium, whichever thread
-asks. The server listens on 127.0.0.1 only, and finds the site of a request by a secret in a header that each browser
-context sends; names of other hosts are not resolved. Both end with the process.
+Playwright belongs to the thread that started it, so one thread makes all calls to Chromium for all other threads. The
+server listens on 127.0.0.1 only. It finds the site of a request by a secret in a header that each browser context
+sends; names of other hosts are not resolved. Both end with the process.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _ARGUMENTS = (
 
 
 def find_chromium() -> str:
-    """The program of Chromium.
+    """Return the path of Chromium's executable.
 
     Raises:
-        InputError: there is none.
+        InputError: Chromium is not installed.
     """
     named = os.environ.get(VARIABLE)
     found = named or next(filter(None, map(shutil.which, _PROGRAMS)), None)
@@ -51,7 +51,8 @@ def find_chromium() -> str:
 
 class _Handler(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Headers and content are sent apart; the second would wait until the first is acknowledged.
+    # Headers and content are sent apart; with Nagle's algorithm the content would wait until the headers are
+    # acknowledged.
     disable_nagle_algorithm = True
 
     def log_request(self, *args: Any, **kwargs: Any) -> None:
@@ -59,11 +60,11 @@ class _Handler(WSGIRequestHandler):
 
 
 class ChromiumEngine:
-    """A running Chromium with a server; see `engine` for the one of this process."""
+    """A running Chromium with a server. `engine` returns the instance of this process."""
 
     def __init__(self) -> None:
         self.sites: dict[str, Any] = {}
-        # Secret -> the page that the next request gets in place of the site's answer.
+        # Secret -> the page that answers the next request instead of the site.
         self.replays: dict[str, str] = {}
         # Secrets of browsers whose sites have set or deleted cookies.
         self.cookies_set: set[str] = set()
@@ -120,8 +121,8 @@ class ChromiumEngine:
             playwright.stop()
 
     def _work_once(self, failure: Exception | None) -> bool:
-        """Do the next task; False where there is none to come. A function of its own, as Playwright looks at the
-        frames of its callers: those of one that goes on would keep what is done with."""
+        """Run the next task. Return False when no task will follow. It is a separate function because Playwright
+        inspects its callers' frames: the frame of a running loop would keep finished tasks alive."""
         task = self._tasks.get()
         if task is None:
             return False
@@ -158,7 +159,7 @@ _engines: dict[int, ChromiumEngine] = {}
 
 
 def engine() -> ChromiumEngine:
-    """The engine of this process, which is started first if there is none; after a fork the child has its own."""
+    """Return the engine of this process, started on first use. After a fork, the child starts a new one."""
     with _STARTING:
         running = _engines.get(os.getpid())
         if running is None or running.is_lost:

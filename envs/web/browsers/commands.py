@@ -1,6 +1,6 @@
 """Reading of actions: ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll
 down``, ``back``, ``goto /path``, ``answer "text"``; also in other cases, without brackets or quotation marks, or as
-calls such as ``click(12)``. `FUNCTIONS` are the same actions for whoever calls functions.
+calls such as ``click(12)``. `FUNCTIONS` are the same actions as tool calls.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FORMS = (
     'click [ID], fill [ID] "text", select [ID] "option", press [ID] Enter, scroll down, back, goto /path, answer "text"'
 )
 KEYS = {"enter": "Enter", "return": "Enter", "space": "Space"}
-# Most characters of a text that is filled in, and of an address.
+# Maximum length of a filled-in text, and of an address.
 MOST_TEXT, MOST_PATH = 2_000, 1_000
 
 _CONTROL = {"type": "integer", "description": "the number in brackets before the control"}
@@ -71,7 +71,7 @@ class Command:
     text: str = ""
 
     def __str__(self) -> str:
-        """The action as it is written."""
+        """Write the action as an agent would."""
         place = f" [{self.number}]" if self.number else ""
         if self.verb in ("fill", "select", "answer"):
             return f"{self.verb}{place} {write_text(self.text)}"
@@ -96,7 +96,7 @@ def write_command(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def read_command(action: str) -> Command | str:
-    """Read an action. Return one sentence that says what is wrong with it where it cannot be read."""
+    """Parse an action. Return an error message of one sentence if it is malformed."""
     action = action.strip()
     found = _WORD.fullmatch(action)
     if found is None and len(action) > 2 and _QUOTES.get(action[0]) == action[-1]:

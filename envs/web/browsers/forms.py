@@ -1,4 +1,4 @@
-"""Forms as HTML defines them: which controls belong to one, what it sends, and how it is encoded.
+"""Forms as HTML defines them: their controls, the entries they send, and the encoding of these.
 
 The steps are those of "constructing the entry list" and "form submission" in the HTML standard, for forms without
 files.
@@ -17,12 +17,12 @@ from .accessibility import Control, Edits, Page
 from .observations import value_of
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-# Characters of an address that stay as they are; "%" begins what is encoded already.
+# Characters of an address that need no encoding; "%" begins characters that are encoded already.
 _PLAIN = "/%:@!$&()*+,;=-._~[]"
-# Space and control characters around an address do not count.
+# Space and control characters around an address are ignored.
 _STRIPPED = "".join(map(chr, range(33)))
 _PATH = re.compile(r"[^?#]*")
-# A dot in a part of a path that is "." or "..", however it is written.
+# A dot, plain or encoded, in a path segment "." or "..".
 _DOTS = re.compile(r"(?<![^/])(?:\.|%2e){1,2}(?![^/])", re.IGNORECASE)
 
 
@@ -36,7 +36,7 @@ class Sending:
 
 
 def form_of(page: Page, element: Any) -> Any:
-    """The form that a control belongs to; None without one."""
+    """Return the form that a control belongs to, or None."""
     if identifier := element.get("form"):
         return next((form for form in page.root.iter("form") if form.get("id") == identifier), None)
     return next(element.iterancestors("form"), None)
@@ -48,12 +48,12 @@ def controls_of(page: Page, form: Any) -> list[Control]:
 
 
 def default_button(page: Page, form: Any) -> Control | None:
-    """The first button that sends the form."""
+    """Return the first submit button of the form."""
     return next((one for one in controls_of(page, form) if one.kind in ("submit", "image")), None)
 
 
 def send_form(page: Page, form: Any, button: Control | None, edits: Edits, base: str) -> Sending:
-    """Build what a form sends when ``button`` (None: nothing in particular) sends it, from the address ``base``."""
+    """Build the request of a form on the page ``base``, submitted by ``button`` (None: by no button)."""
     source = {} if button is None else button.element.attrib
     method = (source.get("formmethod") or form.get("method") or "get").strip().lower()
     target = source.get("formaction") or form.get("action") or base
@@ -65,7 +65,7 @@ def send_form(page: Page, form: Any, button: Control | None, edits: Edits, base:
 
 
 def entries_of(page: Page, form: Any, button: Control | None, edits: Edits) -> Iterator[tuple[str, str]]:
-    """The names and values that a form sends, in the order of the document."""
+    """Yield the names and values that a form sends, in document order."""
     visible = {control.element: control for control in page.controls}
     for element in page.root.iter("button", "input", "select", "textarea"):
         name = element.get("name")
@@ -73,7 +73,7 @@ def entries_of(page: Page, form: Any, button: Control | None, edits: Edits) -> I
             continue
         control = visible.get(element)
         if control is None:
-            # Hidden fields, and fields in hidden parts, are sent as they stand.
+            # Hidden fields, and fields in hidden parts, are sent unchanged.
             control = _control_off_page(page, element)
         if control.disabled or (control.role == "button" and control is not button):
             continue
@@ -109,10 +109,10 @@ def _encode(text: str) -> str:
 
 @functools.lru_cache(maxsize=2_048)
 def resolve(base: str, address: str) -> str:
-    """The absolute form of an address on the page ``base``, encoded, without fragment.
+    """Return an address on the page ``base`` as an absolute one, encoded, without fragment.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the address is invalid.
     """
     address = address.strip(_STRIPPED)
     path = _PATH.match(address)[0]  # type: ignore[index]
@@ -123,7 +123,7 @@ def resolve(base: str, address: str) -> str:
 
 
 def find_option(control: Control, text: str) -> int | None:
-    """The place of the option of a list that has this text or, without one, this value; case does not count."""
+    """Return the index of the option with this text or, failing that, this value; case is ignored."""
     wanted = " ".join(text.split()).casefold()
     for place, shown in enumerate(control.options):
         if shown.casefold() == wanted:

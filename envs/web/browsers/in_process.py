@@ -19,7 +19,7 @@ from .page_cache import parse_page
 MOST_REDIRECTS, MOST_ANSWERS = 10, 2_000
 Answer = tuple[int, list[tuple[str, str]], bytes]
 """Status, headers and content."""
-# Answers to GET by kind and state of the site, address and cookies, the oldest first.
+# Cache of responses to GET by kind and state of the site, address and cookies, the oldest first.
 _ANSWERS: dict[tuple[Any, ...], Answer] = {}
 _ENVIRON: dict[str, Any] = {
     **{"SERVER_NAME": "site.invalid", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1", "SCRIPT_NAME": ""},
@@ -93,8 +93,8 @@ class InProcessBrowser(Browser):
         self.page = parse_page(content.decode("utf-8", "replace"))
 
     def _get(self, sending: Sending) -> Answer:
-        """Call the site, unless it was asked for the same in the same state, by whichever browser. Only an answer that
-        leaves the site as it was is kept."""
+        """Call the site, or return the cached response to the same request in the same state, shared by all browsers.
+        Only responses that leave the site unchanged are cached."""
         state = self.site.state()
         key = type(self.site), state, sending.url, self.cookies()
         answer = _ANSWERS.get(key)
@@ -129,7 +129,7 @@ class InProcessBrowser(Browser):
         return int(status[:3]), headers, content
 
     def _keep_cookie(self, header: str) -> None:
-        """Keep a cookie for all of the site, or forget it where it is out of date."""
+        """Store a cookie for the whole site, or delete it if it has expired."""
         for name, morsel in SimpleCookie(header).items():
             if morsel["max-age"] == "0" or morsel["expires"].startswith("Thu, 01 Jan 1970"):
                 self._jar.pop(name, None)

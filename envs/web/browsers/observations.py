@@ -1,6 +1,6 @@
-"""Observations of a page, a window of lines of it: accessibility tree, its controls alone, or simplified HTML.
+"""Observations of a page, as a window of lines: accessibility tree, controls only, or simplified HTML.
 
-``OBSERVATIONS["tree"](page, edits)`` gives the lines. Controls have the same ids in both.
+``OBSERVATIONS["tree"](page, edits)`` returns the lines. Controls have the same ids in all of them.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from html import escape
 from ....errors import shorten
 from .accessibility import LONGEST, MOST_OPTIONS, Control, Edits, Page, PageLine, Value
 
-# Lines shown at once, where nothing else is said.
+# Default number of lines shown at once.
 WINDOW = 60
 
 
 def quote(text: str) -> str:
-    """Text of a page in quotation marks, on one line, at most `LONGEST` characters of it."""
+    """Quote text of a page on one line, shortened to `LONGEST` characters."""
     return _quote(shorten(text, LONGEST))
 
 
-# Most texts stand on many pages.
+# Cached, as most texts occur on many pages.
 @functools.lru_cache(maxsize=8_192)
 def _quote(text: str) -> str:
     plain = " ".join(text.split())
@@ -31,12 +31,12 @@ def _quote(text: str) -> str:
 
 
 def describe_tree(page: Page, edits: Edits) -> list[str]:
-    """One line for each control, landmark, heading and piece of text; indented by landmarks."""
+    """Return one line for each control, landmark, heading and piece of text, indented by landmarks."""
     return _describe(page, edits, _line_of_tree)
 
 
 def _describe(page: Page, edits: Edits, write: Callable[[Page, PageLine, Edits], str]) -> list[str]:
-    """The lines of a page, which are written once; with edits, those of the controls that have some anew."""
+    """Return the lines of a page. They are written once; the lines of edited controls are written anew."""
     plain = page.descriptions.get(write)
     if plain is None:
         plain = page.descriptions[write] = [write(page, line, {}) for line in page.lines]
@@ -49,7 +49,7 @@ def _describe(page: Page, edits: Edits, write: Callable[[Page, PageLine, Edits],
 
 
 def describe_controls(page: Page, edits: Edits) -> list[str]:
-    """The lines of the tree with controls and messages, without margins; an empty one for each other."""
+    """Return the tree's lines of controls and messages without indentation, and "" for every other line."""
     lines = zip(page.lines, describe_tree(page, edits), strict=True)
     return [
         text.lstrip() if line.control is not None or line.role in ("alert", "status") else "" for line, text in lines
@@ -136,8 +136,8 @@ OBSERVATIONS: dict[str, Callable[[Page, Edits], list[str]]] = {
 
 
 def show_window(lines: list[str], first: int, number: int) -> str:
-    """Return those of that many lines from ``first`` on that are not empty, and which ones they are where there are
-    others."""
+    """Return the non-empty lines among ``number`` lines from ``first`` on, and their range if the page has more
+    lines."""
     shown = "\n".join(filter(None, lines[first : first + number]))
     if len(lines) <= number:
         return shown

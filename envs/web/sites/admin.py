@@ -107,7 +107,7 @@ class Admin(WebSite):
         return tuple((row["id"], row["name"]) for row in self.query(f"SELECT id, name FROM {table} ORDER BY id"))
 
     def _lists(self) -> dict[str, Any]:
-        """Values that forms about users choose from."""
+        """Return the choices of the lists in forms about users."""
         return {
             "teams": self._names("teams"),
             "roles": self._names("roles"),
@@ -160,7 +160,7 @@ class Admin(WebSite):
 
     @route("/users/bulk", "POST")
     def bulk(self, request: WebRequest) -> Response:
-        """One action on all users that are chosen, or on none where a rule forbids one of them."""
+        """Apply one action to all chosen users, or to none if a rule forbids it for one of them."""
         kind, _, value = request.form.get("action", "").partition(":")
         chosen = [need_number(text) for text in request.form.getlist("user")[:USERS_ON_PAGE]]
         back = dict(parse_qsl(request.form.get("back", "")[:1000]))
@@ -190,7 +190,7 @@ class Admin(WebSite):
         return self.redirect(f"/users?{urlencode(back)}", f"{number} changed.")
 
     def _change_user(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        """Write a user, and note what is new."""
+        """Update a user, and log the changed fields."""
         values = [after[name] for name in _COLUMNS_OF_USERS]
         sql = f"UPDATE users SET {', '.join(f'{name} = ?' for name in _COLUMNS_OF_USERS)} WHERE id = ?"
         self.query(sql, *values, before["id"])
@@ -242,7 +242,7 @@ class Admin(WebSite):
         return self._edit_team(request, dict(self.one(f"{_TEAMS} WHERE t.id = ?", team)))
 
     def _edit_team(self, request: WebRequest, team: dict[str, Any]) -> Response:
-        """Show and save a team, whose id is 0 where it is new; its lead is one of its active users."""
+        """Show and save a team (id 0 for a new one). Its lead is one of its active users."""
         sql = "SELECT id, name FROM users WHERE team = ? AND state = 'Active' ORDER BY name"
         leads = ((0, "Nobody"), *((row["id"], row["name"]) for row in self.query(sql, team["id"])))
         form, errors = team, {}
@@ -278,7 +278,7 @@ class Admin(WebSite):
         return self._edit_role(request, dict(self.one(f"{_ROLES} WHERE r.id = ?", role)))
 
     def _edit_role(self, request: WebRequest, role: dict[str, Any]) -> Response:
-        """Show and save a role, whose id is 0 where it is new, with the matrix of its permissions."""
+        """Show and save a role (id 0 for a new one) with the matrix of its permissions."""
         granted = {row["permission"] for row in self.query("SELECT permission FROM grants WHERE role = ?", role["id"])}
         form, errors = role, {}
         if request.method == "POST":
@@ -397,7 +397,7 @@ class Admin(WebSite):
         return self.page(request, "new_export.html", 422 if errors else 200, **context)
 
     def _write_export(self, form: Mapping[str, str], columns: list[str]) -> int:
-        """Write a file of the users that a form asks for. Return the id of the job."""
+        """Export the users that a form selects to a file. Return the id of the export job."""
         where, values, _ = filter_users(form)
         users = self.query(f"{USERS} WHERE {where} ORDER BY {USER_SORTS[form['sort']][1]}", *values)
         row = {**form, "columns": ", ".join(columns), "content": write_file(users, columns, form["format"])}

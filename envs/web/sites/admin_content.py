@@ -1,8 +1,8 @@
 """The contents of `admin`: users in teams with roles, invitations, settings and the log of who changed what.
 
 Users come in groups whose names, and so mail addresses, differ in one or two letters; names of teams and roles differ
-in one word. What the log says fits the present state: the last change of a setting leads to its value, and every
-suspended user was suspended by somebody. The time stands still at `TODAY`.
+in one word. The log agrees with the present state: the last logged change of a setting gives its value, and every
+suspension is logged. The date is always `TODAY`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ROLES = (
 )
 STATES = ("Active", "Suspended")
 LICENCES = ("None", "Basic", "Basic Plus", "Full")
-# Names of settings with their section, lowest and highest number or the values to choose from, or None for a mail.
+# Settings by name: section; then the minimum and maximum, the choices, or None for a mail address.
 SETTINGS: dict[str, tuple[str, tuple[Any, ...] | None]] = {
     "Session length in minutes": ("Security", (5, 720)),
     "Idle time in minutes": ("Security", (1, 120)),
@@ -55,21 +55,21 @@ MESSAGES = ("", "Welcome on board!", "Please sign in by Friday.", "", "See you o
 ACTIONS = ("Setting changed", "Role given", "Team changed", "Licence given", "User suspended", "Invitation sent")
 FORMATS = {"comma": ("Commas", ","), "semicolon": ("Semicolons", ";"), "tab": ("Tabs", "\t")}
 COLUMNS = ("Name", "Mail", "Team", "Role", "State", "Licence", "Last login")
-# Dates by how many days ago they were.
+# Dates by age in days.
 _DAYS = tuple((TODAY - timedelta(days=ago)).isoformat() for ago in range(700))
-# Users who appear in the log as those who changed something.
+# Users who appear in the log as authors of changes.
 _ACTORS = 7
 
 
 def mail_of(name: str, domain: str, short: bool = False) -> str:
-    """A mail address for a name, such as "ada.moreau@harbour.example", or with the first letter only."""
+    """Return a mail address for a name: "ada.moreau@harbour.example", or with ``short`` "a.moreau@harbour.example"."""
     plain = unicodedata.normalize("NFKD", name.replace("ø", "o")).encode("ascii", "ignore").decode().lower()
     first, last = plain.split(" ", 1)
     return f"{first[0] if short else first}.{last}@{domain}"
 
 
 def make_names(rng: np.random.Generator, number: int) -> list[str]:
-    """``number`` different names, at most 323, in groups of four that differ in few letters."""
+    """Return ``number`` distinct names, at most 323, in groups of four that differ in few letters."""
     groups = rng.permutation(len(FIRST_NAMES) * len(LAST_NAMES))[: -(-number // 4)].tolist()
     pairs = [(FIRST_NAMES[group % len(FIRST_NAMES)], LAST_NAMES[group // len(FIRST_NAMES)]) for group in groups]
     return [f"{first} {last}" for some, others in pairs for first in some for last in others][:number]
@@ -93,7 +93,7 @@ def fill_admin(database: sqlite3.Connection, size: int, rng: np.random.Generator
         mails.add(mail)
         team = draw[1] % len(teams) + 1
         if number <= _ACTORS:
-            # Those who change things: administrators, the one or two owners, and managers.
+            # Authors of changes: administrators, the one or two owners, and managers.
             role, state = (2, OWNER, OWNER if draw[2] % 2 else 2, 2, 3, 3, 5)[number - 1], "Active"
         else:
             role, state = 3 + draw[2] % (len(ROLES) - 2), STATES[draw[3] % 6 == 0]
@@ -112,7 +112,7 @@ def fill_admin(database: sqlite3.Connection, size: int, rng: np.random.Generator
     grants = [(OWNER, permission) for permission in PERMISSIONS]
     for role in range(2, len(ROLES) + 1):
         for area, bits in enumerate(rng.integers(0, 8, len(AREAS)).tolist()):
-            # Bits 2 and 1 are those for edit and export; with neither, one half may view.
+            # Value 2 grants edit, 4 export, and any value above 0 view; half of the roles with neither may view.
             granted = (bits > 0, bits & 2, bits & 4) if role > 2 else (1, 1, bits & 4)
             grants += [(role, PERMISSIONS[3 * area + place]) for place in range(3) if granted[place]]
     database.executemany("INSERT INTO grants VALUES (?, ?)", grants)
@@ -137,7 +137,7 @@ def fill_admin(database: sqlite3.Connection, size: int, rng: np.random.Generator
         ago = draw[7] % 300
         actor = 1 + draw[0] % _ACTORS
         if state == "Suspended":
-            # Nobody logs in after being suspended.
+            # A suspended user has no later login.
             last = (TODAY - date.fromisoformat(login)).days if login else 300
             log.append((_DAYS[draw[7] % (last + 1)], actor, "User suspended", name, ""))
         elif draw[1] % 2:

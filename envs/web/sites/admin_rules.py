@@ -1,6 +1,6 @@
-"""Rules of `admin`: which users a filter finds, what may be entered and changed, and the text of an exported file.
+"""Rules of `admin`: filters on users, validation of forms and changes, and the text of an exported file.
 
-Whatever breaks a rule is named by a sentence for its field; then nothing is changed.
+A violated rule gives an error message for its field, and nothing is changed.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def filter_log(wanted: Mapping[str, str]) -> tuple[str, list[Any], dict[str, str
 
 
 def check_name(site: WebSite, table: str, name: str, number: int = 0) -> str | None:
-    """Say what is wrong with the name of a row of a table, which has this id or, where it is new, 0."""
+    """Validate the name of a row of a table. ``number`` is the row's id, 0 for a new row. Return the error message, or
+    None."""
     if not name:
         return "Enter a name."
     if len(name) > MOST_NAME or not name.isprintable():
@@ -90,7 +91,7 @@ def is_mail(text: str) -> bool:
 
 
 def check_mail(site: WebSite, mail: str, user: int = 0) -> str | None:
-    """Say what is wrong with the mail address of a user, or of somebody who is invited."""
+    """Validate the mail address of a user or an invitation. Return the error message, or None."""
     if not is_mail(mail):
         return "Enter a mail address such as ada.moreau@harbour.example."
     if site.query("SELECT 1 FROM users WHERE lower(mail) = lower(?) AND id <> ?", mail, user):
@@ -101,7 +102,7 @@ def check_mail(site: WebSite, mail: str, user: int = 0) -> str | None:
 
 
 def check_choices(form: Mapping[str, str], choices: Mapping[str, Iterable[Any]]) -> dict[str, str]:
-    """Errors of fields whose value is none of those to choose from."""
+    """Return error messages, by field, for values that are not among a field's choices."""
     return {
         name: f"Choose a {name}."
         for name, values in choices.items()
@@ -110,7 +111,7 @@ def check_choices(form: Mapping[str, str], choices: Mapping[str, Iterable[Any]])
 
 
 def check_users(site: WebSite, changed: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
-    """The field and the sentence of the first rule that the users as they would be after a change break."""
+    """Check users as they would be after a change. Return field and message of the first violated rule, or None."""
     leads = {row["lead"]: row for row in site.query("SELECT id, lead, name FROM teams")}
     for user in changed:
         active, name = user["state"] == STATES[0], user["name"]
@@ -130,7 +131,8 @@ def check_users(site: WebSite, changed: Sequence[Mapping[str, Any]]) -> tuple[st
 
 
 def check_permissions(granted: Iterable[str]) -> str | None:
-    """Say what is wrong with a set of permissions: whoever edits or exports has to view."""
+    """Check that a set of permissions has "View" for every area with edit or export. Return the error message, or
+    None."""
     granted = set(granted)
     for permission in sorted(granted):
         area = permission.partition(" ")[2]
@@ -140,7 +142,7 @@ def check_permissions(granted: Iterable[str]) -> str | None:
 
 
 def check_setting(name: str, value: str) -> str | None:
-    """Say what is wrong with the value of a setting."""
+    """Validate the value of a setting. Return the error message, or None."""
     _, allowed = SETTINGS[name]
     if allowed is None:
         return None if is_mail(value) else "Enter a mail address."
@@ -151,13 +153,13 @@ def check_setting(name: str, value: str) -> str | None:
 
 
 def check_file_name(name: str) -> str | None:
-    """Say what is wrong with the name of an exported file."""
+    """Validate the name of an exported file. Return the error message, or None."""
     return None if _FILE.fullmatch(name) else "Enter a name of at most 40 small letters, digits and hyphens."
 
 
 def write_file(users: Iterable[sqlite3.Row], columns: Sequence[str], separator: str) -> str:
-    """The exported text: a line of headings, and one for each user. A cell that a spreadsheet would take for a formula
-    begins with an apostrophe."""
+    """Return the exported text: a header line, and a line for each user. A cell that a spreadsheet would read as a
+    formula is prefixed with an apostrophe."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=FORMATS[separator][1], lineterminator="\n")
     writer.writerow(columns)

@@ -1,8 +1,8 @@
 """A booking site: guest houses and their rooms, a calendar of free nights, search, booking in steps, own bookings.
 
-One guest is signed in. A room is booked in three steps: the stay, the guests, the conditions; each step checks all that
-was entered before. A booking can be moved as long as cancelling it is free, and cancelled for the price of its first
-night until the day before arrival. What several steps need travels in hidden fields.
+One guest is signed in. A room is booked in three steps: the stay, the guests, the conditions. Each step checks all
+earlier entries again. A booking can be moved while cancelling it is free; until the day before arrival it can be
+cancelled for the price of its first night. Hidden fields carry the data of earlier steps.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ _BOOKINGS = """
     SELECT b.*, r.house, r.name AS room_name, r.sleeps, r.price, r.weekend, h.name AS house_name, h.town, h.notice,
     h.breakfast, h.parking FROM bookings b JOIN rooms r ON r.id = b.room JOIN houses h ON h.id = r.house
 """
-# Whether a room is free: the place of the first night, their number, as many free ones, a booking that does not count,
-# departure and arrival.
+# Condition that a room is free. Values: index of the first night, number of nights, that many `FREE` marks, id of a
+# booking to ignore, departure and arrival.
 _IS_FREE = """
     substr(r.nights, ?, ?) = ? AND NOT EXISTS (SELECT 1 FROM bookings o WHERE o.room = r.id AND o.id <> ?
     AND o.status = 'Confirmed' AND o.arrival < ? AND o.departure > ?)
@@ -181,7 +181,7 @@ class Booking(WebSite):
     def _show_room(
         self, request: WebRequest, room: sqlite3.Row, form: dict[str, str], errors: dict[str, str]
     ) -> Response:
-        """The page of a room with its calendar, and with the price of the stay in the form if that is possible."""
+        """Render the page of a room with its calendar, and with the price of the entered stay if it is possible."""
         arrival = read_date(form["arrival"])
         month = read_line(request, "month") or (arrival or TODAY).isoformat()[:7]
         if month not in MONTHS:
@@ -204,7 +204,7 @@ class Booking(WebSite):
         return self.page(request, "room.html", status, room=room, price=price, nights=nights, **context, **shown)
 
     def _check_stay(self, room: sqlite3.Row, form: Mapping[str, str], booking: int = 0) -> dict[str, str]:
-        """Say what is wrong with a stay in a room, in which the nights of a booking count as free."""
+        """Validate a stay in a room; the nights of ``booking`` count as free. Return error messages by field."""
         stay, errors = read_stay(form["arrival"], form["departure"])
         guests = read_number(form["guests"], 1, 99, 0)
         if not guests:
@@ -217,7 +217,7 @@ class Booking(WebSite):
                 errors["arrival"] = "The room is taken on some of these nights."
         return errors
 
-    # Booking: after the stay, which the page of the room asks for, the guests and the conditions.
+    # Booking: the page of the room asks for the stay; here follow the guests and the conditions.
 
     @route("/room/<int:room>/book", "GET", "POST")
     def book(self, request: WebRequest, room: int) -> Response:
@@ -274,7 +274,7 @@ class Booking(WebSite):
         )
 
     def _need_booking(self, booking: int) -> sqlite3.Row:
-        """A booking that holds and has not begun.
+        """Return a booking that is neither cancelled nor begun.
 
         Raises:
             NotFound: there is no such booking.
@@ -380,7 +380,7 @@ class Booking(WebSite):
 
 
 def _describe(booking: sqlite3.Row) -> tuple[str, str]:
-    """The name of a booking, and what the list says of it."""
+    """Return the label of a booking, and its text in the list."""
     guests, price = count_guests(booking), price_of_booking(booking)
     state = booking["status"] + (", over" if booking["arrival"] <= TODAY.isoformat() else "")
     about = f"until {booking['departure']}, {booking['town']}, {guests} guest{'s' if guests > 1 else ''}"

@@ -1,7 +1,8 @@
-"""The contents of `booking`: guest houses with rooms, which nights are taken, and a guest's own bookings, from a seed.
+"""The contents of `booking`: guest houses with rooms, their taken nights, and the visitor's bookings, drawn from a
+seed.
 
 A room has a price for nights from Sunday to Thursday and one for Friday and Saturday. Many names of houses, and of
-rooms, differ in one word only. The time on the site stands still at `TODAY`; rooms can be booked for `NIGHTS` nights.
+rooms, differ in one word only. The date is always `TODAY`; rooms can be booked `NIGHTS` nights ahead.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ TODAY = date(2026, 5, 4)
 NIGHTS = 89
 LAST_DAY = TODAY + timedelta(days=NIGHTS)
 MONTHS = {"2026-05": "May 2026", "2026-06": "June 2026", "2026-07": "July 2026"}
-# Of the text `rooms.nights`, a character for each night: free, or taken by other guests.
+# The characters of the text `rooms.nights`, one for each night: free, or taken by other guests.
 FREE, TAKEN = ".", "x"
 ROOMS_OF_HOUSE = 5
 TOWNS = ("Aldmouth", "Brinsea", "Carrow", "Dunwick", "Elmhaven")
@@ -35,14 +36,14 @@ PEOPLE = (
     *("Kim Novak", "Zoë Brandt", "Ivo Kralj", "Tomás Rey"),
 )
 TOPICS = ("Arrival time", "Question", "Special request")
-# Free nights with taken ones after them.
+# Free nights followed by taken ones.
 _RUNS = tuple(FREE * free + TAKEN * taken for free in range(2, 11) for taken in range(1, 7))
-# The slots of days in which the visitor's stays lie: those ahead, then those that are over.
+# Time slots of the visitor's stays: first the future stays, then the past ones.
 _SLOTS = (*range(2, 82, 8), -30, -62)
 
 
 def count_nights(arrival: date, departure: date) -> tuple[int, int]:
-    """The nights of a stay: those from Sunday to Thursday, and those of Friday and Saturday."""
+    """Count the nights of a stay: Sunday to Thursday, and Friday and Saturday."""
     first, number = arrival.weekday(), (departure - arrival).days
     weekend = sum((first + night) % 7 in (4, 5) for night in range(number))
     return number - weekend, weekend
@@ -60,14 +61,14 @@ def count_guests(booking: Any) -> int:
 
 
 def price_of_booking(booking: Any) -> int:
-    """Price of a booking in cents, fees apart; it has the prices of its room and house."""
+    """Return the price of a booking in cents, without fees; ``booking`` includes the prices of its room and house."""
     arrival, departure = (date.fromisoformat(booking[name]) for name in ("arrival", "departure"))
     extras = filter(None, booking["extras"].split(", "))
     return price_of_stay(booking, arrival, departure, count_guests(booking), extras)
 
 
 def last_free_day(booking: Any) -> date:
-    """The last day on which a booking can be cancelled free of charge; ``booking`` has the notice of the house."""
+    """Return the last day of free cancellation; ``booking`` includes the notice period of the house."""
     return date.fromisoformat(booking["arrival"]) - timedelta(days=booking["notice"])
 
 
@@ -77,7 +78,7 @@ def fill_booking(database: sqlite3.Connection, size: int, rng: np.random.Generat
     first, turn = rng.integers(0, 1 << 20, 2).tolist()
     houses: list[tuple[Any, ...]] = []
     for place, draw in enumerate(rng.integers(0, 1 << 30, (number, 7)).tolist()):
-        # Five houses are named after one place.
+        # Each place names five houses.
         kind, noun = HOUSES[(turn + 2 * (place % 5)) % len(HOUSES)]
         name = f"{kind}{PLACES[(first + place // 5) % len(PLACES)]} {noun}"
         prices = (700 + 50 * (draw[4] % 19), 400 + 50 * (draw[5] % 15))
@@ -102,7 +103,7 @@ def fill_booking(database: sqlite3.Connection, size: int, rng: np.random.Generat
 
 
 def _draw_bookings(rooms: list[list[Any]], houses: int, rng: np.random.Generator) -> list[tuple[Any, ...]]:
-    """Draw the visitor's bookings, of which no two overlap. The nights of those that hold become free of others."""
+    """Draw the visitor's bookings; no two overlap. The nights of active bookings are cleared of other guests."""
     order = rng.permutation(houses).tolist()[:6]
     slots, number = rng.permutation(len(_SLOTS)).tolist(), 4000 + int(rng.integers(1, 900))
     cancelled = {slots.index(place) for place in rng.permutation(10).tolist()[:2]}
@@ -127,7 +128,7 @@ def _draw_bookings(rooms: list[list[Any]], houses: int, rng: np.random.Generator
 
 
 def mark_nights(nights: str, stays: Iterable[Mapping[str, Any] | sqlite3.Row], mark: str) -> str:
-    """Put a mark in place of the nights of stays, which have "arrival" and "departure"."""
+    """Replace the nights of stays (with "arrival" and "departure") by a mark."""
     for stay in stays:
         first, end = ((date.fromisoformat(stay[name]) - TODAY).days for name in ("arrival", "departure"))
         nights = nights[: max(first, 0)] + mark * (end - max(first, 0)) + nights[max(end, 0) :]

@@ -15,7 +15,7 @@ from .booking_content import EXTRAS, FREE, LAST_DAY, NIGHTS, TODAY
 from .exchange import WebRequest
 
 MOST_NIGHTS, LONGEST_LINE = 14, 60
-# Of the calendar, a night of the visitor's own.
+# Mark of the visitor's own nights in the calendar.
 OWN = "o"
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
 _PHONE = re.compile(r"\+?[0-9][0-9 ]{4,18}[0-9]")
@@ -24,12 +24,12 @@ Stay = tuple[date, date]
 
 
 def read_line(request: WebRequest, name: str) -> str:
-    """A field of a form or of the address as one line of at most 200 characters."""
+    """Read a field of the form or the query as one line of at most 200 characters."""
     return " ".join(request.values.get(name, "")[:1000].split())[:200]
 
 
 def read_extras(request: WebRequest) -> list[str]:
-    """The extras that are ticked, in their order."""
+    """Return the ticked extras, in the order of `EXTRAS`."""
     ticked = request.form.getlist("extra")
     return [one for one in EXTRAS if one in ticked]
 
@@ -43,7 +43,7 @@ def read_date(text: str) -> date | None:
 
 
 def read_stay(arrival: str, departure: str) -> tuple[Stay | None, dict[str, str]]:
-    """A stay, or what is wrong with its dates by field."""
+    """Parse the dates of a stay. Return the stay or None, and error messages by field."""
     errors: dict[str, str] = {}
     first, end = read_date(arrival), read_date(departure)
     for name, day in (("arrival", first), ("departure", end)):
@@ -68,7 +68,7 @@ def write_stay(form: Mapping[str, str]) -> str:
 
 
 def values_of_stay(stay: Stay, booking: int = 0) -> tuple[Any, ...]:
-    """The values for the condition that a room is free, for which a booking does not count."""
+    """Return the query values for the condition that a room is free; the nights of ``booking`` are ignored."""
     arrival, departure = stay
     number = (departure - arrival).days
     nights = ((arrival - TODAY).days + 1, number, FREE * number)
@@ -76,13 +76,13 @@ def values_of_stay(stay: Stay, booking: int = 0) -> tuple[Any, ...]:
 
 
 def check_guests(form: Mapping[str, str], fields: list[str], needed: Iterable[str] | None = None) -> dict[str, str]:
-    """Say what is wrong with names, of which all or some must be there."""
+    """Validate guest names. ``needed`` lists the mandatory fields (None: all). Return error messages by field."""
     errors = {name: "Enter a full name." for name in (fields if needed is None else needed) if not form[name]}
     return errors | {name: _TOO_LONG for name in fields if len(form[name]) > LONGEST_LINE}
 
 
 def check_contact(form: Mapping[str, str]) -> dict[str, str]:
-    """Say what is wrong with an e-mail address and a phone number."""
+    """Validate an e-mail address and a phone number. Return error messages by field."""
     errors = {}
     if len(form["email"]) > LONGEST_LINE:
         errors["email"] = _TOO_LONG
@@ -98,7 +98,7 @@ _TOO_LONG = f"Write at most {LONGEST_LINE} characters."
 
 @functools.cache
 def _days_of_month(month: str) -> tuple[tuple[date | None, ...], ...]:
-    """The days of a month by weeks from Monday, with None for those of other months."""
+    """Return the days of a month in weeks from Monday, with None for days of other months."""
     first = date.fromisoformat(f"{month}-01")
     days = [first + timedelta(days=step) for step in range(31)]
     cells = [*[None] * first.weekday(), *(day for day in days if day.month == first.month)]

@@ -1,7 +1,7 @@
 """An encyclopaedia: articles with links and boxes of values, search by words, lists by category, a watch list, edits.
 
-One reader is signed in, who may change the values in the box beside an article, and watch articles with a note. Texts
-cannot be changed. The articles are those of `wiki.corpus`, and so is the search, by BM25.
+The signed-in reader may edit the values in an article's box and watch articles with a note; texts cannot be edited. The
+articles and the BM25 search come from `wiki.corpus`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Encyclopaedia(WebSite):
 
     @route("/category/<kind>")
     def category(self, request: WebRequest, kind: str) -> Response:
-        """The articles of a kind by title or by a value, of which limits can be set."""
+        """List the articles of a kind, sorted by title or by a value, and filtered by limits on that value."""
         if kind not in PLURALS:
             raise NotFound
         wanted = {name: request.args.get(name, "").strip() for name in ("q", "sort", "low", "high")}
@@ -122,7 +122,7 @@ class Encyclopaedia(WebSite):
         return self.page(request, "article.html", article=found, **context)
 
     def _write_links(self, article: sqlite3.Row) -> Markup:
-        """The text of an article in HTML, in which each link is named by the title that it leads to."""
+        """Render the text of an article as HTML; each link shows the title of its target."""
         sql = "SELECT a.title, a.id FROM links l JOIN articles a ON a.id = l.target WHERE l.source = ?"
         targets = {row["title"]: row["id"] for row in self.query(sql, article["id"])}
 
@@ -136,7 +136,7 @@ class Encyclopaedia(WebSite):
 
     @route("/article/<int:article>/links")
     def links(self, request: WebRequest, article: int) -> Response:
-        """The articles that link to one, all or those of a kind."""
+        """List the articles that link to an article, optionally of one kind."""
         found, kind = self.one("SELECT * FROM articles WHERE id = ?", article), request.args.get("kind", "")
         sql = "FROM articles a JOIN (SELECT DISTINCT source FROM links WHERE target = ?) l ON l.source = a.id"
         kinds = tuple(
@@ -168,7 +168,7 @@ class Encyclopaedia(WebSite):
         found, facts = self.one("SELECT * FROM articles WHERE id = ?", article), self._facts(article)
         if not facts:
             raise NotFound
-        # Fields are numbered, as labels are words.
+        # Field names are numbers because labels are phrases.
         form = {f"value{row['id']}": row["value"] for row in facts} | {"summary": ""}
         errors: dict[str, str] = {}
         if request.method == "POST":

@@ -11,7 +11,7 @@ from ..wiki.wiki_answers import read_date
 from ..wiki.wiki_relations import BY_KIND
 from ..wiki.world import Value, write_date
 
-# Relations to a number, a year or a date, and what the box beside an article calls them.
+# Relations with a number, a year or a date as value, and their labels in an article's box.
 LABELS = {
     "independence": "Independent since",
     "country_area": "Area in km²",
@@ -60,7 +60,7 @@ NOTES = ("read again", "check the dates", "for the quiz", "ask the librarian", "
 
 
 def write_value(kind: str, value: Value) -> tuple[str, int, int]:
-    """Return a number, a year or a date as it is written, its place in an order, and the number or year itself."""
+    """Return a number, a year or a date as text, as sort key, and as number or year."""
     if kind == "date":
         year, month, day = value
         return write_date(value), year * 10_000 + month * 100 + day, year
@@ -68,7 +68,7 @@ def write_value(kind: str, value: Value) -> tuple[str, int, int]:
 
 
 def read_value(kind: str, text: str) -> tuple[str, int, int] | None:
-    """Read a number, a year or a date that a visitor typed. Return it as `write_value` does; None where it is none."""
+    """Parse a number, a year or a date typed by a visitor. Return the result of `write_value`, or None if malformed."""
     if kind == "date":
         date = read_date(" ".join(text.split()))
         return None if date is None else write_value(kind, date)
@@ -79,7 +79,7 @@ def read_value(kind: str, text: str) -> tuple[str, int, int] | None:
 
 
 def fill_encyclopaedia(database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
-    """Write the articles of a world with so many things, and what a visitor watches."""
+    """Write the articles of a world with ``size`` things, and the visitor's watch list."""
     seed = int(rng.integers(2**31))
     corpus = make_corpus(seed, size)
     database.execute("INSERT INTO source VALUES (?, ?)", (seed, size))

@@ -1,7 +1,6 @@
-"""A request to a site and its response: those of werkzeug, without what takes longer than most pages.
+"""A request to a site and its response, as in werkzeug, without the parts that take longer than rendering most pages.
 
-A request parses what a handler asks for, and nothing where nothing was sent. A response is text with a status; both
-meet the world as WSGI.
+A request parses its parts lazily. A response is text with a status. Both speak WSGI.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ class WebRequest(wrappers.Request):
 
 
 class Response:
-    """A page, or where to go instead.
+    """A page, or a redirect.
 
     Args:
         html: the page.
-        status: of HTTP.
-        location: where to go, for a status that says so.
+        status: the HTTP status code.
+        location: the target of a redirect.
     """
 
     def __init__(self, html: str, status: int = 200, location: str = ""):

@@ -1,6 +1,6 @@
 """A forum: boards, threads with replies over pages, votes, search, profiles, private bookmarks, reports, moderation.
 
-One user is signed in, who may edit own posts and, as a moderator, lock and pin threads and remove replies.
+The signed-in user may edit their own posts and, as a moderator, lock and pin threads and remove replies.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ class Forum(WebSite):
         return self.redirect(_page_of(found["thread"], found["number"]), "Your post is changed.")
 
     def _need_post(self, post: int) -> sqlite3.Row:
-        """A post that is not removed, or NotFound."""
+        """Return a post that is not removed; raise NotFound otherwise."""
         return self.one(f"{_POSTS} WHERE p.id = ? AND NOT p.removed", post)
 
     @route("/post/<int:post>/vote", "POST")
@@ -307,7 +307,7 @@ class Forum(WebSite):
 
 
 def _page_of(thread: int, number: int) -> str:
-    """The address of the page of a thread on which a post stands, in the order of posts."""
+    """Return the address of the thread page with post ``number`` (counted from 1)."""
     page = -(-number // POSTS_ON_PAGE)
     return f"/thread/{thread}?page={page}" if page > 1 else f"/thread/{thread}"
 

@@ -1,7 +1,7 @@
 """The contents of `forum`: users with habits, boards, threads of several topics with their posts, drawn from a seed.
 
-A user keeps to two boards, opens posts in a way of their own and is voted on more or less. Many titles differ in one
-word only. The time in the forum stands still at `NOW`.
+Each user has two boards, a typical opening of posts and a typical number of votes. Many titles differ in one word only.
+The time is always `NOW`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 NOW = date(2026, 5, 4)
 # The user who is signed in.
 VISITOR, VISITOR_NAME = 1, "Robin Vega"
-# Boards with what they are about and the things that are talked of.
+# Boards with their descriptions and subjects.
 BOARDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Baking": ("Bread, cakes and ovens", ("oven", "bread tin", "hand mixer", "baking stone", "sourdough starter")),
     "Cycling": ("Bikes, parts and routes", ("city bike", "bike lock", "rear light", "saddle", "child seat")),
@@ -56,13 +56,13 @@ REMARKS = (
 )
 THANKS = ("", "", "Thank you!", "Merci d’avance.", "Let us know how it goes.", "Just my opinion.")
 NOTES = ("", "read again", "ask Kim about it", "for the weekend", "")
-# Dates by how many days ago they were.
+# Dates by age in days.
 _DAYS = tuple((NOW - timedelta(days=ago)).isoformat() for ago in range(300))
 REASONS_TO_REPORT = ("Spam", "Rude", "Off topic", "Wrong board")
 
 
 def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
-    """Fill the tables of the forum: ``size`` threads of one to sixteen posts, and what the visitor did with them."""
+    """Fill the tables of the forum: ``size`` threads of one to sixteen posts, and the visitor's votes and bookmarks."""
     habits = rng.integers(0, 1 << 30, (len(NAMES), 4)).tolist()
     users = [
         (number, name, "member", (NOW - timedelta(days=400 + habit[3] % 2500)).isoformat())
@@ -86,7 +86,7 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
     for number, (draw, count) in enumerate(zip(draws, sizes, strict=True), 1):
         place = draw[3] % len(boards)
         things = BOARDS[boards[place]][1]
-        # The first three patterns of a board, so that titles are alike; more where these are used up.
+        # Use the first three patterns of a board, so that titles are alike; further patterns when these are used up.
         step = draw[4] % 75
         while (title := _make_title(place, things, step)) in titles:
             step += 1
@@ -133,6 +133,6 @@ def _make_remarks(thing: str) -> tuple[str, ...]:
 
 
 def _make_title(place: int, things: tuple[str, ...], step: int) -> str:
-    """The title of this number: kinds change first, then things, then patterns."""
+    """Return title number ``step``: kinds vary first, then things, then patterns."""
     kind, thing = KINDS[step % 5], things[step // 5 % len(things)]
     return PATTERNS[(place + step // 25) % len(PATTERNS)].format(kind + thing)

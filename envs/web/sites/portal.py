@@ -1,7 +1,7 @@
-"""A portal: several sites in one browser, each under a path of its own, such as ``/forum/``, with links between them.
+"""A portal: several sites in one browser, each under a path prefix such as ``/forum/``, with links between them.
 
-A site knows nothing of the others: the portal takes the path away from what a site is asked, and puts it before the
-addresses in what the site answers. Its state is that of all its sites.
+A site knows nothing of the others: the portal strips the prefix from requests and adds it to the addresses in
+responses. The state of the portal is the states of all its sites.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ TITLES = {
     "tracker": "tracker",
     "wiki": "almanac",
 }
-# Quotation marks within texts are escaped, so that nothing but attributes fits.
+# Quotation marks in texts are escaped, so that only attributes match.
 _ADDRESS = re.compile(rb' (href|action|formaction)="/(?!static/)')
 
 
 class Portal(WebSite):
-    """See the module. Which sites there are is part of the state.
+    """See the module. The list of sites is part of the state.
 
     Args:
         state: pairs (name, database).

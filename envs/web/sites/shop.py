@@ -1,6 +1,6 @@
 """A shop: search with facets, products with options, a cart, checkout, orders, returns, reviews, a wish list.
 
-One customer is signed in. Forms are checked by the server, which shows what is wrong beside each field.
+One customer is signed in. The server validates forms and shows error messages beside the fields.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class Shop(WebSite):
         )
         return self.page(request, "reviews.html", product=found, reviews=reviews, page_number=page, pages=pages)
 
-    # What the customer writes.
+    # Reviews, wish list and account.
 
     @route("/product/<int:product>/review", "GET", "POST")
     def review(self, request: WebRequest, product: int) -> Response:

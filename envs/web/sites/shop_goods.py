@@ -1,7 +1,7 @@
 """The contents of `shop`: products with their variants and reviews, and a customer with past orders, drawn from a seed.
 
-Names come from lists of words, so that some differ in one word only; prices and stock are whole numbers. The time in
-the shop stands still at `TODAY`.
+Names are combined from lists of words, so that some differ in one word only; prices and stock are integers. The date is
+always `TODAY`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ BODIES = (
 def fill_shop(database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
     """Fill the tables of the shop: ``size`` products, up to three variants each, a few reviews and orders."""
     kinds = [(category, noun, price) for category, nouns in CATEGORIES.items() for noun, price in nouns]
-    # Kinds come up again and again, so that there are several of each to choose from.
+    # Cycle through the kinds, so that each kind has several products.
     shown = [kinds[index] for index in rng.permutation(len(kinds))[: max(6, size // 4)].tolist()]
     names: set[str] = set()
     products: list[tuple[Any, ...]] = []
@@ -92,7 +92,7 @@ def fill_shop(database: sqlite3.Connection, size: int, rng: np.random.Generator)
 def _fill_orders(
     database: sqlite3.Connection, variants: list[tuple[Any, ...]], address: tuple[str, ...], rng: np.random.Generator
 ) -> None:
-    """Place six to nine orders, the newest last; one of each status at least, and no product in two of them."""
+    """Place six to nine orders, the newest last, with at least one of each status and no product in two orders."""
     count = int(rng.integers(6, 10))
     statuses = [STATUSES[place % len(STATUSES)] for place in rng.permutation(count).tolist()]
     order_of = rng.permutation(len(variants)).tolist()

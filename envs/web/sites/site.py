@@ -1,9 +1,9 @@
 """`WebSite`: a WSGI application over an SQLite database in memory, and the registry `SITES`.
 
-A site states its schema, fills the database from a seed and a size, and serves pages, which work without script, from
-templates. Its whole state is the database, so that `WebSite.state` and `WebSite.restore` are snapshots; all that a
-visitor has is cookies. `WebSite.rows` is the part of the database on which tasks are judged. A new site is a subclass,
-its templates in ``templates/NAME`` and a name in `SITES`.
+A site declares its schema, fills the database from a seed and a size, and renders script-free pages from templates. Its
+whole state is the database, so that `WebSite.state` and `WebSite.restore` are snapshots; a visitor holds only cookies.
+`WebSite.rows` is the part of the database on which tasks are judged. A new site is a subclass, its templates in
+``templates/NAME`` and a name in `SITES`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .exchange import Response, WebRequest
 
 FOLDER = Path(__file__).parent / "templates"
 Content = bytes | tuple[tuple[str, Any], ...]
-"""The state of a site: its database; or pairs (name, database) of several sites that are one."""
+"""The state of a site: its database, or, for a portal, pairs (name, database) of its sites."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -47,12 +47,12 @@ def route(path: str, *methods: str) -> Callable[[F], F]:
     return mark
 
 
-# Most texts of a site stand on many pages.
+# Cached, as most texts of a site occur on many pages.
 _escape = functools.lru_cache(maxsize=8_192)(escape)
 
 
 class _CodeGenerator(CodeGenerator):
-    """Compiles templates that escape what they print by `_Templates.write_value`."""
+    """Compiles templates whose output is escaped by `_Templates.write_value`."""
 
     def _output_child_pre(self, node: Any, frame: Any, finalize: Any) -> None:
         if frame.eval_ctx.autoescape and not frame.eval_ctx.volatile:
@@ -62,7 +62,7 @@ class _CodeGenerator(CodeGenerator):
 
 
 class _Templates(jinja2.Environment):
-    """Jinja's environment, faster at the three things that pages do most."""
+    """Jinja's environment with faster versions of the three most frequent operations of pages."""
 
     code_generator_class = _CodeGenerator
 
@@ -72,7 +72,7 @@ class _Templates(jinja2.Environment):
 
     @staticmethod
     def write_value(value: Any) -> str:
-        """Text that a template prints for a value: escaped, unless it is `Markup`."""
+        """Return the text that a template prints for a value, escaped unless it is `Markup`."""
         kind = type(value)
         if kind is str:
             return _escape(value)
@@ -102,7 +102,7 @@ def templates() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters["money"] = lambda cents: f"{cents // 100}.{cents % 100:02d}"
-    # Values of a choice that are their own labels, and those of a mapping to tuples that begin with a label.
+    # Options whose values are their labels, and options of a mapping to tuples that begin with a label.
     made.filters["zipped"] = lambda values: tuple((value, value) for value in values)
     made.filters["labels"] = lambda choices: tuple((value, label) for value, (label, *_) in choices.items())
     made.filters["count_noun"] = count_noun
@@ -111,7 +111,7 @@ def templates() -> jinja2.Environment:
 
 
 def count_noun(number: int, noun: str) -> str:
-    """A number and the noun that it counts: "2 replies", "2 days"."""
+    """Write a count with its noun: "2 replies", "2 days"."""
     if number != 1:
         noun = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
     return f"{number} {noun}"
@@ -119,7 +119,7 @@ def count_noun(number: int, noun: str) -> str:
 
 @functools.lru_cache(maxsize=2_000)
 def render_options(options: tuple[tuple[Any, str], ...], chosen: Any) -> Markup:
-    """The options of a list, of which one may be chosen; most lists are the same on many pages."""
+    """Render the options of a list, with ``chosen`` selected. Cached, as most lists occur on many pages."""
     line = Markup('<option value="{}"{}>{}</option>')
     marks = (Markup(" selected") if str(value) == str(chosen) else "" for value, _ in options)
     return Markup("").join(line.format(value, mark, text) for (value, text), mark in zip(options, marks, strict=True))
@@ -131,8 +131,8 @@ class WebSite:
     Attributes:
         name: its name in `SITES` and the folder of its templates.
         schema: the statements that make the tables.
-        judged: a query for each kind of row on which tasks are judged, by a name for these rows. Their order, and
-            columns that a query leaves out, do not count.
+        judged: queries, by name, for the rows on which tasks are judged. The order of rows, and columns that a query
+            leaves out, are ignored.
     """
 
     name: ClassVar[str]
@@ -157,11 +157,11 @@ class WebSite:
     def __init__(self, state: Content):
         self.database: Any = connect(state)
         self.written, self._state = self.database.total_changes, state
-        # The thread of a server and the one that takes snapshots.
+        # Shared by the server's thread and the thread that takes snapshots.
         self.lock = threading.Lock()
 
     def restore(self, state: Content) -> None:
-        """Replace the database by one of `state`."""
+        """Replace the database by a snapshot that `state` returned."""
         with self.lock:
             self.database.deserialize(state)
             self.written = self.database.total_changes
@@ -199,14 +199,14 @@ class WebSite:
                 response = getattr(self, name)(request, **parts)
             except HTTPException as error:
                 status = error.code or 500
-                # Redirects of the routing itself.
+                # Redirects raised by the router.
                 response = (
                     error.get_response() if status < 400 else self.page(request, "error.html", status, error=error)
                 )
         return response(environ, start_response)
 
     def page(self, request: WebRequest, template: str, status: int = 200, /, **context: Any) -> Response:
-        """Render a template of the site, with what `surroundings` adds, and the message left by `redirect`."""
+        """Render a template of the site, with the values of `surroundings` and the message left by `redirect`."""
         message = request.cookies.get("message", "")
         found = _find_template(self.name, template)
         html = found.render(
@@ -240,10 +240,10 @@ class WebSite:
             raise NotFound from None
 
     def one(self, sql: str, *values: Any) -> sqlite3.Row:
-        """The one row of a query.
+        """Return the first row of a query.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the query has no rows.
         """
         found = self.query(sql, *values)
         if not found:
@@ -253,17 +253,17 @@ class WebSite:
 
 @functools.lru_cache(maxsize=4_096)
 def _match(routes: MapAdapter, path: str, method: str) -> tuple[str, Mapping[str, Any]]:
-    """The name of the method that answers, and the parts of the path; addresses recur in most databases."""
+    """Return the name of the handler method, and the variable parts of the path. Cached, as addresses recur."""
     return routes.match(path, method)
 
 
 class SiteDatabase(sqlite3.Connection):
-    """A connection and the tables that it has been used with: its prepared queries keep the columns of these."""
+    """A connection, with the schemas that it was used with: its prepared queries remember their columns."""
 
     tables: str | None = None
 
 
-# Taken in the order in which they were given back, so that each of several sites finds its own again.
+# Reused in the order of release, so that each of several sites gets its own connection again.
 _idle: deque[SiteDatabase] = deque()
 MOST_IDLE = 16
 
@@ -280,8 +280,8 @@ class Databases(dict[str, SiteDatabase]):
 
 
 def connect(content: Content) -> Any:
-    """A database in memory with this content, whose rows can be read by column; `Databases` where there are several.
-    Connections are kept by `release` for others, as opening one takes longer than most pages."""
+    """Return an in-memory database with this content, with rows readable by column name; `Databases` for a portal.
+    Connections kept by `release` are reused, as opening one takes longer than most pages."""
     if isinstance(content, tuple):
         return Databases({name: connect(part) for name, part in content})
     try:
@@ -303,7 +303,7 @@ def _read_tables(database: sqlite3.Connection) -> str:
 
 
 def release(database: SiteDatabase | Databases) -> None:
-    """Give a connection back that is in no transaction, or several."""
+    """Return connections that are in no transaction to the pool of `connect`."""
     if isinstance(database, Databases):
         for one in database.values():
             release(one)
@@ -347,16 +347,16 @@ def read_form(request: WebRequest, *names: str) -> dict[str, str]:
 
 
 def read_number(text: str | None, low: int, high: int, default: int) -> int:
-    """A whole number that a visitor typed; the default where it is none, or out of range."""
+    """Parse an integer typed by a visitor. Return the default if it is malformed or out of range."""
     text = (text or "").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high else default
 
 
 def need_number(text: str | None) -> int:
-    """A number from a hidden field or an address.
+    """Parse an integer from a hidden field or an address.
 
     Raises:
-        BadRequest: it is none.
+        BadRequest: the text is no integer.
     """
     number = read_number(text, 0, 999_999_999, -1)
     if number < 0:
@@ -365,7 +365,7 @@ def need_number(text: str | None) -> int:
 
 
 def paginate(args: Mapping[str, str], number: int, per_page: int) -> tuple[dict[str, int], str]:
-    """Compute which page of how many is shown, and the limits of its query."""
+    """Compute the page shown, the number of pages, and the LIMIT clause of the page's query."""
     pages = max(1, -(-number // per_page))
     page = min(read_number(args.get("page"), 1, 10_000, 1), pages)
     return {"page": page, "pages": pages}, f"LIMIT {per_page} OFFSET {(page - 1) * per_page}"

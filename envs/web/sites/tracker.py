@@ -1,6 +1,6 @@
 """A project tracker: tickets with blockers and comments, boards, lists with filters, bulk edits, milestones.
 
-One user is signed in, who may change everything but what the rules of states forbid; see `ProjectTracker._refuse`.
+The signed-in user may change everything except state changes that the rules forbid; see `ProjectTracker._refuse`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .tracker_content import (
 
 TICKETS_ON_PAGE, TICKETS_IN_COLUMN, MOST_TITLE, MOST_BULK = 8, 5, 120, 100
 NOW = TODAY.isoformat()
-# A list's choice of tickets that have no assignee or no milestone.
+# The filter value for tickets without assignee or milestone.
 NONE = "-"
 SORTS = {
     "new": ("Newest", "t.id DESC"),
@@ -38,7 +38,7 @@ SORTS = {
     "estimate": ("Estimate, largest first", "t.estimate DESC, t.id"),
     "title": ("Title", "t.title"),
 }
-# The states that follow each state. A ticket may be closed from any state, as done only from the one before.
+# Successors of each state. A ticket may be closed from any state, but closed as done only from the state before.
 FOLLOWING = {
     "To do": ("In progress",),
     "In progress": ("To do", "In review"),
@@ -59,7 +59,7 @@ _LISTS = {
 }
 _STATES_TO_FIND = (("open", "Not closed"), *((state, state) for state in STATES))
 _STATES_TO_SET = (*((state, state) for state in STATES[:3]), ("Closed", "Closed as done"))
-# Whatever a ticket waits for, itself included.
+# All tickets that a ticket waits for, directly or not, itself included.
 _WAITS_FOR = """
     WITH RECURSIVE before (id) AS (
         VALUES (?) UNION SELECT b.blocker FROM blockers b JOIN before ON b.ticket = before.id
@@ -234,14 +234,14 @@ class ProjectTracker(WebSite):
         marked: tuple[str, ...],
         errors: dict[str, str] | None = None,
     ) -> Response:
-        """The form of a new ticket, or of one that is there."""
+        """Render the form of a new ticket, or of an existing one."""
         context = {"form": form, "marked": marked, "errors": errors or {}, "milestones": self._milestones()}
         return self.page(request, "form.html", 422 if errors else 200, ticket=ticket, **context)
 
     def _read_ticket(
         self, request: WebRequest, ticket: sqlite3.Row | None
     ) -> tuple[dict[str, str], tuple[str, ...], dict[str, str]]:
-        """The fields of a ticket's form, its labels, and what is wrong with them."""
+        """Read a ticket's form. Return its fields, its labels, and error messages by field."""
         form = read_form(request, *_FIELDS)
         form["title"] = " ".join(form["title"].split())
         marked, errors = request.form.getlist("labels"), {}
@@ -276,7 +276,7 @@ class ProjectTracker(WebSite):
     # States.
 
     def _refuse(self, ticket: sqlite3.Row, state: str, reason: str, assignee: str) -> str:
-        """Why a ticket cannot go to a state; empty where it can."""
+        """Return the reason why a ticket cannot change to a state, "" if it can."""
         number, following = f"Ticket {ticket['id']}", FOLLOWING[ticket["state"]]
         if state == ticket["state"]:
             return ""
@@ -346,12 +346,12 @@ class ProjectTracker(WebSite):
 
     @route("/tickets/edit", "GET", "POST")
     def edit_several(self, request: WebRequest) -> Response:
-        """One form for all tickets that were chosen from a list; with an error in one of them none is changed."""
+        """Edit all tickets chosen from a list with one form. An error in one of them leaves all unchanged."""
         sent = request.args if request.method == "GET" else request.form
         numbers = {read_number(text, 1, 999_999_999, 0) for text in sent.getlist("ticket")[:MOST_BULK]}
         marks = ", ".join("?" for _ in numbers)
         chosen = self.query(f"SELECT * FROM tickets WHERE id IN ({marks}) ORDER BY id", *sorted(numbers))
-        # What was read from an address is written anew, so that nothing but a list of tickets comes of it.
+        # Rebuild the address from its parsed parts, so that it can only lead to a list of tickets.
         back = f"/tickets?{urlencode(parse_qsl(sent.get('back', '')[:1000]))}"
         if not chosen:
             return self.redirect(back, "Choose at least one ticket.")

@@ -1,7 +1,7 @@
 """The contents of `tracker`: projects, tickets with comments and blockers, milestones, drawn from a seed.
 
-A project has a team, which most of its tickets are assigned to. Many titles, some names and some labels differ in one
-word or letter only. The time in the tracker stands still at `TODAY`.
+A project has a team, to which most of its tickets are assigned. Many titles, some names and some labels differ in one
+word or letter only. The date is always `TODAY`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PEOPLE = (
     *("Priya Nair", "Tom Ashby", "Nadia Petrova", "Luís Prado"),
 )
 VISITOR = PEOPLE[0]
-# Projects with what they are about and the parts that tickets are about.
+# Projects with their descriptions and components.
 PROJECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Billing": ("Invoices and payments", ("invoice", "tax report", "refund form", "bank import", "price list")),
     "Mobile App": ("The app for customers", ("sign-in screen", "start screen", "photo upload", "map", "settings")),
@@ -31,7 +31,7 @@ PROJECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "Web Shop": ("The shop on the web", ("checkout", "product page", "search page", "wish list", "order list")),
 }
-# Kinds of tickets with titles, which take a part and a place; so ordered that each project has all kinds.
+# Kinds of tickets with title patterns for a part and a place, ordered so that each project has all kinds.
 TITLES = (
     ("Bug", "Wrong date in the {}{}"),
     ("Feature", "Add filters to the {}{}"),
@@ -79,7 +79,7 @@ LONGEST_CHAIN = 6
 
 @functools.cache
 def _day(days: int) -> str:
-    """The date so many days after today."""
+    """Return the date ``days`` days after today."""
     return (TODAY + timedelta(days=days)).isoformat()
 
 
@@ -96,7 +96,7 @@ def fill_tracker(database: sqlite3.Connection, size: int, rng: np.random.Generat
     for number, draw in enumerate(rng.integers(0, 1 << 30, (size, 16)).tolist(), 1):
         place = draw[0] % len(projects)
         parts = PROJECTS[projects[place]][1]
-        # Places change first, then parts, then what is to be done; so that titles are alike.
+        # Vary the place first, then the part, then the pattern, so that titles are alike.
         step = draw[1] % 75
         while True:
             kind, pattern = TITLES[(2 * place + step // 25) % len(TITLES)]
@@ -108,7 +108,7 @@ def fill_tracker(database: sqlite3.Connection, size: int, rng: np.random.Generat
         titles.add(title)
         state = STATES[(0, 0, 0, 1, 1, 2, 2, 3, 3, 3)[draw[2] % 10]]
         reason = "" if state != "Closed" else REASONS[0 if draw[3] % 3 else 2]
-        # Others than the team have a fifth of the tickets.
+        # A fifth of the tickets is assigned outside the team.
         assignee = PEOPLE[(2 * place + draw[4] % 4 if draw[4] % 5 else draw[5]) % len(PEOPLE)]
         if state == "To do" and draw[6] % 4 == 0:
             assignee = ""
@@ -141,7 +141,7 @@ def _draw_blockers(order: list[int], rng: np.random.Generator) -> list[tuple[int
     """Draw pairs (ticket, ticket that blocks it): one long chain, short ones, and a few tickets with two blockers.
 
     Args:
-        order: the tickets; a ticket is blocked by later ones only, so that there is no circle.
+        order: the tickets; a ticket is blocked by later ones only, so that there is no cycle.
     """
     pairs, first = [], 0
     for length in (LONGEST_CHAIN, *(2 + rng.integers(0, 3, len(order) // 12)).tolist()):

@@ -1,1 +1,1 @@
-"""Templates of web tasks: what is asked on a site, and how it is judged; registered in `template.TEMPLATES`."""
+"""Templates of web tasks, each with its question and its judge; registered in `template.TEMPLATES`."""

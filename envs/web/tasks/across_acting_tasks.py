@@ -1,4 +1,4 @@
-"""Templates across sites that change something on the site to which clues lead."""
+"""Templates across sites whose action changes the site that the clues lead to."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _WATCH = Deed("wiki/watch-articles", "article", lambda slots: f'"{slots["article
 
 @add_template
 class BuyNamedProduct(ClueTemplate):
-    """Put a product into the cart that a reply in the forum names."""
+    """Put the product named by a forum reply into the cart."""
 
     name, intent, carriers, deed = "buy-named-product", "act", ("forum",), _CART
 
 
 @add_template
 class BookNamedRoom(ClueTemplate):
-    """Book a room that the text of an article names."""
+    """Book the room named by the text of an article."""
 
     name, intent, carriers, deed = "book-named-room", "act", ("wiki",), _ROOM
 
 
 @add_template
 class MoveNamedUser(ClueTemplate):
-    """Move a user to another team whom a comment on a ticket names."""
+    """Move the user named by a comment on a ticket to another team."""
 
     name, intent, carriers, deed = "move-named-user", "act", ("tracker",), _USER
 
@@ -67,20 +67,20 @@ class SuspendNamedUser(ClueTemplate):
 
 @add_template
 class WatchNamedArticle(ClueTemplate):
-    """Watch an article that a reply in the forum names."""
+    """Watch the article named by a forum reply."""
 
     name, intent, carriers, deed = "watch-named-article", "act", ("forum",), _WATCH
 
 
 @add_template
 class BuyTicketProduct(ClueTemplate):
-    """Put a product into the cart that a reply names in a thread that a comment on a ticket names."""
+    """Put a product into the cart: a comment on a ticket names a thread, and a reply there names the product."""
 
     name, intent, carriers, deed = "buy-ticket-product", "act", ("tracker", "forum"), _CART
 
 
 @add_template
 class BookThreadRoom(ClueTemplate):
-    """Book a room that the text of an article names which a reply in the forum names."""
+    """Book a room: a forum reply names an article, and its text names the room."""
 
     name, intent, carriers, deed = "book-thread-room", "act", ("forum", "wiki"), _ROOM

@@ -1,8 +1,8 @@
-"""`ClueTemplate`: tasks across sites, in which what is to be done on one site is named on others.
+"""`ClueTemplate`: tasks across sites, with an action on one site and its object named by clues on others.
 
 A clue is a sentence on another site: a comment on a ticket, a reply in a thread, a sentence of an article. The first
-clue may name the place of the next one. On tickets and in threads somebody else names something else. The last clue
-names what a template of a single site is about, in whose words it stands as "that product".
+clue may name the place of the next one. On tickets and in threads another author names a decoy. The last clue names the
+object of a single-site template, whose question then says "that product" instead.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Carrier:
     """A site on which clues stand.
 
     Args:
-        kind: what a clue stands in, in words.
+        kind: the place of a clue in words, such as a thread.
         path: the beginning of its address.
-        places: a query for the ids and titles of all.
-        authors: who may write there; nobody in particular where empty.
-        open: shows one by its title.
-        write: adds a text by an author to one by its id.
+        places: a query for the ids and titles of all places.
+        authors: possible authors of clues; empty if clues have no author.
+        open: opens a place by its title.
+        write: adds a text by an author to the place with an id.
     """
 
     kind: str
@@ -79,13 +79,13 @@ CARRIERS: Mapping[str, Carrier] = {
 
 @dataclass(frozen=True)
 class Deed:
-    """A template of a single site, of which clues say what it is about.
+    """A single-site template whose object is given by clues.
 
     Args:
         template: its name in `TEMPLATES`.
-        noun: what a clue names, in words; the task then speaks of "that" one.
-        name: what a clue names, by the slots, as the task of the template has it; it must stand there once.
-        params: values for the parameters, in place of those of the environment.
+        noun: the object in words; the question then says "that" and this noun.
+        name: the object's name, computed from the slots; it must occur exactly once in the template's question.
+        params: parameters that override those of the environment.
     """
 
     template: str
@@ -138,7 +138,7 @@ class ClueTemplate(WebTemplate):
         }
 
     def _said(self, slots: Slots) -> list[tuple[str, str]]:
-        """For each carrier what its clue says, and what somebody else says."""
+        """Return for each carrier the text of its clue, and the text of the decoy."""
         said = []
         for place in range(1, len(self.carriers)):
             site, (_, title, _, other, _) = self.carriers[place], slots["places"][place]
@@ -163,7 +163,7 @@ class ClueTemplate(WebTemplate):
         return " ".join([*sentences, self.ask_deed(slots)])
 
     def ask_deed(self, slots: Slots) -> str:
-        """Write what is to be done, without the name that the clues lead to."""
+        """Write the request, with the object's name replaced by "that" and its noun."""
         text = TEMPLATES[self.deed.template].ask(dict(slots["deed"]))
         text = text.replace(slots["name"], f"that {self.deed.noun}")
         return text[0].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""Templates across sites that are answered by reading on the site to which clues lead."""
+"""Templates across sites that are answered by reading the site that the clues lead to."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class _ValueTemplate(ClueTemplate):
 
 @add_template
 class ReportNamedPrice(ClueTemplate):
-    """Report the price of a product that a reply in the forum names."""
+    """Report the price of the product named by a forum reply."""
 
     name, intent, carriers, deed = "report-named-price", "report", ("forum",), _PRICE
 
 
 @add_template
 class ComparePrices(ClueTemplate):
-    """Report by how much a price in the shop differs from one that a reply in the forum names."""
+    """Report the difference between a price in the shop and the price named by a forum reply."""
 
     name, intent, carriers, deed = "compare-prices", "report", ("forum",), _PRICE
 
@@ -42,7 +42,7 @@ class ComparePrices(ClueTemplate):
         return slots and {**slots, "paid": int(rng.integers(200, 20_000))}
 
     def say(self, slots: Slots, name: str) -> str:
-        # The other price is another one.
+        # The decoy's price must differ.
         cents = slots["paid"] if name == slots["name"] else slots["paid"] + 150
         return f"At the market I paid {_write_price(cents)} for {name}."
 
@@ -61,21 +61,21 @@ class ComparePrices(ClueTemplate):
 
 @add_template
 class ReportNamedValue(_ValueTemplate):
-    """Report a value of an article that a reply in the forum names."""
+    """Report a value of the article named by a forum reply."""
 
     name, carriers = "report-named-value", ("forum",)
 
 
 @add_template
 class ReportTicketValue(_ValueTemplate):
-    """Report a value of an article that a reply names in a thread that a comment on a ticket names."""
+    """Report a value of an article: a comment on a ticket names a thread, and a reply there names the article."""
 
     name, carriers = "report-ticket-value", ("tracker", "forum")
 
 
 @add_template
 class ReportTicketPrice(ClueTemplate):
-    """Report the price of a product that a reply names in a thread that a comment on a ticket names."""
+    """Report the price of a product: a comment on a ticket names a thread, and a reply there names the product."""
 
     name, intent, carriers, deed = "report-ticket-price", "report", ("tracker", "forum"), _PRICE
 

@@ -31,7 +31,8 @@ _MESSAGES = tuple(message for message in MESSAGES if message)
 
 
 def draw_mails(rng: np.random.Generator, database: sqlite3.Connection, number: int) -> tuple[str, ...]:
-    """Draw mail addresses that nobody has who is a user or invited, though others differ from them in a few letters."""
+    """Draw mail addresses that no user or invitation has, though some existing ones differ from them in a few letters
+    only."""
     taken = {mail for (mail,) in database.execute("SELECT mail FROM users UNION SELECT mail FROM invitations")}
     mails: list[str] = []
     while len(mails) < number:
@@ -170,8 +171,8 @@ class ClearInvitations(WebTemplate):
 
 
 class PermissionTemplate(WebTemplate):
-    """Base of templates that change the permissions of a role: slots ``role`` (id, name) and ``granted``, all that it
-    has at the end."""
+    """Base of templates that change the permissions of a role: slots ``role`` (id, name) and ``granted``, all its
+    permissions at the end."""
 
     site, intent = "admin", "permit"
 
@@ -189,7 +190,7 @@ class PermissionTemplate(WebTemplate):
 
 
 def permissions_of(database: sqlite3.Connection, role: int) -> set[str]:
-    """The permissions that a role has."""
+    """Return the permissions of a role."""
     return {name for (name,) in database.execute("SELECT permission FROM grants WHERE role = ?", (role,))}
 
 
@@ -201,7 +202,7 @@ def tick_permissions(walk: Walk, granted: tuple[str, ...]) -> None:
 
 
 def draw_role(rng: np.random.Generator, database: sqlite3.Connection) -> tuple[int, str]:
-    """Draw a role other than that of owners: its id and name."""
+    """Draw a role other than the owners' role; return its id and name."""
     return tuple(pick(rng, database.execute(f"SELECT id, name FROM roles WHERE id <> {OWNER} ORDER BY id").fetchall()))
 
 
@@ -255,7 +256,7 @@ class AdjustPermissions(PermissionTemplate):
 
 @add_template
 class CopyRole(WebTemplate):
-    """Create a role that may do all that another one may, and one thing more."""
+    """Create a role with all permissions of another role and one more."""
 
     site, name, intent = "admin", "copy-role", "permit"
 
@@ -292,7 +293,7 @@ class CopyRole(WebTemplate):
 
 @add_template
 class GiveRole(WebTemplate):
-    """Give all users with a role, under conditions, another role."""
+    """Give another role to all users who have a role and meet conditions."""
 
     site, name, intent = "admin", "give-role", "permit"
 

@@ -42,11 +42,11 @@ class ExportTemplate(WebTemplate):
         )
 
     def question(self, slots: Slots) -> str:
-        """The figure that is asked for, in words."""
+        """Return the figure asked for, in words."""
         raise NotImplementedError(f"{type(self).__name__} must implement question(slots).")
 
     def answer(self, database: sqlite3.Connection, slots: Slots) -> tuple[str, str]:
-        """The answer, and how it is judged."""
+        """Return the answer, and the kind of its verifier."""
         raise NotImplementedError(f"{type(self).__name__} must implement answer(database, slots).")
 
     def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:

@@ -25,7 +25,7 @@ _FILTERS = {
 
 
 def select_users(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
-    """Users under a condition in SQL, in which they are ``u``, their team ``t`` and role ``r``."""
+    """Select users by an SQL condition; the aliases are ``u`` (users), ``t`` (teams) and ``r`` (roles)."""
     return database.execute(f"{USERS} WHERE {where} ORDER BY u.id", values).fetchall()
 
 
@@ -37,7 +37,7 @@ def matching_users(database: sqlite3.Connection, filters: Mapping[str, Any]) -> 
 def draw_filters(
     rng: np.random.Generator, row: sqlite3.Row, number: int, first: tuple[str, ...] = (), without: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Draw ``number`` filters that find a user, those of ``first`` among them."""
+    """Draw ``number`` filters that find a user, including those named in ``first``."""
     days = timedelta(days=int(rng.integers(1, 40)))
     values = {"team": row["team_name"], "role": row["role_name"], "state": row["state"], "licence": row["licence"]}
     login = date.fromisoformat(row["login"]) if row["login"] else None
@@ -51,7 +51,7 @@ def draw_filters(
 
 
 def describe_users(filters: Mapping[str, Any], noun: str = "users") -> str:
-    """Users under filters in words, such as "users in the team Finance with the role Guest"."""
+    """Describe filters on users, as in "users in the team Finance with the role Guest"."""
     words = [noun]
     if "team" in filters:
         words.append(f"in the team {filters['team']}")
@@ -128,7 +128,7 @@ class CountUsers(WebTemplate):
 
 @add_template
 class ReportSettingChange(WebTemplate):
-    """Report who was the last to change a setting, up to a date, or what it was before."""
+    """Report the last user who changed a setting, up to a date, or the value before the change."""
 
     site, name, intent = "admin", "report-setting-change", "report"
 
@@ -198,7 +198,7 @@ class ReportSuspension(WebTemplate):
 
 @add_template
 class ReportLead(WebTemplate):
-    """Report the mail address of the lead of a team, which is named itself or by one of its users."""
+    """Report the mail address of a team's lead; the question names the team or one of its users."""
 
     site, name, intent = "admin", "report-lead", "report"
 
@@ -263,7 +263,7 @@ class CompareTeams(WebTemplate):
 
 @add_template
 class CompareRoles(WebTemplate):
-    """List the permissions that one role has and another has not."""
+    """List the permissions that one role has and another lacks."""
 
     site, name, intent = "admin", "compare-roles", "compare"
 
@@ -298,7 +298,7 @@ class CompareRoles(WebTemplate):
 
 @add_template
 class FindLogin(WebTemplate):
-    """Name the user who logged in last under conditions, or whose last login is the longest ago."""
+    """Name the user who meets conditions and has the latest, or the earliest, last login."""
 
     site, name, intent = "admin", "find-login", "compare"
 

@@ -29,7 +29,7 @@ _TEAM_NAMES = (
     "Sales Tools",
     "People Support",
 )
-# Users whom every action may be applied to: no leads, owners, nor the one who is signed in.
+# Users to whom every action may be applied: no leads, owners, or the signed-in user.
 FREE = f"u.id <> {ADMINISTRATOR} AND u.role <> {OWNER} AND u.id NOT IN (SELECT lead FROM teams)"
 
 
@@ -48,8 +48,8 @@ def draw_matches(
     where: str,
     first: tuple[str, ...],
 ) -> tuple[dict[str, Any], list[sqlite3.Row]] | None:
-    """Draw filters, those of ``first`` among them, that find at most ``items`` + 2 users, all of them `FREE` and under
-    a condition; and these users."""
+    """Draw filters, including those named in ``first``, that find at most ``items`` + 2 users, all of them `FREE` and
+    under the SQL condition ``where``. Return the filters and these users."""
     rows = select_users(database, f"{FREE} AND {where}")
     free = {row["id"] for row in rows}
     for _ in range(12 if rows else 0):
@@ -105,7 +105,7 @@ class SuspendIdle(WebTemplate):
 
 @add_template
 class MoveUsers(WebTemplate):
-    """Move users to another team, who are named by name or by mail."""
+    """Move users, given by name or mail address, to another team."""
 
     site, name, intent = "admin", "move-users", "edit"
 
@@ -210,7 +210,7 @@ class ChangeSettings(WebTemplate):
 
 @add_template
 class CreateTeam(WebTemplate):
-    """Create a team and move users to it, of whom the first may become its lead."""
+    """Create a team and move users to it; the first may become its lead."""
 
     site, name, intent = "admin", "create-team", "edit"
 
@@ -252,7 +252,7 @@ class CreateTeam(WebTemplate):
 
 @add_template
 class ReplaceLead(WebTemplate):
-    """Give a team another lead, and move the one before to another team, which a lead cannot leave for."""
+    """Give a team another lead, and then move the old lead to another team; a present lead cannot be moved."""
 
     site, name, intent = "admin", "replace-lead", "edit"
 

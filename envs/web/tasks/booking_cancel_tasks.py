@@ -1,4 +1,4 @@
-"""Templates of the booking site that cancel bookings; some cost a fee by then."""
+"""Templates of the booking site that cancel bookings, some of them at a fee."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CancelTemplate(WebTemplate):
 
 @add_template
 class CancelBookings(CancelTemplate):
-    """Cancel bookings that are named, at any cost."""
+    """Cancel the named bookings, at any cost."""
 
     name = "cancel-bookings"
 
@@ -83,7 +83,7 @@ class CancelDearest(CancelTemplate):
 
 @add_template
 class CancelFree(CancelTemplate):
-    """Cancel all bookings under conditions that can still be cancelled free of charge, and leave the others."""
+    """Cancel all bookings that meet conditions and can still be cancelled free of charge, and leave the others."""
 
     name = "cancel-free"
 
@@ -104,9 +104,10 @@ class CancelFree(CancelTemplate):
 def draw_by_charge(
     rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any], is_free: bool
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]] | None:
-    """Draw conditions on bookings: on the month or the town, or on both. Return them, the bookings that meet them and
-    can, or cannot, be cancelled free of charge, and the others that meet them. None where the first are none or more
-    than ``items`` + 1, or there is no other one to leave."""
+    """Draw conditions on the month or the town of bookings, or on both. Among the bookings that meet them, the targets
+    are those whose cancellation is free (``is_free``) or not. Return the conditions, the targets and the other matches;
+    None if there is no target, if there are more than ``items`` + 1, or, below three conditions, if there is no other
+    match."""
     bookings = select_bookings(database)
     model = pick(rng, [one for one in bookings if one["is_free"] is is_free] or bookings)
     conditions = {"month": model["arrival"][:7], "town": model["town"]}
@@ -119,14 +120,14 @@ def draw_by_charge(
     ]
     wanted = tuple((one["id"], label_of(one)) for one in met if one["is_free"] is is_free)
     others = tuple((one["id"], label_of(one)) for one in met if one["is_free"] is not is_free)
-    # Under both conditions few bookings are left.
+    # Both conditions together leave few bookings.
     if not 0 < len(wanted) <= params["items"] + 1 or not (others or params["constraints"] > 2):
         return None
     return tuple(conditions.items()), wanted, others
 
 
 def describe_matching(conditions: Mapping[str, str]) -> str:
-    """Bookings under conditions in words."""
+    """Describe the bookings that meet conditions."""
     town = f" in {conditions['town']}" if "town" in conditions else ""
     month = f" with arrival in {MONTHS[conditions['month']]}" if "month" in conditions else ""
     return f"my upcoming confirmed bookings{town}{month}"

@@ -1,4 +1,4 @@
-"""Templates of the booking site that change bookings of one's own."""
+"""Templates of the booking site that change the visitor's bookings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COLUMNS = ("room", "arrival", "departure", "names", "extras", "email", "phone",
 
 
 def change_bookings(database: sqlite3.Connection, changes: Mapping[int, Mapping[str, Any]]) -> Goal:
-    """The goal that columns of bookings, by their ids, take other values."""
+    """Return the goal that bookings, by id, take other values in some columns."""
     removed, added = [], []
     for booking, change in changes.items():
         sql = f"SELECT {', '.join(_COLUMNS)} FROM bookings WHERE id = ?"
@@ -40,7 +40,7 @@ def change_bookings(database: sqlite3.Connection, changes: Mapping[int, Mapping[
 
 
 def draw_several(rng: np.random.Generator, bookings: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
-    """Draw bookings in the order of the list; all where there are fewer."""
+    """Draw ``number`` bookings, or all if there are fewer, in the order of the list."""
     return [bookings[place] for place in sorted(rng.permutation(len(bookings))[:number].tolist())]
 
 
@@ -50,16 +50,16 @@ def describe_bookings(labels: list[str]) -> str:
 
 
 class MovingTemplate(WebTemplate):
-    """Base of templates that give bookings other dates. Slots: ``moves``, tuples of the id and label of a booking and
-    of its new days of arrival and departure."""
+    """Base of templates that give bookings other dates. Slots: ``moves``, tuples (id, label, new day of arrival, new
+    day of departure)."""
 
     site, intent = "booking", "change"
 
     def draw_moves(
         self, rng: np.random.Generator, database: sqlite3.Connection, number: int, shifts: tuple[tuple[int, int], ...]
     ) -> tuple[tuple[Any, ...], ...] | None:
-        """Move bookings, each by one of several pairs of days for arrival and departure; None where too few are free
-        then. No two are in the same room, so that any order will do."""
+        """Draw moves of bookings; a pair of ``shifts`` gives the days by which arrival and departure move. Return None
+        if too few rooms are free. No two bookings share a room, so that any order works."""
         moves: list[tuple[Any, ...]] = []
         bookings = [one for one in select_bookings(database) if one["is_free"]]
         for place in rng.permutation(len(bookings)).tolist():
@@ -89,7 +89,7 @@ class MovingTemplate(WebTemplate):
 
 @add_template
 class MoveBookings(MovingTemplate):
-    """Move bookings to other dates, which are given, or by how much they lie later or earlier."""
+    """Move bookings to given dates, or by a number of days."""
 
     name = "move-bookings"
 
@@ -109,7 +109,7 @@ class MoveBookings(MovingTemplate):
         return f"Move, in the same room: {name_all(parts)}."
 
 
-# By what is asked for: the days that arrival and departure move.
+# Request -> the days by which arrival and departure move.
 _LENGTHS = {
     "to end one night later": (0, 1),
     "to begin one night earlier": (-1, 0),
@@ -172,7 +172,7 @@ class ChangeRoom(WebTemplate):
 
 @add_template
 class AddGuest(WebTemplate):
-    """Add a guest to a booking, or put one in place of another; under more conditions change the extras as well."""
+    """Add a guest to a booking or replace one; with more conditions, change the extras as well."""
 
     site, name, intent = "booking", "add-guest", "change"
 

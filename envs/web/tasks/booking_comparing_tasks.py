@@ -48,7 +48,7 @@ class FindCheapestRoom(ReadingTemplate):
 
 @add_template
 class CompareStays(ReadingTemplate):
-    """Name the cheapest of several rooms for a stay, which have to be looked at."""
+    """Name the cheapest of several rooms for a stay, by opening their pages."""
 
     name, intent = "compare-rooms", "compare"
 
@@ -115,7 +115,7 @@ class CompareCalendars(ReadingTemplate):
             open_month(walk, slots["month"])
 
 
-# Of a house: the question, a column, and whether the largest is best.
+# Measures of a house: the question, a column, and True if the largest value is best.
 _MEASURES = (
     ("is nearest to the sea", "sea", False),
     ("is rated best", "rating", True),
@@ -126,7 +126,7 @@ _MEASURES = (
 
 @add_template
 class CompareHouses(ReadingTemplate):
-    """Name the best of several houses by what their pages say."""
+    """Name the best of several houses by the values on their pages."""
 
     name, intent = "compare-houses", "compare"
 

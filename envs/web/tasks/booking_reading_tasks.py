@@ -38,7 +38,7 @@ Room = dict[str, Any]
 
 
 def select_rooms(database: sqlite3.Connection, besides: int = 0) -> list[Room]:
-    """All rooms by their ids; the nights of one booking may count as free."""
+    """Return all rooms, ordered by id. The nights of the booking ``besides`` count as free."""
     rooms: dict[int, Room] = {row["id"]: dict(row) for row in database.execute(_ROOMS)}
     for stay in database.execute("SELECT * FROM bookings WHERE status = 'Confirmed' AND id <> ?", (besides,)):
         room = rooms[stay["room"]]
@@ -47,8 +47,8 @@ def select_rooms(database: sqlite3.Connection, besides: int = 0) -> list[Room]:
 
 
 def select_bookings(database: sqlite3.Connection) -> list[dict[str, Any]]:
-    """The visitor's bookings that hold and are ahead, by day of arrival; each with its "total" price, its "last" day
-    for cancelling free of charge, and whether that "is_free"."""
+    """Return the visitor's active future bookings by day of arrival, each with its "total" price, its "last" day of
+    free cancellation, and "is_free", True until that day."""
     found = []
     for row in database.execute(_BOOKINGS):
         if row["status"] == "Confirmed" and row["arrival"] > TODAY.isoformat():
@@ -65,14 +65,14 @@ def is_free(room: Room, arrival: date, departure: date) -> bool:
 
 
 def free_days(room: Room, number: int, since: date = TODAY + timedelta(days=1)) -> list[date]:
-    """The days from ``since`` on from which a room is free for a number of nights."""
+    """Return the days from ``since`` on at which a free stay of ``number`` nights can begin."""
     first, nights = (since - TODAY).days, room["nights"]
     places = (place for place in range(first, NIGHTS - number + 1) if TAKEN not in nights[place : place + number])
     return [TODAY + timedelta(days=place) for place in places]
 
 
 def draw_stay(rng: np.random.Generator, room: Room, longest: int) -> tuple[date, date]:
-    """Draw days of arrival and departure between which a room is free."""
+    """Draw arrival and departure of a stay for which the room is free."""
     number = int(rng.integers(1, longest + 1))
     while not (days := free_days(room, number)):
         number -= 1
@@ -83,8 +83,8 @@ def draw_stay(rng: np.random.Generator, room: Room, longest: int) -> tuple[date,
 def draw_conditions(
     rng: np.random.Generator, rooms: list[Room], names: tuple[str, ...], number: int
 ) -> dict[str, Any] | None:
-    """Draw conditions that a room meets: a stay, a number of guests, and ``number`` of those with these names. None
-    where the room that was drawn has too little to offer."""
+    """Draw conditions that a room meets: a stay, a number of guests, and ``number`` of the conditions ``names``. Return
+    None if the drawn room has fewer than two features or a rating below 70."""
     room = pick(rng, rooms)
     features = room["features"].split(", ")
     if len(features) < 2 or room["rating"] < 70:
@@ -101,7 +101,7 @@ def draw_conditions(
 
 
 def matching_rooms(rooms: list[Room], conditions: Mapping[str, Any]) -> list[tuple[int, Room]]:
-    """The rooms that meet conditions with the price of the stay, the cheapest first."""
+    """Return the rooms that meet conditions, with the price of the stay, the cheapest first."""
     arrival, departure = (date.fromisoformat(conditions[name]) for name in ("arrival", "departure"))
     found = [
         (price_of_stay(room, arrival, departure), room)
@@ -118,7 +118,7 @@ def matching_rooms(rooms: list[Room], conditions: Mapping[str, Any]) -> list[tup
 
 
 def has_one_best(found: list[tuple[int, Room]]) -> bool:
-    """True if there is a choice, and one of the rooms is cheaper than all others."""
+    """Return True if there are several rooms and one is cheaper than all others."""
     return len(found) > 1 and found[0][0] < found[1][0]
 
 
@@ -136,7 +136,7 @@ def draw_cheapest(rng: np.random.Generator, database: sqlite3.Connection, constr
 
 
 def describe_rooms(conditions: Mapping[str, Any]) -> str:
-    """Conditions on rooms in words, such as "free from 2026-06-01 to 2026-06-03 for 2 guests, in Carrow"."""
+    """Describe conditions on rooms, as in "free from 2026-06-01 to 2026-06-03 for 2 guests, in Carrow"."""
     parts = [f"free from {describe_stay(conditions)} for {count_people(conditions['guests'])}"]
     if "town" in conditions:
         parts.append(f"in {conditions['town']}")
@@ -176,14 +176,14 @@ def filter_rooms(walk: Walk, conditions: Mapping[str, Any]) -> None:
 
 
 def open_room(walk: Walk, room: str, house: str) -> None:
-    """Search for a room by its name and that of its house, and open it."""
+    """Search for a room by its name and its house's name, and open it."""
     walk.fill("Search houses and rooms", f"{room} {house}")
     walk.press_enter("searchbox", "Search houses and rooms")
     walk.seek("link", f"{room} at {house}")
 
 
 def open_month(walk: Walk, month: str) -> None:
-    """Turn the calendar of a room from the present month to another one."""
+    """Turn the calendar of a room from the present month to ``month``."""
     for name in list(MONTHS)[1 : list(MONTHS).index(month) + 1]:
         walk.click("link", MONTHS[name])
 
@@ -206,7 +206,7 @@ def describe_booking(label: str) -> str:
 
 
 class ReadingTemplate(WebTemplate):
-    """Base of templates whose slots have the right ``answer``."""
+    """Base of templates whose slots include the correct ``answer``."""
 
     site, kind = "booking", "text"
 
@@ -216,7 +216,7 @@ class ReadingTemplate(WebTemplate):
 
 @add_template
 class ReportStayPrice(ReadingTemplate):
-    """Report what a stay in a room costs, with extras under more conditions."""
+    """Report the price of a stay in a room; more conditions add extras."""
 
     name, intent, kind = "report-price", "report", "number"
 
@@ -244,8 +244,8 @@ class ReportStayPrice(ReadingTemplate):
 
 
 def draw_first_day(rng: np.random.Generator, database: sqlite3.Connection, constraints: int) -> dict[str, Any] | None:
-    """Draw a room, a number of nights and a day, and find the first arrival from that day on: with more than two
-    conditions, on a Friday."""
+    """Draw a room, a number of nights and a day, and find the first possible arrival from that day on; with more than
+    two conditions it must be a Friday."""
     room, number = pick(rng, select_rooms(database)), 1 + constraints + int(rng.integers(0, 2))
     since = TODAY + timedelta(days=int(rng.integers(2, 60)))
     days = [day for day in free_days(room, number, since) if constraints < 3 or day.weekday() == 4]
@@ -281,7 +281,7 @@ class ReportFirstFree(ReadingTemplate):
 
 @add_template
 class CountFreeRooms(ReadingTemplate):
-    """Count the rooms that are free under conditions."""
+    """Count the free rooms that meet conditions."""
 
     name, intent, kind = "count-free-rooms", "report", "number"
 
@@ -302,7 +302,7 @@ class CountFreeRooms(ReadingTemplate):
 
 @add_template
 class ReportDeadline(ReadingTemplate):
-    """Report until when a booking can be cancelled free of charge, which its own page says."""
+    """Report the last day of free cancellation of a booking, as shown on its page."""
 
     name, intent = "report-deadline", "report"
 
@@ -330,7 +330,7 @@ class ReportDeadline(ReadingTemplate):
 
 
 def dearest_of(database: sqlite3.Connection, month: str) -> dict[str, Any] | None:
-    """The most expensive booking ahead with arrival in a month; None without one that is dearer than all others."""
+    """Return the most expensive future booking with arrival in a month; None if it is tied or the only one."""
     found = [one for one in select_bookings(database) if one["arrival"].startswith(month)]
     found.sort(key=lambda one: -one["total"])
     return found[0] if len(found) > 1 and found[0]["total"] > found[1]["total"] else None

@@ -49,8 +49,8 @@ def name_guests(names: tuple[str, ...]) -> str:
 
 
 class RoomTemplate(WebTemplate):
-    """Base of templates that book rooms. Slots: ``stays``, tuples of the id, name and house of a room, days of arrival
-    and departure and names of guests; ``extras``; ``contact``, an e-mail address and a phone number."""
+    """Base of templates that book rooms. Slots: ``stays``, tuples (room id, room name, house, day of arrival, day of
+    departure, guests' names); ``extras``; ``contact``, an e-mail address and a phone number."""
 
     site, intent = "booking", "book"
 
@@ -93,7 +93,7 @@ def set_extras(walk: Walk, extras: tuple[str, ...]) -> None:
 
 @add_template
 class BookRoom(RoomTemplate):
-    """Book a room that is named; under three conditions with other contact data than those of the profile."""
+    """Book a named room; with three conditions, with contact data that differ from the profile's."""
 
     name = "book-room"
 
@@ -143,7 +143,7 @@ class BookCheapestRoom(RoomTemplate):
 
 @add_template
 class BookFirstFree(RoomTemplate):
-    """Book a room from the first day on from which it is free for several nights."""
+    """Book a room for several nights from the first day on which they are all free."""
 
     name = "book-first-free"
 
@@ -173,7 +173,7 @@ class BookFirstFree(RoomTemplate):
 
 @add_template
 class BookSeveralRooms(RoomTemplate):
-    """Book rooms for a party that splits up, for the same days."""
+    """Book several rooms for a party that splits up, for the same days."""
 
     name = "book-several-rooms"
 
@@ -184,7 +184,7 @@ class BookSeveralRooms(RoomTemplate):
         chosen = [free[place] for place in rng.permutation(len(free))[:wanted].tolist()]
         if len(chosen) < wanted:
             return None
-        # Nobody is in two of the rooms.
+        # Each guest is in one room only.
         people, stays = iter(draw_names(rng, 2 * wanted)), []
         for room in chosen:
             names = tuple(next(people) for _ in range(min(room["sleeps"], 2)))
@@ -200,7 +200,7 @@ class BookSeveralRooms(RoomTemplate):
 
 @add_template
 class BookTour(RoomTemplate):
-    """Book stays that follow one another in different rooms."""
+    """Book consecutive stays in different rooms."""
 
     name = "book-tour"
 

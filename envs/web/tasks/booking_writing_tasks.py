@@ -29,7 +29,7 @@ _TEXTS = (
 
 @add_template
 class CorrectContact(WebTemplate):
-    """Correct the contact data of bookings; the profile stays as it is."""
+    """Correct the contact data of bookings, and leave the profile unchanged."""
 
     site, name, intent = "booking", "correct-contact", "write"
 
@@ -138,7 +138,7 @@ class SendMessages(MessageTemplate):
 
 @add_template
 class AskLateHouses(MessageTemplate):
-    """Write to the houses of all bookings under conditions that can no longer be cancelled free of charge."""
+    """Write to the houses of all bookings that meet conditions and can no longer be cancelled free of charge."""
 
     name = "ask-late-houses"
 

@@ -26,7 +26,7 @@ _NOTES = ("show to Kim", "for next week", "compare prices", "try this", "lire pl
 
 
 def press_in_order(walk: Walk, deed: str, posts: tuple[tuple[int, int, str], ...]) -> None:
-    """Press a button of several posts (id, number, author) of a thread, which stand over its pages."""
+    """Press the same button of several posts (id, number, author), on whichever pages of the thread they are."""
     for _, number, author in posts:
         walk.seek("button", f"{deed} post {number} by {author}")
 
@@ -145,7 +145,7 @@ class BookmarkTemplate(WebTemplate):
 
 @add_template
 class AddBookmarks(BookmarkTemplate):
-    """Bookmark threads that are named, with a private note."""
+    """Bookmark named threads with a private note."""
 
     name = "add-bookmarks"
 

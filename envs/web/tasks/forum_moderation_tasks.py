@@ -65,7 +65,7 @@ class LockThreads(ModerationTemplate):
 
 @add_template
 class PinThread(ModerationTemplate):
-    """Pin a thread in place of the one that is pinned in its board."""
+    """Pin a thread in place of the pinned thread of its board."""
 
     name = "pin-thread"
 
@@ -85,7 +85,7 @@ class PinThread(ModerationTemplate):
         return Goal(**changes, pages=(f"/thread/{slots['thread']}",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        # The board shows on top what is pinned.
+        # The board shows pinned threads on top.
         walk.click("link", "Village Forum")
         walk.click("link", slots["board"])
         for _, title in slots["before"]:

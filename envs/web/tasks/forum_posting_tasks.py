@@ -1,4 +1,4 @@
-"""Templates of the forum that end in something written: replies, edits, a thread, a report to the moderators."""
+"""Templates of the forum that write: replies, edits, a thread, a report to the moderators."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class WriteReply(WebTemplate):
 
 @add_template
 class EditPost(WebTemplate):
-    """Replace the text of one's own posts, or add a sentence to them."""
+    """Replace the text of the visitor's posts, or add a sentence to them."""
 
     site, name, intent = "forum", "edit-post", "write"
 
@@ -123,7 +123,7 @@ class StartThread(WebTemplate):
 
 @add_template
 class ReportPost(WebTemplate):
-    """Report a post of a user, which is named by its number or as the one with the most votes."""
+    """Report a user's post, given by its number or as the post with the most votes."""
 
     site, name, intent = "forum", "report-post", "write"
 

@@ -25,23 +25,24 @@ _CLAUSES = {"board": "b.name = ?", "author": "u.name = ?", "since": "{}.day >= ?
 
 
 def select_threads(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
-    """Threads under a condition in SQL, in which they are ``t``, their author ``u`` and board ``b``."""
+    """Select threads by an SQL condition; the aliases are ``t`` (threads), ``u`` (authors) and ``b`` (boards)."""
     return database.execute(f"{_THREADS} WHERE {where} ORDER BY t.id", values).fetchall()
 
 
 def select_posts(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
-    """Posts under a condition in SQL, in which they are ``p``, their author ``u``, thread ``t`` and board ``b``."""
+    """Select posts by an SQL condition; the aliases are ``p`` (posts), ``u`` (authors), ``t`` (threads) and ``b``
+    (boards)."""
     return database.execute(f"{_POSTS} WHERE {where} ORDER BY p.id", values).fetchall()
 
 
 def matching_threads(database: sqlite3.Connection, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
-    """The threads that meet conditions, by their order."""
+    """Return the threads that meet conditions, ordered by id."""
     where = " AND ".join(_CLAUSES[name].format("t") for name in conditions)
     return select_threads(database, where, *conditions.values())
 
 
 def matching_posts(database: sqlite3.Connection, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
-    """The posts that meet conditions, by their order."""
+    """Return the posts that meet conditions, ordered by id."""
     where = " AND ".join(_CLAUSES[name].format("p") for name in conditions)
     return select_posts(database, where, *conditions.values())
 
@@ -49,7 +50,7 @@ def matching_posts(database: sqlite3.Connection, conditions: Mapping[str, Any]) 
 def draw_conditions(
     rng: np.random.Generator, row: sqlite3.Row, first: str, others: tuple[str, ...], number: int
 ) -> dict[str, Any]:
-    """Draw conditions that a thread or post meets: on ``first``, and ``number`` - 1 of the others."""
+    """Draw conditions that a thread or post meets: ``first``, and ``number`` - 1 of ``others``."""
     names = [others[place] for place in sorted(rng.permutation(len(others))[: number - 1].tolist())]
     days = timedelta(days=int(rng.integers(0, 60)))
     values = {
@@ -62,7 +63,7 @@ def draw_conditions(
 
 
 def describe_matches(noun: str, verb: str, conditions: Mapping[str, Any]) -> str:
-    """Threads or posts under conditions in words, such as "threads in the board Baking started by Kim Novak"."""
+    """Describe conditions on threads or posts, as in "threads in the board Baking started by Kim Novak"."""
     words = [noun]
     if "board" in conditions:
         words.append(f"in the board {conditions['board']}")
@@ -108,7 +109,7 @@ def find_post(walk: Walk, number: int) -> None:
 
 
 def sort_list(walk: Walk, order: str) -> None:
-    """Bring threads or posts in another order."""
+    """Sort the list of threads or posts by ``order``."""
     walk.select("Sort by", order)
     walk.click("button", "Sort")
 
@@ -175,7 +176,7 @@ class CountPosts(WebTemplate):
 
 @add_template
 class ReportMembership(WebTemplate):
-    """Report since when the author of a post is a member, which the profile says."""
+    """Report the date on which the author of a post became a member, as shown in the profile."""
 
     site, name, intent = "forum", "report-membership", "report"
 
@@ -199,7 +200,7 @@ class ReportMembership(WebTemplate):
 
 @add_template
 class CompareThreads(WebTemplate):
-    """Name the thread with the most replies of several, which have to be looked at."""
+    """Name the thread with the most replies among several, by opening each."""
 
     site, name, intent = "forum", "compare-threads", "compare"
 
@@ -226,7 +227,8 @@ class CompareThreads(WebTemplate):
 
 @add_template
 class FindThread(WebTemplate):
-    """Name the thread with the most replies or votes under conditions, among which some may be pinned on top."""
+    """Name the thread with the most replies or votes among those that meet conditions; pinned threads may come first in
+    the list."""
 
     site, name, intent = "forum", "find-thread", "compare"
 

@@ -1,4 +1,4 @@
-"""The actions that solve a task, from its start or from any state; and random ones, for players that know nothing."""
+"""Action sequences that solve a task, from its start or from any state; and random actions for a baseline."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .walk import NotThere, Walk
 
 @functools.lru_cache(maxsize=512)
 def plan_from_start(task: WebTask, lines: int = WINDOW) -> tuple[str, ...]:
-    """The actions that solve a task, of which an answer is the last, where so many lines are shown at once."""
+    """Return the actions that solve a task, ending with an answer; ``lines`` is the height of the page window."""
     return _plan(task, lines, start_of(task).database, None)
 
 
 def plan_from(task: WebTask, lines: int, database: Content, tab: Tab) -> tuple[str, ...]:
-    """The actions that solve a task from a state in which something else was done."""
+    """Return the actions that solve a task from any state."""
     return _plan(task, lines, database, tab)
 
 
@@ -38,7 +38,7 @@ def _plan(task: WebTask, lines: int, database: Content, tab: Tab | None) -> tupl
     try:
         TEMPLATES[f"{task.site}/{task.template}"].solve(walk, dict(task.slots), goal)
     except NotThere:
-        # From a start there is always a way; elsewhere what was done may have closed it.
+        # A plan from the start always exists; earlier actions may have made the task unsolvable.
         if tab is None:
             raise
     finally:

@@ -1,4 +1,4 @@
-"""Templates of the shop about what the customer has and says: orders, returns, reviews, the wish list, the account."""
+"""Templates of the shop about the customer's data: orders, returns, reviews, the wish list, the account."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _TITLES = ("Good choice", "As described", "Could be better", "Would buy again")
 
 
 class LineTemplate(WebTemplate):
-    """Base of templates about a past order, which is named by its number, or by a product in it."""
+    """Base of templates about a past order, given by its number or by a product in it."""
 
     site = "shop"
-    # The statuses of orders that such a task is about; all where empty.
+    # Statuses of the orders that the template may draw; empty for all.
     statuses: tuple[str, ...] = ()
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
@@ -33,7 +33,7 @@ class LineTemplate(WebTemplate):
         if not rows:
             return None
         row = pick(rng, rows)
-        # A product is found by looking through the orders; no product is in two of them.
+        # The product identifies the order, because no product is in two orders.
         return {"line": row["id"], "order": row["order"], "name": row["name"], "by_number": params["constraints"] == 1}
 
     def name_order(self, slots: Slots) -> str:
@@ -54,7 +54,7 @@ class LineTemplate(WebTemplate):
 
 @add_template
 class ReportTotal(LineTemplate):
-    """Report what an order cost."""
+    """Report the total of an order."""
 
     name, intent = "report-total", "report"
 
@@ -71,7 +71,7 @@ class ReportTotal(LineTemplate):
 
 @add_template
 class CancelOrder(LineTemplate):
-    """Cancel an order that is not on its way yet."""
+    """Cancel an order that is not yet shipped."""
 
     name, intent, statuses = "cancel-order", "after-sales", ("Processing",)
 

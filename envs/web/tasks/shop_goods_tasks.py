@@ -51,7 +51,7 @@ class ReportPrice(WebTemplate):
 
 @add_template
 class ReportReviewer(WebTemplate):
-    """Report who wrote a review of a product, which may stand on a later page of its reviews."""
+    """Report the author of a product review, which may be on a later page of reviews."""
 
     site, name, intent = "shop", "report-reviewer", "report"
 
@@ -86,10 +86,10 @@ class ReportReviewer(WebTemplate):
 
 
 class FilterTemplate(WebTemplate):
-    """Base of templates about the products of a category under conditions, which the filters of the search set."""
+    """Base of templates about the products of a category that meet conditions, found with the search filters."""
 
     site = "shop"
-    # Fewest products that have to meet the conditions.
+    # Minimum number of products that meet the conditions.
     fewest = 1
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
@@ -127,7 +127,7 @@ class FilterTemplate(WebTemplate):
 
 
 def matching(database: sqlite3.Connection, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
-    """The products that meet conditions, the cheapest first."""
+    """Return the products that meet conditions, the cheapest first."""
     clauses = {
         "category": "category = ?",
         "brand": "brand = ?",
@@ -189,7 +189,7 @@ class FindCheapest(FilterTemplate):
 
 @add_template
 class CompareProducts(WebTemplate):
-    """Name the cheapest of several products, whose pages have to be looked at."""
+    """Name the cheapest of several products, by opening their pages."""
 
     site, name, intent = "shop", "compare-products", "compare"
 

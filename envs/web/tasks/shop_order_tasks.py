@@ -37,7 +37,7 @@ def name_items(items: tuple[Item, ...]) -> str:
 
 
 def fill_cart(walk: Walk, items: tuple[Item, ...]) -> None:
-    """Put items into the cart that are not in it."""
+    """Add items to the cart that are not yet in it."""
     for _, name, colour, size, number in items:
         find_product(walk, name)
         choose_variant(walk, colour, size, number)
@@ -153,7 +153,7 @@ class OrderTemplate(WebTemplate):
     site, intent = "shop", "order"
 
     def address(self, database: sqlite3.Connection, slots: Slots) -> tuple[str, str, str, str]:
-        """Name, street, city and postcode that the order goes to."""
+        """Return name, street, city and postcode of the delivery address."""
         raise NotImplementedError
 
     def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:

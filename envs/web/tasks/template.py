@@ -1,9 +1,9 @@
 """`WebTemplate`: a kind of task on a site, and the registry `TEMPLATES`; `WebTask`: one task; `judge`: its outcome.
 
-A template draws what a task is about (its slots) from the contents of a site, asks for it in words, and states the
-`Goal`: which rows the database must lose and gain, and what the answer is. What is judged is the difference between the
-database at the start and at the end: a change that nobody asked for is a failure. `WebTemplate.solve` is a script that
-follows the site by roles and names, as a person would; it never knows ids or addresses.
+A template draws the slots of a task from the contents of a site, writes the request, and states the `Goal`: the rows
+that the database must lose and gain, and the answer. The judge compares the database at the start and at the end: any
+change beyond the goal is a failure. `WebTemplate.solve` is a script that follows the site by roles and names, as a
+person would; it never knows ids or addresses.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Rows = Mapping[str, tuple[tuple[Any, ...], ...]]
 
 @dataclass(frozen=True, slots=True)
 class WebTask:
-    """One task: a site of a size, made from a seed, and a template with its slots, sorted by name."""
+    """One task: a site with its size and seed, and a template with its slots, sorted by name."""
 
     site: str
     size: int
@@ -38,20 +38,19 @@ class WebTask:
 
     @property
     def origin(self) -> str:
-        """The contents of the site, which tasks of one split share."""
+        """Key of the site's contents; all tasks with the same key are in the same split."""
         return f"{self.site} {self.size} {self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Goal that ends a task with success.
+    """The end state and answer that count as success.
 
     Args:
-        answer: the right answer; None where any text is one.
-        kind: the verifier that judges it, which reads it as a reply to a question; the parts of a "list" stand between
-            commas, in any order.
-        removed, added: rows by the names of `WebSite.judged`, as often as they go or come.
-        pages: paths that have to be seen on the way.
+        answer: the correct answer; None if any text is accepted.
+        kind: the verifier of the answer; a "list" has its parts between commas, in any order.
+        removed, added: rows by the names of `WebSite.judged`, repeated as often as they are removed or added.
+        pages: paths that must be visited.
     """
 
     answer: str | None = None
@@ -79,7 +78,7 @@ class WebTemplate:
         return generate(self.site, size, seed)
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        """Draw the slots: numbers, texts and tuples of them; None where these contents have no such task."""
+        """Draw the slots: numbers, texts and tuples of them. Return None if the site's contents admit no such task."""
         raise NotImplementedError(f"{type(self).__name__} must implement draw(rng, database, params).")
 
     def ask(self, slots: Slots) -> str:
@@ -151,7 +150,7 @@ def start_of(task: WebTask) -> TaskStart:
 
 
 def judged_rows(site: str, database: Any, names: Collection[str] | None = None) -> dict[str, Counter[tuple[Any, ...]]]:
-    """The rows on which tasks are judged, all or those of these names, with how often there are equal ones."""
+    """Count the rows on which tasks are judged, by name: all names of `WebSite.judged`, or ``names``."""
     found, queries = {}, SITES[site].queries(database)
     for name in queries if names is None else names:
         where, sql = queries[name]
@@ -162,7 +161,7 @@ def judged_rows(site: str, database: Any, names: Collection[str] | None = None) 
 
 
 def differences(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> tuple[Rows, Rows]:
-    """The rows of the same names that have gone since the start, and those that have come."""
+    """Return the rows removed since the start and the rows added, for the names in ``rows``."""
     gone = {
         name: tuple((start.rows[name] - some).elements()) for name, some in rows.items() if start.rows[name] != some
     }
@@ -171,7 +170,7 @@ def differences(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) 
 
 
 def judge(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]], answer: str) -> tuple[bool, str]:
-    """Judge the end of a task. Return whether it is a success, and why not in words."""
+    """Judge the end of a task. Return True for a success, and the reason for a failure in words."""
     removed, added = differences(start, rows)
     goal = start.goal
     for wanted, found in ((goal.removed, removed), (goal.added, added)):
@@ -190,14 +189,14 @@ def judge(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]], answer
 
 
 def milestones(goal: Goal) -> tuple[tuple[str, ...], ...]:
-    """List what has to be reached on the way: ("page", path), ("removed", name, row) and ("added", name, row)."""
+    """List the milestones of a goal: ("page", path), ("removed", name, row) and ("added", name, row)."""
     rows = [("removed", goal.removed), ("added", goal.added)]
     changes = [(kind, name, repr(row)) for kind, some in rows for name, each in some.items() for row in each]
     return (*(("page", path) for path in goal.pages), *changes)
 
 
 def reached_by_rows(start: TaskStart, database: Any) -> set[tuple[str, ...]]:
-    """The milestones that the rows of the database show."""
+    """Return the milestones of removed and added rows that the database has reached."""
     names = {*start.goal.removed, *start.goal.added}
     kinds = zip(("removed", "added"), differences(start, judged_rows(start.site, database, names)), strict=True)
     found = {(kind, name, repr(row)) for kind, some in kinds for name, each in some.items() for row in each}
@@ -213,7 +212,7 @@ def pick(rng: np.random.Generator, values: Any) -> Any:
 
 
 def pick_several(rng: np.random.Generator, values: Any, number: int) -> list[Any]:
-    """Draw different ones of several values, in any order; all where there are not as many."""
+    """Draw ``number`` different values, or all if there are fewer, in random order."""
     return [values[place] for place in rng.permutation(len(values))[:number].tolist()]
 
 
@@ -223,7 +222,7 @@ def name_all(parts: list[str]) -> str:
 
 
 def best_of(rows: list[Any], measure: str) -> Any:
-    """The row with the largest value of a column; None without one that is larger than all others."""
+    """Return the row with the largest value in the column ``measure``; None for a tie or no rows."""
     ranked = sorted(rows, key=lambda row: -row[measure])
     return ranked[0] if ranked and (len(ranked) == 1 or ranked[0][measure] > ranked[1][measure]) else None
 

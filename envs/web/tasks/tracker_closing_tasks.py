@@ -1,4 +1,4 @@
-"""Templates of the project tracker that close tickets: reviewed ones, duplicates, and what blocks others."""
+"""Templates of the project tracker that close tickets: reviewed tickets, duplicates, and blockers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BLOCKED = """
 
 @add_template
 class CloseReviewed(WebTemplate):
-    """Close all reviewed tickets that meet conditions, but for those that are blocked."""
+    """Close all reviewed tickets that meet conditions, except blocked ones."""
 
     site, name, intent = "tracker", "close-reviewed", "close"
 
@@ -31,7 +31,7 @@ class CloseReviewed(WebTemplate):
             return None
         found, pairs = {row["id"] for row in drawn[1]}, [tuple(row) for row in database.execute(_BLOCKED)]
         free = sorted(found - {ticket for ticket, _ in pairs})
-        # Closing one of them shall not unblock another one.
+        # Closing one of them must not unblock another.
         if not free or any(ticket in found and blocker in found for ticket, blocker in pairs):
             return None
         return {"conditions": tuple(drawn[0].items()), "numbers": tuple(free)}
@@ -83,7 +83,7 @@ class CloseDuplicates(WebTemplate):
 
 @add_template
 class CloseChain(WebTemplate):
-    """Close a ticket, and first whatever blocks it; all of them are in review."""
+    """Close a ticket after closing its chain of blockers; all of them are in review."""
 
     site, name, intent = "tracker", "close-chain", "close"
 
@@ -116,5 +116,5 @@ class CloseChain(WebTemplate):
             walk.select("Reason for closing", "Done")
             walk.click("button", "Change state")
             if place:
-                # The ticket that this one blocks; of several the right one by its title.
+                # Go to the ticket that this one blocks; if it blocks several, choose by title.
                 walk.click("link", titles[place - 1])

@@ -24,7 +24,7 @@ from .walk import Walk
 
 
 def edit_chosen(walk: Walk, conditions: Mapping[str, str], numbers: Iterable[int], changes: Mapping[str, str]) -> None:
-    """List tickets under conditions, choose those of these numbers and change all at once; anew for each page."""
+    """List the tickets that meet conditions, choose those with ``numbers`` and apply a bulk edit, page by page."""
     filter_list(walk, conditions)
     left = {*numbers}
     while left:
@@ -45,8 +45,8 @@ def edit_chosen(walk: Walk, conditions: Mapping[str, str], numbers: Iterable[int
 def draw_matches(
     rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any], always: Mapping[str, str]
 ) -> tuple[dict[str, str], list[sqlite3.Row]] | None:
-    """Draw conditions, besides ``always``, that tickets meet; and these tickets: as many as the axis "items" says, up
-    to twice as many and two, or as near to it as several draws come. None where no ticket meets ``always``."""
+    """Draw conditions, besides ``always``, and return them with the tickets that meet them. Their number is between
+    "items" and twice "items" plus two, or the nearest of several draws. Return None if no ticket meets ``always``."""
     rows, best = matching_tickets(database, always), None
     least, most = params["items"], 2 + 2 * params["items"]
     without = (*always, "state", *(("since",) if "until" in always else ()))
@@ -62,7 +62,7 @@ def draw_matches(
 
 
 def see_number(walk: Walk, title: str, number: int) -> None:
-    """Search for a ticket; the list of what is found has its number."""
+    """Search for a ticket until its number is shown in the list of results."""
     walk.fill("Search tickets", title)
     walk.press_enter("searchbox", "Search tickets")
     while walk.find("checkbox", f"Choose ticket {number}") is None:
@@ -101,7 +101,7 @@ class EditMatching(WebTemplate):
 
 @add_template
 class RelabelTickets(WebTemplate):
-    """Replace a label by another one at all tickets that have it and meet conditions."""
+    """Replace a label by another on all tickets that have it and meet conditions."""
 
     site, name, intent = "tracker", "relabel-tickets", "edit"
 
@@ -167,14 +167,14 @@ class EditFields(WebTemplate):
 
 @add_template
 class ReplaceBlockers(WebTemplate):
-    """Note what blocks a ticket in place of what blocks it now."""
+    """Replace the blockers of a ticket by other tickets."""
 
     site, name, intent = "tracker", "replace-blockers", "edit"
 
     def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
         is_blocked = "EXISTS (SELECT 1 FROM blockers b WHERE b.ticket = t.id)"
         blocks = "EXISTS (SELECT 1 FROM blockers b WHERE b.blocker = t.id)"
-        # What nothing waits for can be blocked by anything, and no circle comes of it.
+        # A ticket that blocks nothing can be blocked by any ticket without a cycle.
         wanted = is_blocked if params["constraints"] > 1 else f"NOT {is_blocked}"
         rows = select_tickets(database, f"t.state <> 'Closed' AND NOT {blocks} AND {wanted}")
         if not rows:

@@ -29,7 +29,7 @@ _TEXTS = (
     "See the notes of our last meeting.",
     "Is there a plan for this?",
 )
-# Fields of a ticket's form: in words, and their labels there.
+# Fields of a ticket's form: in words, and by their labels.
 FIELDS = {
     "project": ("the project {}", "Project"),
     "kind": ("the kind {}", "Kind"),
@@ -57,7 +57,7 @@ def draw_fields(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def describe_fields(fields: Mapping[str, Any], labels: Iterable[str] = ()) -> str:
-    """Fields with their values in words, such as "the kind Bug and the priority High"."""
+    """Describe fields with their values, as in "the kind Bug and the priority High"."""
     parts = [FIELDS[name][0].format(value) for name, value in fields.items()]
     marks = ", ".join(f'"{label}"' for label in labels)
     return name_all([*parts, *([f"the label{'s' if ',' in marks else ''} {marks}"] if marks else [])])
@@ -88,7 +88,7 @@ class FilingTemplate(WebTemplate):
     site, intent = "tracker", "file"
 
     def draw_ticket(self, rng: np.random.Generator, fields: int, labels: int) -> dict[str, Any]:
-        """Draw a ticket with project, kind, priority and so many further fields and labels."""
+        """Draw a ticket with project, kind, priority, ``fields`` further fields and ``labels`` labels."""
         values = draw_fields(rng)
         names = (*tuple(values)[:3], *pick_several(rng, tuple(values)[3:], fields))
         part = pick(rng, PROJECTS[values["project"]][1])
@@ -110,7 +110,7 @@ class FilingTemplate(WebTemplate):
 
 @add_template
 class FileTicket(FilingTemplate):
-    """File a ticket with several fields, the others as the form has them."""
+    """File a ticket with several fields, and leave the others at their defaults."""
 
     name = "file-ticket"
 
@@ -132,7 +132,7 @@ class FileTicket(FilingTemplate):
 
 @add_template
 class FileBlocker(FilingTemplate):
-    """File a ticket, and note at other ones that it blocks them."""
+    """File a ticket, and add it as a blocker to other tickets."""
 
     name = "file-blocker"
 

@@ -1,4 +1,4 @@
-"""Templates of the project tracker that plan: milestones, due dates, who does what, what is begun."""
+"""Templates of the project tracker that plan: milestones, due dates, assignees, and starting tickets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RescheduleTemplate(WebTemplate):
         always: Mapping[str, str],
         target: str,
     ) -> Slots | None:
-        """Draw tickets of which one at least is elsewhere."""
+        """Draw conditions, and return the matching tickets outside the milestone ``target``; None if there are none."""
         drawn = draw_matches(rng, database, params, always)
         if drawn is None or all(row["milestone"] == target for row in drawn[1]):
             return None
@@ -136,7 +136,7 @@ class MakeMilestone(WebTemplate):
 
 @add_template
 class SetDueDates(WebTemplate):
-    """Set the due date of tickets to that of their milestones."""
+    """Set the due dates of tickets to their milestones' due dates."""
 
     site, name, intent = "tracker", "set-due-dates", "plan"
 
@@ -169,7 +169,7 @@ class SetDueDates(WebTemplate):
 
 @add_template
 class RelieveAssignee(WebTemplate):
-    """Give tickets of a person to the one of several who has the fewest."""
+    """Reassign a person's tickets to the candidate with the fewest tickets."""
 
     site, name, intent = "tracker", "relieve-assignee", "plan"
 
@@ -202,7 +202,7 @@ class RelieveAssignee(WebTemplate):
 
 @add_template
 class StartTickets(WebTemplate):
-    """Begin with all tickets to do that meet conditions; some need an assignee first."""
+    """Start all tickets in the state "to do" that meet conditions; some need an assignee first."""
 
     site, name, intent = "tracker", "start-tickets", "plan"
 

@@ -13,7 +13,7 @@ from ..sites.tracker_content import PEOPLE
 from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick, pick_several
 from .walk import Walk
 
-# Conditions on tickets by name: in SQL, in words for a value and without one, and the field of the filter.
+# Conditions on tickets by name: the SQL, the wording with and without a value, and the filter's field.
 _CONDITIONS = {
     "project": ("t.project = ?", "in the project {}", "", "Project"),
     "kind": ("t.kind = ?", "of the kind {}", "", "Kind"),
@@ -25,7 +25,7 @@ _CONDITIONS = {
     "since": ("t.due >= ?", "due on or after {}", "", "Due from"),
     "until": ("t.due <> '' AND t.due <= ?", "due on or before {}", "", "Due until"),
 }
-# A value of the condition on the state, besides the states.
+# A further value of the condition on the state.
 OPEN = "open"
 _MEASURES = {
     "estimate": ("has the largest estimate", "Estimate, largest first"),
@@ -34,13 +34,13 @@ _MEASURES = {
 
 
 def select_tickets(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
-    """Tickets under a condition in SQL, in which they are ``t``."""
+    """Select tickets by an SQL condition; the alias is ``t``."""
     sql = f"SELECT t.* FROM tickets t WHERE {where} ORDER BY t.id"
     return database.execute(sql, values).fetchall()
 
 
 def matching_tickets(database: sqlite3.Connection, conditions: Mapping[str, str]) -> list[sqlite3.Row]:
-    """The tickets that meet conditions, by number."""
+    """Return the tickets that meet conditions, ordered by number."""
     clauses, values = ["1"], []
     for name, value in conditions.items():
         if value == OPEN:
@@ -54,7 +54,7 @@ def matching_tickets(database: sqlite3.Connection, conditions: Mapping[str, str]
 def draw_conditions(
     rng: np.random.Generator, ticket: sqlite3.Row, number: int, without: tuple[str, ...] = ()
 ) -> dict[str, str]:
-    """Draw conditions that a ticket meets, of which none is on ``without``."""
+    """Draw ``number`` conditions that a ticket meets, none of them named in ``without``."""
     days = timedelta(days=int(rng.integers(0, 20)))
     values: dict[str, str] = {name: ticket[name] for name in ("project", "kind", "priority", "state")}
     values |= {name: ticket[name] for name in ("assignee", "milestone") if ticket[name] or rng.integers(2)}
@@ -69,7 +69,7 @@ def draw_conditions(
 
 
 def describe_conditions(conditions: Mapping[str, str]) -> str:
-    """Conditions in words, such as "in the project Billing, not closed and due on or before 2026-05-20"."""
+    """Describe conditions, as in "in the project Billing, not closed and due on or before 2026-05-20"."""
     parts = []
     for name, value in conditions.items():
         _, some, none, _ = _CONDITIONS[name]
@@ -102,8 +102,8 @@ def open_ticket(walk: Walk, title: str) -> None:
 
 
 def draw_chain(rng: np.random.Generator, database: sqlite3.Connection, length: int) -> list[sqlite3.Row]:
-    """Draw a ticket that is not closed with its blockers: ``length`` ones before it, or fewer where no chain is as
-    long, each blocked by the next one alone. Empty without any."""
+    """Draw an open ticket with its chain of blockers: ``length`` tickets, or fewer if no chain is as long, each blocked
+    by the next one only. Return an empty list if there is no such ticket."""
     blockers: dict[int, list[int]] = {}
     for ticket, blocker in database.execute("SELECT ticket, blocker FROM blockers ORDER BY blocker"):
         blockers.setdefault(ticket, []).append(blocker)
@@ -171,7 +171,8 @@ class SumEstimates(WebTemplate):
 
 @add_template
 class ReportReporter(WebTemplate):
-    """Report who opened a ticket, which is named by its title or as the first one of a list; only its page says so."""
+    """Report who opened a ticket, which only its page shows. The ticket is given by its title or as the first of a
+    list."""
 
     site, name, intent = "tracker", "report-reporter", "report"
 
@@ -260,7 +261,7 @@ class CompareAssignees(WebTemplate):
 
 @add_template
 class CompareMilestones(WebTemplate):
-    """Name the milestone of several of whose tickets the largest share is closed."""
+    """Name the milestone with the largest share of closed tickets among several."""
 
     site, name, intent = "tracker", "compare-milestones", "compare"
 
@@ -313,7 +314,7 @@ class FindTicket(WebTemplate):
 
 @add_template
 class CompareTickets(WebTemplate):
-    """Name the ticket with the most comments of several, which have to be looked at."""
+    """Name the ticket with the most comments among several, by opening each."""
 
     site, name, intent = "tracker", "compare-tickets", "compare"
 

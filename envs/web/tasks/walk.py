@@ -1,7 +1,7 @@
-"""`Walk`: a scripted visitor of a site, who finds controls by role and name and notes down every action.
+"""`Walk`: a scripted visitor of a site that finds controls by role and name and records every action.
 
-It acts in a browser within this process, on a copy of the site, so that what it notes can be replayed in any browser.
-It scrolls to what it uses, so that each id it names has been seen.
+It acts in the in-process browser, on a copy of the site, and its actions can be replayed in any browser. It scrolls to
+each control before using it, so that every id in its actions has been shown.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from ..browsers.browser import Browser
 from ..browsers.commands import Command
 from ..browsers.observations import value_of
 
-# Pages of results that are looked through.
+# Maximum number of result pages to search.
 MOST_PAGES = 40
 
 
 class NotThere(LookupError):
-    """A page has no such control."""
+    """Raised when a page has no control with the role and name."""
 
 
 class Walk:
-    """A visitor in ``browser``; ``actions`` are what it has done."""
+    """A visitor in ``browser``; ``actions`` is the record of its actions."""
 
     def __init__(self, browser: Browser):
         self.browser = browser
@@ -36,7 +36,7 @@ class Walk:
         self._do("click", self._need(role, name))
 
     def seek(self, role: str, name: str) -> None:
-        """Click on a control of this page or of the pages of results that follow."""
+        """Click on a control of this page or of the following result pages."""
         for _ in range(MOST_PAGES):
             if self.find(role, name) is not None:
                 break
@@ -53,7 +53,7 @@ class Walk:
             self._do("fill", control, text)
 
     def select(self, name: str, option: str) -> None:
-        """Choose from a list, unless it is chosen."""
+        """Choose an option of a list, unless it is chosen already."""
         control = self._need("combobox", name)
         chosen = value_of(control, self.browser.edits)
         if not isinstance(chosen, tuple) or [control.options[place] for place in chosen] != [option]:

@@ -1,4 +1,4 @@
-"""Templates of the encyclopaedia that change something: watch articles, stop watching, correct and update values."""
+"""Templates of the encyclopaedia that make changes: watch articles, stop watching, correct and update values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def watch_article(walk: Walk, title: str, note: str) -> None:
 
 
 def alter_value(rng: np.random.Generator, row: sqlite3.Row) -> str | None:
-    """Another value for a fact, of which one part differs; None where there is no such date."""
+    """Return a wrong value for a fact, altered in one part; None if this gives no valid value."""
     kind = dict(MEASURES[row["kind"]])[row["label"]]
     if kind == "date":
         day, month, year = row["value"].split()
@@ -63,7 +63,7 @@ class _EditTask(WebTemplate):
 
 @add_template
 class CorrectValues(_EditTask):
-    """Correct values that differ from what the text of the article says."""
+    """Correct values that contradict the text of the article."""
 
     name = "correct-values"
 
@@ -96,7 +96,7 @@ class CorrectValues(_EditTask):
 
 @add_template
 class UpdateValues(_EditTask):
-    """Write new values, of which each may be of another article."""
+    """Write new values, possibly in different articles."""
 
     name = "update-values"
 
@@ -183,7 +183,7 @@ class WatchHighest(WebTemplate):
 
 @add_template
 class StopWatching(WebTemplate):
-    """Take all articles of a category, or those without a note, off the watch list."""
+    """Remove all articles of a category, or all without a note, from the watch list."""
 
     site, name, intent = "wiki", "stop-watching", "watch"
 

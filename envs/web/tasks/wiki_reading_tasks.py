@@ -20,17 +20,17 @@ _FACTS = """
 
 
 def select_facts(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
-    """Values of articles under a condition in SQL, in which they are ``f`` and their article ``a``."""
+    """Select values of articles by an SQL condition; the aliases are ``f`` (values) and ``a`` (articles)."""
     return database.execute(f"{_FACTS} WHERE {where} ORDER BY f.id", values).fetchall()
 
 
 def draw_measure(rng: np.random.Generator, kinds: tuple[str, ...] = ("number", "year", "date")) -> tuple[str, str]:
-    """Draw a category with a label of its values, which are of one of these kinds."""
+    """Draw a category and the label of one of its values, of one of these kinds."""
     return pick(rng, [(one, label) for one, some in MEASURES.items() for label, kind in some if kind in kinds])
 
 
 def answer_with(relation: str) -> tuple[str, str]:
-    """Return how a question for a relation to a value wants its answer, and how that is judged."""
+    """Return the answer format that a question for a relation asks for, and the kind of its verifier."""
     if FORWARD[relation].value == "date":
         return "the date as the article has it", "text"
     return f"the {FORWARD[relation].value}", "number"
@@ -86,7 +86,7 @@ class ReportValue(WebTemplate):
 
 @add_template
 class ReportArticle(WebTemplate):
-    """Report the title of the article that stands in a relation to one, which only its text says."""
+    """Report the title of the article that stands in a given relation to another one, which only the text states."""
 
     site, name, intent = "wiki", "report-article", "report"
 
@@ -154,7 +154,7 @@ class FollowRelations(WebTemplate):
 
 @add_template
 class FollowBacklinks(WebTemplate):
-    """Name the article of a category with the highest value of those that link to one."""
+    """Among the articles of a category that link to an article, name the one with the highest value."""
 
     site, name, intent = "wiki", "follow-backlinks", "follow"
 
@@ -206,7 +206,7 @@ class CountCategory(WebTemplate):
         low, high = sorted(row["amount"] for row in pick_several(rng, rows, 2))
         if params["constraints"] < 2:
             low, high = (low, None) if rng.random() < 0.5 else (None, high)
-        # A third condition is on the title.
+        # The third condition is on the title.
         word = pick(rng, rows)["title"].split()[0] if params["constraints"] > 2 else ""
         return {"kind": kind, "label": label, "low": low, "high": high, "word": word}
 
@@ -231,7 +231,7 @@ class CountCategory(WebTemplate):
 
 @add_template
 class CountLinks(WebTemplate):
-    """Count the articles, all or of a category, that link to one."""
+    """Count the articles that link to an article, all or in one category."""
 
     site, name, intent = "wiki", "count-links", "count"
 
@@ -262,7 +262,7 @@ class CountLinks(WebTemplate):
 
 @add_template
 class CompareArticles(WebTemplate):
-    """Name the article with the highest value of several, which have to be looked at."""
+    """Name the article with the highest value among several, by opening each."""
 
     site, name, intent = "wiki", "compare-articles", "compare"
 

@@ -1,7 +1,7 @@
 """A made-up encyclopaedia, and tasks of searching it.
 
-`corpus.make_corpus` makes articles of a world that is drawn from a seed and consistent in itself; every file with an
-environment is one family.
+`corpus.make_corpus` writes the articles of a self-consistent world drawn from a seed. Each file with an environment is
+one family.
 """
 
 from __future__ import annotations

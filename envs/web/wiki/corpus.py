@@ -1,7 +1,7 @@
 """The encyclopaedia of a made-up world as plain data: articles with links, redirects, and a search by BM25.
 
-``make_corpus(seed, size)`` keeps the corpora that were used last. Nothing in a corpus changes once it is made, so that
-episodes refer to it by seed and size.
+``make_corpus(seed, size)`` caches the last corpora used. A corpus is immutable, so that episodes refer to it by seed
+and size.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .listings import LISTED_AT
 from .wiki_relations import BY_KIND, FORWARD
 from .world import Value, WikiWorld, name_of_value
 
-# Characters of a part of an article, except where one sentence is longer.
+# Maximum characters of a part of an article; a longer sentence is a part by itself.
 PART = 900
-# Kinds of things by words that several of their names share.
+# Kinds of things by the words that several of their names share.
 _COMMON_WORDS = frozenset({"the", "of", "battle", "siege", "bridge", "university", "mount", "hill"})
 _WORD = re.compile(r"\w+")
 LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]|]+))?\]\]")
@@ -30,8 +30,8 @@ LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]|]+))?\]\]")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of an article with links as ``[[title]]`` or ``[[title|text]]``, and the relation that it states:
-    for ``listed``, the list of the things that have it; "" where it states none."""
+    """A sentence of an article with links as ``[[title]]`` or ``[[title|text]]``, and the relation that it states (""
+    for none). If ``listed``, it lists the things that have this value of the relation."""
 
     text: str
     relation: str = ""
@@ -52,7 +52,7 @@ class Article:
 
     @property
     def parts(self) -> list[tuple[Sentence, ...]]:
-        """The sentences in parts of at most 900 characters, or of one sentence."""
+        """Split the sentences into parts of at most 900 characters, or of one longer sentence."""
         parts: list[list[Sentence]] = [[]]
         length = 0
         for sentence in self.sentences:
@@ -65,17 +65,17 @@ class Article:
 
     @property
     def links(self) -> list[str]:
-        """Titles of the articles that it links to, in order, none twice."""
+        """Titles of the linked articles, in order and without duplicates."""
         return list(dict.fromkeys(title for title, _ in LINK.findall(self.text)))
 
 
 class Corpus:
-    """The articles of a world: that of thing i is article i, and pages that tell namesakes apart follow.
+    """The articles of a world: article i describes thing i; disambiguation pages follow.
 
     Attributes:
-        world: what is true.
+        world: the facts of the world.
         articles: all pages.
-        near: for each thing, the other things with a word of its name in theirs; of people, the last name.
+        near: for each thing, the other things whose names share a word with its name; for people, the last name.
     """
 
     def __init__(self, seed: int, size: int):
@@ -108,23 +108,24 @@ class Corpus:
         return self._titles[number]
 
     def find(self, title: str) -> int | None:
-        """The number of the article with this title, or to which this name leads, in any case; None without one."""
+        """Return the number of the article with this title or redirect, ignoring case; None if there is no such
+        article."""
         return self._pages.get(normalise_title(title))
 
     def redirects(self) -> dict[str, str]:
-        """Further names that lead to one article, each with its title."""
+        """Redirects: unambiguous further names, each with the title of its article."""
         names = {alias for thing in self.world.things for alias in thing.aliases}
         found = {name: self.find(name) for name in sorted(names)}
         return {name: self.articles[n].title for name, n in found.items() if n is not None and n < self.size}
 
     @cached_property
     def links(self) -> list[tuple[int, ...]]:
-        """For each article the numbers of those that it links to."""
+        """For each article, the numbers of the articles that it links to."""
         return [tuple([self._pages[_normalise_own(title)] for title in article.links]) for article in self.articles]
 
     @cached_property
     def linked_from(self) -> list[list[int]]:
-        """For each article the numbers of those that link to it, without pages that tell namesakes apart."""
+        """For each article, the numbers of the articles that link to it, without disambiguation pages."""
         before: list[list[int]] = [[] for _ in self.articles]
         for number, links in enumerate(self.links[: self.size]):
             for other in links:
@@ -144,11 +145,11 @@ class Corpus:
         ]
 
     def search(self, query: str) -> list[int]:
-        """The numbers of the articles in which words of the query stand, the best first, by BM25."""
+        """Return the numbers of the articles that contain words of the query, ranked by BM25."""
         words = [word for word in split_words(query[:400]) if word in self._index.vocab_dict]
         if not words:
             return []
-        # Rounded, so that the order does not rest on the last bits of a float.
+        # Rounded, so that the ranking does not depend on the last bits of a float.
         scores = np.round(self._index.get_scores(words).astype(np.float64), 4)
         order = np.lexsort((np.arange(len(scores)), -scores))
         return [number for number in order.tolist() if scores[number] > 0]
@@ -186,7 +187,7 @@ class Corpus:
             return dice.one(wordings).format(S=subject, s=thing.name, o=value)
 
         stated = [relation for relation in BY_KIND[thing.kind] if relation.name in thing.facts]
-        # Any order, but the same for all things of a kind at first, as encyclopaedias have it.
+        # All things of a kind state their relations in the same cyclic order, from a random start.
         turn = dice.below(len(stated))
         for relation in (*stated[turn:], *stated[:turn]):
             value = self._write_value(relation.name, thing.facts[relation.name])
@@ -213,8 +214,7 @@ class Corpus:
 
 
 def strip_links(text: str, titles: bool = False) -> str:
-    """The text as a reader sees it, without the marks of links; with ``titles``, each link as the title of its
-    article."""
+    """Replace each link by its text, as a reader sees it; with ``titles``, by the title of its article."""
     return LINK.sub(lambda found: found[1] if titles else found[2] or found[1], text)
 
 
@@ -224,16 +224,16 @@ def split_words(text: str) -> list[str]:
 
 
 def normalise_title(title: str) -> str:
-    """One spelling for all ways to write a title: normal form, case folded, single spaces, no marks of a link."""
+    """Normalise the spelling of a title: NFKC, case folded, single spaces, no link brackets."""
     title = unicodedata.normalize("NFKC", title).strip(" \t\r\n\"'`*[]").casefold().replace("_", " ")
     return " ".join(title.split())
 
 
-# For the titles of articles, each of which several others link to.
+# Cached for the titles of articles, as several articles link to each.
 _normalise_own = lru_cache(maxsize=8_192)(normalise_title)
 
 
 @lru_cache(maxsize=128)
 def make_corpus(seed: int, size: int) -> Corpus:
-    """The corpus of a seed with so many articles, besides pages that tell namesakes apart."""
+    """Return the corpus of a seed with ``size`` articles, plus disambiguation pages."""
     return Corpus(seed, size)

@@ -1,4 +1,4 @@
-"""The lists in articles, as data: which things have a value, in the article of the value, and how that is worded."""
+"""The lists in articles, as data: the article of a value lists the things that have it, in several wordings."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class ArticleList:
     """The list of all things with one value of a relation, in the article of the value.
 
     Attributes:
-        relation: its name.
-        noun: what is listed, in the plural: "novels".
+        relation: the name of the relation.
+        noun: the listed kind in the plural: "novels".
         only: the thing on a list of one, with {} for the value: "the only novel by {}".
         clause: the condition on a thing, with {} for the value: "was written by {}".
         count: the question for the length of the list.

@@ -1,4 +1,4 @@
-"""Logical forms of questions: what a phrase denotes in a world, and how it is worded.
+"""Logical forms of questions: the denotation of a phrase in a world, and its wording.
 
 A form is a tuple, so that tasks can be pickled and compared:
 
@@ -64,8 +64,8 @@ def write_noun(form: Form, names: dict[int, str]) -> str:
     """Word a form that denotes one thing: "the birthplace of the author of X".
 
     Args:
-        form: of "thing", "of" and "having" alone.
-        names: how the things in it are called.
+        form: built from "thing", "of" and "having" only.
+        names: the names used for its things.
     """
     if form[0] == "thing":
         return names[form[1]]

@@ -1,4 +1,4 @@
-"""Made-up names of people, places, works and the rest, drawn so that none is given twice unless it is asked for."""
+"""Made-up names of people, places, works and other things, drawn without repetition unless requested."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ for _line in _TABLE.strip().splitlines():
 
 
 class NameMaker:
-    """Draws names, each of which it returns once. ``taken`` are all names so far, and names may be added to it."""
+    """Draws names without repetition. ``taken`` holds all names so far; further names may be added to it."""
 
     def __init__(self, dice: Dice):
         self.dice = dice
@@ -44,7 +44,7 @@ class NameMaker:
         return root + dice.one(_PARTS["vowels"]) + dice.one(_PARTS["middles"]) if long else root
 
     def _draw(self, *parts: Sequence[str], joint: str = " ") -> str:
-        """Join a root of a name, where ``parts`` is one list of endings, or an item of each list, until it is new."""
+        """Draw names until one is new: a root with an ending if ``parts`` is one list, else an item of each list."""
         for tries in range(1_000):
             words = [self.dice.one(part) for part in parts]
             name = self._root(tries > 3) + words[0] if len(parts) == 1 else joint.join(words)
@@ -69,7 +69,7 @@ class NameMaker:
         return self._draw(_PARTS["surnames"])
 
     def given_name(self, female: bool) -> str:
-        """Draw a given name, which several people may bear."""
+        """Draw a given name; several people may share it."""
         return self.dice.one(_PARTS["women" if female else "men"])
 
     def work(self) -> str:

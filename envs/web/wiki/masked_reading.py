@@ -34,7 +34,7 @@ from .world import name_of_value
 
 _LABEL = re.compile(r"^[\s\[(]*(?:mask )?\d{1,2}[\])]?\s*[.:=)\]-]+\s*|^\s*\[\d{1,2}\]\s*", re.IGNORECASE)
 _NUMBERED = re.compile(r"\s*[;,]?\s*\[\d{1,2}\][:=]?\s*")
-# "=> X; Y", "So they are X; Y": nothing of it belongs to a value.
+# Lead-ins such as "=> X; Y" and "So they are X; Y"; they are not part of a value.
 _LEAD = re.compile(r"^(?:[^\w\[(]+|[^;\n]{0,40}\b(?:they|values|answers?|masks?) (?:are|is)\b[:\s*]*)", re.IGNORECASE)
 
 
@@ -131,7 +131,7 @@ class MaskedReading(EncyclopaediaQuestion):
         return "; ".join(draw_value(episode.data.corpus, fact.relation, rng) for fact in episode.data.facts)
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The sentences that state the values, in the order of the masks, and the answer."""
+        """Return the sentences that state the values, in the order of the masks, and the answer."""
         corpus = task.data.corpus
         steps = [show_sentence(corpus, fact.at, find_sentence(corpus, fact)) for fact in task.data.facts]
         return [*dict.fromkeys(steps), self.oracle(task)]
@@ -183,7 +183,7 @@ class MaskedSpan(WikiSearch):
 
 
 def value_of(corpus: Corpus, fact: Fact) -> Any:
-    """The value that a fact states."""
+    """Return the value that a fact states."""
     return corpus.world.things[fact.at].facts[fact.relation]
 
 
@@ -204,7 +204,7 @@ def draw_paragraph(corpus: Corpus, dice: Dice, masks: int, depth: int) -> tuple[
         return thing in labels or any(world.things[thing].name in title for title in named.values())
 
     while len(facts) < masks:
-        # A value that the paragraph shows is not masked, and none is masked twice.
+        # Values shown in the paragraph are not masked, and no value is masked twice.
         open_facts = [
             Fact(number, relation)
             for number, level in depths.items()
@@ -218,7 +218,7 @@ def draw_paragraph(corpus: Corpus, dice: Dice, masks: int, depth: int) -> tuple[
                 labels[number] = named[number] = corpus.title(number)
                 depths[number] = 0
             continue
-        # The newest thing as often as all the others, so that chains come about.
+        # Draw the newest thing with probability one half, so that chains arise.
         newest = [fact for fact in open_facts if fact.at == next(reversed(depths))]
         fact = dice.one(newest if newest and dice.chance(0.5) else open_facts)
         facts.append(fact)

@@ -1,4 +1,4 @@
-"""Judging a value that an agent wrote: a name with its further names, a date in the usual ways, a number."""
+"""Judging a value written by an agent: a name or alias, a date in the usual formats, a number."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def read_number(text: str) -> int | None:
 
 
 def read_names(text: str) -> str:
-    """One spelling of a name for all ways to write it: no case, no marks, no article."""
+    """Normalise the spelling of a name: no case, no punctuation, no article."""
     return " ".join(_NOT_WORDS.sub(" ", normalise_title(text[:_MOST])).split()).removeprefix("the ")
 
 
 def names_of(corpus: Corpus, number: int) -> frozenset[str]:
-    """Names of a thing in an answer, as `read_names` spells it: its title, its name, alone and behind what it
-    is, and the further names that lead to it alone."""
+    """Return the accepted names of a thing, normalised by `read_names`: its title, its name with and without its
+    description, and its unambiguous aliases."""
     thing = corpus.world.things[number]
     names = {corpus.title(number), thing.name, f"{thing.description} {thing.name}"}
     names |= {alias for alias in thing.aliases if corpus.find(alias) == number}
@@ -60,21 +60,21 @@ def names_of(corpus: Corpus, number: int) -> frozenset[str]:
 
 @lru_cache(maxsize=128)
 def known_names(corpus: Corpus) -> frozenset[str]:
-    """Names of all things of the encyclopaedia, as `names_of` has it."""
+    """Return the accepted names of all things of the encyclopaedia; see `names_of`."""
     return frozenset().union(*(names_of(corpus, number) for number in range(corpus.size)))
 
 
 def judge_value(corpus: Corpus, text: str, value: Value, is_thing: bool) -> bool | None:
-    """Compare what an agent wrote with a value.
+    """Compare an agent's text with the correct value.
 
     Args:
-        corpus: of which things, if it is one.
+        corpus: the corpus of the thing, if the value is one.
         text: one name, date or number.
-        value: the right one.
-        is_thing: whether it is the number of a thing.
+        value: the correct value.
+        is_thing: True if the value is the number of a thing.
 
     Returns:
-        whether it is right; None where the text has not the form of such a value, or names nothing.
+        True if it is correct; None if the text is malformed for this kind of value, or names nothing.
     """
     if is_thing:
         written = read_names(text)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from ....rewards.answers import readings
 from ....rewards.answers.formats import enclosed_contents
 
-# The end of a reply that is read, and the longest argument.
+# Characters read at the end of a reply, and maximum length of an argument.
 _READ, _MOST = 20_000, 4_200
 _NAMES = ("search", "open", "next", "answer")
 _LEAD = r"(?:(?:next )?(?:action|command|step)(?: \d+)?: *|(?:i will|i'll|let me|let us|now|then|first),? +)?"
@@ -28,11 +28,11 @@ _PART = re.compile(r"(.*?)[ ,|#]*\bpart (\d{1,3})", re.IGNORECASE | re.DOTALL)
 
 
 def read_command(action: str) -> tuple[str, str] | None:
-    """Return the command of a reply and its argument; None where there is none.
+    """Return the command of a reply and its argument; None if the reply has no command.
 
     A call in tags or in a ``<tool_call>`` counts where no answer in tags or in a box follows it. Otherwise the command
-    is where `rewards.answers.readings` finds the answer of a reply, or else on the last line that is a command. What
-    stands in ``<answer></answer>`` or in a box is the answer itself.
+    is read at the place where `rewards.answers.readings` finds the answer of a reply, or else from the last line that
+    is a command. Text in ``<answer></answer>`` or in a box is the answer itself.
     """
     text = action[-_READ:]
     called = _find_call(text)
@@ -72,6 +72,6 @@ def _strip(argument: str) -> str:
 
 
 def split_part(argument: str) -> tuple[str, int]:
-    """Split off the part that is asked for: "Oskvale, part 2" becomes ("Oskvale", 2); 1 where none is named."""
+    """Split off the requested part: "Oskvale, part 2" becomes ("Oskvale", 2). The default is part 1."""
     found = _PART.fullmatch(argument)
     return (found[1].strip(), max(int(found[2]), 1)) if found and found[1].strip() else (argument, 1)

@@ -1,8 +1,7 @@
-"""Questions about a made-up world with one answer each, and the articles in which it stands.
+"""Questions about a made-up world with one answer each, and the articles that state it.
 
-A question is a logical form. Chains of facts lead from things that the question names to what it asks for; each fact
-stands in the article of the thing before it. `draw_question` returns one whose form denotes one answer in the whole
-world.
+A question is a logical form. Chains of facts lead from the things that the question names to its answer; each fact is
+in the article of the preceding thing. `draw_question` returns one whose form denotes one answer in the whole world.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from .wiki_relations import BY_KIND, FORWARD
 from .world import Value
 
 KINDS = ("bridge", "comparison", "intersection", "count", "arithmetic")
-# Draws before a question with fewer hops is taken; and questions among which that with fitting distractors is chosen.
+# Draws before accepting a question with fewer hops, and candidates from which to choose by distractors.
 _TRIES, _CANDIDATES = 60, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact that the answer needs: it stands in the article of thing ``at``, as the value of a relation or, where
-    ``listed``, as the list of those that have it."""
+    """A fact that the answer needs: stated in the article of thing ``at``, as its value of a relation or, if
+    ``listed``, as the list of things whose value it is."""
 
     at: int
     relation: str
@@ -43,8 +42,8 @@ class WikiQuestion:
         form: its logical form.
         answer: the one thing or value that the form denotes.
         relation: the relation whose value the answer is; "" for a thing, a count or a difference.
-        is_thing: whether the answer is the number of a thing.
-        facts: what the answer follows from, in an order in which they can be found.
+        is_thing: True if the answer is the number of a thing.
+        facts: the facts that imply the answer, in an order in which they can be found.
         named: the things that the question names, each with the name used.
     """
 
@@ -59,7 +58,7 @@ class WikiQuestion:
 
 
 class DeadEnd(Exception):
-    """Raised where what was drawn makes no question."""
+    """Raised when a draw cannot be completed to a question."""
 
 
 class Drawing:
@@ -70,8 +69,8 @@ class Drawing:
         self.names: dict[int, str] = {}
 
     def name_thing(self, number: int, first: bool) -> bool:
-        """Choose how the question calls a thing. The first one needs a name of the ambiguity asked for; False where it
-        has none."""
+        """Choose the name by which the question mentions a thing. Return False if the thing is the first one and has no
+        name of the requested ambiguity."""
         thing, corpus = self.world.things[number], self.corpus
         is_shared = corpus.title(number) != thing.name
         described = f"the {thing.description} {thing.name}"
@@ -92,14 +91,14 @@ class Drawing:
         return next((alias for alias in aliases if self.corpus.find(alias) == number), None)
 
     def draw_chain(self, end: int, links: int, first: bool = True) -> tuple[Form, list[Fact]]:
-        """Walk backwards from a thing over so many facts to another, which gets a name.
+        """Walk backwards from a thing over ``links`` facts to another, and name it.
 
         Returns:
             the form that denotes ``end``, and the facts in the order in which they lead to it.
 
         Raises:
-            DeadEnd: the walk came to one, or the thing has no name of the ambiguity asked for and is the ``first`` to
-                be named.
+            DeadEnd: no further step is possible, or the thing is the ``first`` to be named and has no name of the
+                requested ambiguity.
         """
         facts: list[Fact] = []
         seen = {end}
@@ -119,7 +118,7 @@ class Drawing:
         return form, facts
 
     def list_steps_to(self, number: int) -> list[Fact]:
-        """The facts in articles of other things that lead to this one alone."""
+        """List the facts in articles of other things that denote only this thing."""
         world, thing = self.world, self.world.things[number]
         steps = [Fact(at, name) for name in LINKS_TO[thing.kind] for at in world.having.get((name, number), ())]
         for name, value in thing.facts.items():
@@ -128,7 +127,7 @@ class Drawing:
         return steps
 
     def draw_thing(self, kind: str = "", having: str = "") -> int:
-        """Draw a thing, perhaps of a kind. Raise `DeadEnd` where it has no value of the relation ``having``."""
+        """Draw a thing, optionally of a kind. Raise `DeadEnd` if it has no value of the relation ``having``."""
         numbers = self.world.of_kind(kind) if kind else range(len(self.world.things))
         number = self.dice.one(numbers)
         if having and having not in self.world.things[number].facts:
@@ -138,7 +137,7 @@ class Drawing:
     def finish(
         self, kind: str, text: str, form: Form, relation: str, is_thing: bool, facts: list[Fact]
     ) -> WikiQuestion | None:
-        """Return the question, unless it has not one answer, or names it."""
+        """Return the question; None if its answer is not unique or is named in it."""
         values = denote(self.world, form)
         if len(values) != 1:
             return None
@@ -239,14 +238,14 @@ def draw_question(corpus: Corpus, dice: Dice, kind: str, hops: int, ambiguity: i
     """Draw a question.
 
     Args:
-        corpus: what it is about.
-        dice: all randomness.
+        corpus: the corpus.
+        dice: the source of randomness.
         kind: one of `KINDS`.
-        hops: facts on the longest chain; where the corpus has no such question, fewer.
-        ambiguity: of the first thing named: 0, its title; 1, a name that leads to its article; 2, a name that it shares
-            with others, and what it is. Where there is none with such a name, a lower one.
-        distractors: of several questions, the one is chosen in which the number of articles near the first thing named
-            is closest to this number.
+        hops: facts on the longest chain; fewer if the corpus has no such question.
+        ambiguity: how the question names the first thing: 0, by its title; 1, by a redirect; 2, by a shared name with a
+            description. A lower level is used if no thing has such a name.
+        distractors: target number of articles near the first thing named; the closest of several candidate questions is
+            chosen.
     """
     found: list[WikiQuestion] = []
     for level in range(ambiguity, -1, -1):

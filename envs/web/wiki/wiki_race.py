@@ -20,14 +20,14 @@ from .corpus import Corpus, make_corpus
 from .wiki_commands import read_command
 from .wiki_reading import SIZE, check_worlds, count_articles, draw_world, world_key
 
-# Goals that are tried before a start less far away is taken.
+# Goals to try before accepting a start at a smaller distance.
 _TRIES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class RaceState:
-    """The corpus by seed and number of articles, the goal, the article that is open and its part, the number of the
-    moves of a shortest way at the start, and the turns beyond them."""
+    """The corpus by seed and number of articles, the goal, the open article and its part, the length of a shortest path
+    at the start, and the turns beyond it."""
 
     seed: int
     articles: int
@@ -140,7 +140,7 @@ class WikiRace(Game):
     def act(self, state: RaceState, action: str) -> Transition:
         corpus = state.corpus
         page = corpus.articles[state.at]
-        # A title alone is read as the command to open it.
+        # A bare title counts as the command to open it.
         command = read_command(action) or ("open", next(readings(action), ""))
         if command[0] == "next":
             if state.part < len(page.parts):
@@ -164,7 +164,8 @@ class WikiRace(Game):
         return max(0.0, 1.0 - self.distance_of(state) / state.distance)
 
     def distance_of(self, state: RaceState) -> int:
-        """Links from the open article to the goal; one more than there are articles where none lead there."""
+        """Return the distance in links from the open article to the goal; the number of articles plus 1 if it is
+        unreachable."""
         return measure_distances(state.seed, state.articles, state.goal).get(state.at, state.articles + 1)
 
     def oracle(self, state: RaceState) -> str:
@@ -179,7 +180,8 @@ class WikiRace(Game):
         return f"open[{episode.corpus.articles[links[int(rng.integers(len(links)))]].title}]"
 
     def heuristic_action(self, episode: RaceState) -> str:
-        """Follow the link to the goal if there is one, or else the link whose article has most words of the goal's."""
+        """Follow the link to the goal if there is one, else the link whose article shares most words with the
+        goal's."""
         corpus = episode.corpus
         goal = set(re.findall(r"\w+", corpus.articles[episode.goal].text))
         links = corpus.links[episode.at]
@@ -190,7 +192,7 @@ class WikiRace(Game):
         return f"open[{corpus.articles[best].title}]"
 
     def solver_cost(self, episode: RaceState) -> float:
-        """Articles that a breadth-first search from the goal has seen when it meets the start."""
+        """Count the articles that a breadth-first search from the goal visits before it reaches the start."""
         distances = measure_distances(episode.seed, episode.articles, episode.goal)
         return float(sum(far < episode.distance for far in distances.values()))
 
@@ -203,8 +205,7 @@ class WikiRace(Game):
 
 @lru_cache(maxsize=512)
 def measure_distances(seed: int, articles: int, goal: int) -> dict[int, int]:
-    """For each article from which links lead to the goal, their smallest number, by breadth-first search from the
-    goal."""
+    """Map each article that can reach the goal to its distance in links, by breadth-first search from the goal."""
     linked_from = make_corpus(seed, articles).linked_from
     distances = {goal: 0}
     queue = deque([goal])

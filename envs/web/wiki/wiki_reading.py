@@ -24,7 +24,7 @@ from .world import Value, name_of_value, write_date
 
 SIZE = IntAxis("size", 0, 4, limits=(0, 7))
 _MOST_SEEDS = 2_000
-# Characters of the sentences, besides those that the answer needs.
+# Maximum characters of the distracting sentences.
 _ROOM = 700
 
 
@@ -53,8 +53,8 @@ class EncyclopaediaQuestion(Question):
     """Base of questions about made-up encyclopaedias, each world of which belongs to one split.
 
     Args:
-        worlds: how many different encyclopaedias of each size there are. The last ones used are kept; a large number
-            makes a new one for nearly every episode.
+        worlds: number of different encyclopaedias of each size. The last ones used are cached; with a large number
+            nearly every episode builds a new one.
         **kwargs: as for every environment.
     """
 
@@ -74,7 +74,7 @@ class EncyclopaediaQuestion(Question):
 
 
 def check_worlds(worlds: Any) -> int:
-    """Return a number of worlds. Raise InputError where it is none."""
+    """Validate a number of worlds and return it. Raise InputError if it is invalid."""
     if isinstance(worlds, bool) or not isinstance(worlds, int) or not 1 <= worlds <= 1 << 40:
         raise InputError(f"worlds must be a whole number from 1 to 2 ** 40, not {worlds!r}.")
     return worlds
@@ -86,7 +86,7 @@ def count_articles(size: int) -> int:
 
 
 def world_key(seed: int) -> str:
-    """Key that decides the split of a world."""
+    """Return the key that decides the split of a world."""
     return f"encyclopaedia {seed}"
 
 
@@ -104,13 +104,13 @@ def draw_world(dice: Dice, worlds: int, split: str) -> int:
 
 
 def show_sentence(corpus: Corpus, number: int, place: int) -> str:
-    """A sentence of an article without its context: behind the title, with the titles of what it links to."""
+    """Write a sentence that stands alone: after its article's title, with each link as the title of its target."""
     page = corpus.articles[number]
     return f"{page.title}: {strip_links(page.sentences[place].text, titles=True)}"
 
 
 def find_sentence(corpus: Corpus, fact: Fact) -> int:
-    """The place of the sentence that states a fact, in the article of the thing that it is about."""
+    """Return the index of the sentence that states a fact, in the article of the fact's thing."""
     sentences = corpus.articles[fact.at].sentences
     return next(i for i, s in enumerate(sentences) if (s.relation, s.listed) == (fact.relation, fact.listed))
 
@@ -185,7 +185,7 @@ class WikiReading(EncyclopaediaQuestion):
         wanted = (params["kind"], params["hops"], params["ambiguity"], params["distractors"])
         asked = draw_question(corpus, dice, *wanted)
         needed = {(fact.at, find_sentence(corpus, fact)) for fact in asked.facts}
-        # The first sentence of an article has the further name of what it is about.
+        # The first sentence of an article states the alias of its subject.
         needed |= {(number, 0) for number, name in asked.named if name in corpus.world.things[number].aliases}
         about = [number for number, _ in asked.named]
         sentences = choose_sentences(corpus, dice, needed, about, 2 + 2 * params["size"] + params["distractors"])
@@ -216,7 +216,7 @@ class WikiReading(EncyclopaediaQuestion):
         return draw_value(corpus, asked.relation, rng) if asked.relation else str(rng.integers(1, 10))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The sentences that state the facts, in their order, and the answer."""
+        """Return the sentences that state the facts, in their order, and the answer."""
         corpus = task.data.corpus
         steps = [show_sentence(corpus, fact.at, find_sentence(corpus, fact)) for fact in task.data.facts]
         return [*dict.fromkeys(steps), self.oracle(task)]
@@ -225,8 +225,8 @@ class WikiReading(EncyclopaediaQuestion):
 def choose_sentences(
     corpus: Corpus, dice: Dice, needed: Set[tuple[int, int]], about: Sequence[int], more: int
 ) -> list[str]:
-    """Show the needed sentences, by article and place, and so many others, half of them from the same articles and
-    from those near the things that the question is about; in any order."""
+    """Show the needed sentences, given by article and place, and ``more`` others in random order. Half of the others
+    come from the same articles and from articles near the things of the question."""
     places = sorted(needed)
     near = [*sorted({at for at, _ in places}), *(other for number in about for other in corpus.near[number])]
     length = 0
@@ -241,7 +241,7 @@ def choose_sentences(
 
 
 def draw_value(corpus: Corpus, relation: str, rng: np.random.Generator) -> str:
-    """Draw a value of the kind that a relation has: any title, the day when somebody was born, or a number."""
+    """Draw a value of a relation's kind: any title, somebody's day of birth, or a number."""
     kind = FORWARD[relation].value
     if kind == "date":
         people = corpus.world.of_kind("person")

@@ -1,4 +1,4 @@
-"""The relations of the made-up world, as data: how each is worded in articles and in questions.
+"""The relations of the made-up world, as data, with their wordings in articles and questions.
 
 A row of `FORWARD` says that a thing of one kind has a value: another thing, a year, a date or a number.
 """
@@ -14,14 +14,14 @@ class WikiRelation:
 
     Attributes:
         name: such as "birthplace"; unique among all relations.
-        kind: of the things that have a value.
-        value: the kind of the value: that of another thing, or "year", "date" or "number".
+        kind: the kind of the things that have a value.
+        value: the kind of the value: a kind of things, or "year", "date" or "number".
         noun: the value in words, with {} for the thing: "the birthplace of {}".
         ask: the question for the value, without its mark: "In which city was {} born".
         sentences: ways to state it, with {s} for the thing at the beginning and {o} for the value.
-        more: the question which of {a} and {b} has the larger (for times, the earlier) value; "" for values that are
-            things.
-        event: what happened at this time: "the birth of {}"; "" for what is no time.
+        more: the question which of {a} and {b} has the larger (for times, the earlier) value; "" if the value is a
+            thing.
+        event: the event at this time: "the birth of {}"; "" if the value is no time.
     """
 
     name: str

@@ -40,7 +40,7 @@ Call = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class ArticleHunt(Session):
-    """The state of an episode, with the titles of the articles in which the facts of the answer stand."""
+    """The state of an episode, with the titles of the articles that state the facts of the answer."""
 
     needed: tuple[str, ...] = ()
 
@@ -84,7 +84,7 @@ class WikiSearch(ToolQuestion):
 
     Termination:
         After the answer. Truncated two turns after as many turns as there are calls. A call that fails is an
-        ``action_error`` and one of the calls; so is what is no command.
+        ``action_error`` and one of the calls; so is a reply without a command.
 
     Source:
         Search agents as in Search-R1 (arXiv 2503.09516) and ReAct (arXiv 2210.03629), whose commands these are; BM25 by
@@ -93,7 +93,7 @@ class WikiSearch(ToolQuestion):
     Args:
         of: the id of a question about an encyclopaedia: WikiReading or MaskedReading.
         of_kwargs: arguments for it, such as ``{"worlds": 1000}``.
-        answer_format: how the answer is read; the family's own way where None.
+        answer_format: how the answer is read; None for the family's default.
         **kwargs: as for every environment; the axes are those of ``of``, and spare.
 
     Raises:
@@ -134,8 +134,8 @@ class WikiSearch(ToolQuestion):
         return ArticleHunt(task, len(self.plan(task)) + params["spare"], needed=needed)
 
     def plan(self, task: Task) -> list[Call]:
-        """The calls of the scripted solver: a search for each name in the question when its article is needed, and each
-        part of an article in which a fact stands, after those before it."""
+        """Return the calls of the scripted solver. It searches for each name in the question when its article is
+        needed, and opens the parts of each needed article in order up to the part with the fact."""
         corpus = self.corpus_of(task)
         names = dict(task.data.named)
         calls: list[Call] = []
@@ -149,7 +149,7 @@ class WikiSearch(ToolQuestion):
         return list(dict.fromkeys(calls))
 
     def ask(self, task: Task) -> str:
-        """The question without the sentences, which stand before a blank line."""
+        """Return the question without the sentences, which precede a blank line."""
         return self.inner.prompt_of(task).partition("\n\n")[2]
 
     def explain(self, calls: int) -> str:
@@ -185,9 +185,9 @@ class WikiSearch(ToolQuestion):
                 return super().act(state, f"{state.made[-1].name}[{' '.join(last.values())}, part {part}]")
             error = "Nothing is open that could go on; search or open first."
         else:
-            # The command alone, since a reply may hold several.
+            # Keep the command only, since a reply may hold several.
             return super().act(state, f"{command[0]}[{command[1]}]")
-        # It takes a call, so that the calls left are never more than the turns; the error alone is shown.
+        # An error uses up a call, so that the calls left never exceed the turns; only the error is shown.
         after = replace(state, calls=max(state.calls - 1, 0), output="")
         return Transition(after, progress=self.progress_of(state), action_error=error)
 
@@ -232,12 +232,12 @@ class WikiSearch(ToolQuestion):
         return super().measure_states(states, name)
 
     def _found(self, state: ArticleHunt) -> list[str]:
-        """The needed articles that were opened, in the order in which they are needed."""
+        """Return the needed articles opened so far, in the order in which they are needed."""
         opened = {title for call in state.made if call.name == "open" for title in self._retrieve(state, call)}
         return [title for title in state.needed if title in opened]
 
     def _retrieve(self, state: ArticleHunt, call: MadeCall) -> list[str]:
-        """The titles of the articles that a call brought."""
+        """Return the titles of the articles that a call returned."""
         if call.failed:
             return []
         corpus, arguments = self.corpus_of(state.task), dict(call.arguments)
@@ -248,7 +248,8 @@ class WikiSearch(ToolQuestion):
         return [] if number is None else [corpus.articles[number].title]
 
     def _score_calls(self, state: ArticleHunt) -> list[float]:
-        """For each call 1 if it brought a needed article, or a link to it in results, that none before had; else 0."""
+        """Score each call 1 if it was the first to return a needed article or a search result that links to it, else
+        0."""
         seen: set[tuple[str, str]] = set()
         scores = []
         for call in state.made:

@@ -1,7 +1,7 @@
 """Tools for the encyclopaedia of a question: search its articles by words, and open one by its title.
 
-They work on what ``corpus_of(task)`` of a family returns; other questions have none. An output has at most about 1,000
-characters; what does not fit is the next part.
+They need a family with ``corpus_of(task)``; other questions have no such tools. An output has at most about 1,000
+characters; the rest is the next part.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...tools.tool import TOOLS, Arguments, Tool, ToolResult
 from .corpus import Corpus, Sentence, split_words, strip_links
 from .wiki_commands import read_command, split_part
 
-# Results that are shown at a time, and characters of each.
+# Results shown at a time, and characters per result.
 RESULTS, _SNIPPET = 5, 110
 
 

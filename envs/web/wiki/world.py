@@ -16,7 +16,7 @@ from ...code.programs.dice import Dice
 from .made_up_names import NameMaker
 from .wiki_relations import FORWARD
 
-# Share of each kind among all things; people are the rest. The last year of any event.
+# Share of each kind among all things (the rest are people), and the last year of any event.
 _SHARES = {
     "region": 0.05,
     "city": 0.10,
@@ -48,8 +48,7 @@ Value = Any
 
 @dataclass(slots=True)
 class Thing:
-    """One thing of the world: its kind, its name, further names, and its facts by the names of relations. Of people:
-    whether female, and the occupation."""
+    """One thing of the world: its kind, name, aliases, and facts by relation; for people also sex and occupation."""
 
     kind: str
     name: str
@@ -60,15 +59,15 @@ class Thing:
 
     @property
     def description(self) -> str:
-        """The word that tells what it is: its occupation, or its kind."""
+        """Noun that describes the thing: its occupation or its kind."""
         return self.occupation or self.kind
 
 
 class WikiWorld:
-    """Things by their numbers 0, 1, 2 ..., and who has which value.
+    """Things by number (0, 1, 2 ...), and an index from values to the things that have them.
 
     Args:
-        seed: of the generator.
+        seed: seed of the random generator.
         size: number of things, at least 20.
     """
 
@@ -123,7 +122,7 @@ class WikiWorld:
             near = [m for m in mountains if self._fact(self._fact(m, "mountain_region"), "country") == country]
             length = dice.between(40, 2_500)
             self._add("river", names.place(), source=dice.one(near), flows=country, river_length=length)
-        # Each region has a city, and further cities lie anywhere.
+        # Each region has one city first; further cities are placed at random.
         everywhere = self.of_kind("region")
         for place in range(max(regions, counts["city"])):
             region = everywhere[place] if place < regions else dice.one(everywhere)
@@ -202,7 +201,7 @@ class WikiWorld:
                 things[facts["spouse"]].facts["spouse"] = person
 
     def year_of_death(self, person: int) -> int:
-        """The year in which a person died; `NOW` for one who lives."""
+        """Return the year in which a person died; `NOW` for the living."""
         return self.things[person].facts.get("died", (NOW, 1, 1))[0]
 
     def _could_raise(self, person: int, born: tuple[int, int, int]) -> bool:
@@ -214,7 +213,7 @@ class WikiWorld:
         return year, month, self._dice.between(1, 31 if month in _LONG_MONTHS else 30 if month != 2 else 28)
 
     def _active_year(self, person: int, after: int = 0) -> int:
-        """A year in which a person was at least 22, lived all the year, and that is later than ``after``."""
+        """Draw a year after ``after`` through all of which a person, aged 22 or more, was alive."""
         low = max(self._fact(person, "born")[0] + 22, after + 1)
         return self._dice.between(low, max(low, min(self.year_of_death(person) - 1, low + 40)))
 
@@ -225,7 +224,7 @@ class WikiWorld:
         for person in people:
             doers[_OCCUPATIONS[things[person].occupation]].append(person)
         for kind, able in doers.items():
-            # In a small world somebody may have to do what others do for a living.
+            # A small world may lack the occupation; then somebody with another occupation is chosen.
             doers[kind] = able or people
         for mountain in self.of_kind("mountain"):
             climber = dice.one(doers["mountain"])
@@ -266,13 +265,13 @@ class WikiWorld:
             self._add("bridge", name, bridge_city=city, crosses=crosses, **facts, bridge_length=dice.between(20, 1_900))
 
     def _make_play(self, dramatists: list[int]) -> None:
-        """Make a play, based on a novel where one was published in time; it then often has the novel's name."""
+        """Make a play. It is based on an earlier novel if there is one, and then often has the novel's name."""
         dice, things = self._dice, self.things
         dramatist = dice.one(dramatists)
         novels = [n for n in self.of_kind("novel") if self._fact(n, "published") < self.year_of_death(dramatist) - 1]
         novel = dice.one(novels) if novels and dice.chance(0.7) else None
         after = 0 if novel is None else self._fact(novel, "published")
-        # One play at most has the name of its novel.
+        # At most one play has the name of its novel.
         is_first = novel is not None and all(things[p].name != things[novel].name for p in self.of_kind("play"))
         name = things[novel].name if novel is not None and is_first and dice.chance(0.5) else self._names.work()
         facts = {
@@ -285,7 +284,7 @@ class WikiWorld:
             things[play].facts["adapted"] = novel
 
     def _share_names(self, size: int) -> None:
-        """Give some people, rivers and regions the name of another, whose article then tells them apart."""
+        """Give some people, rivers and regions the name of another, so that their titles need disambiguation."""
         dice, things = self._dice, self.things
         bearers = {(thing.name, thing.description) for thing in things}
         for _ in range(max(2, size // 16)):
