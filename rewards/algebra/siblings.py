@@ -66,7 +66,7 @@ class Normalize(Composite):
     def _make_parts(
         self, verdicts: Mapping[str, Verdict], before: np.ndarray, after: np.ndarray, factors: np.ndarray
     ) -> Parts:
-        """Terms of one episode; the rewards of turns are scaled as the part is, and its shift is that of the end."""
+        """Build the terms of one episode. Rewards of turns are scaled like their part; its shift goes to the last."""
         terms = dict(zip(self.children, map(float, after), strict=True))
         steps = {}
         for name, old, new, factor in zip(self.children, before, after, factors, strict=True):
@@ -87,8 +87,8 @@ class Trust(Single):
 
     Args:
         child: the reward, such as a judge's.
-        by: a reward that decides which episodes are good; None is success.
-        threshold: least value of ``by`` of a good episode.
+        by: a reward that decides which episodes are good; None takes success.
+        threshold: least value of ``by`` for a good episode.
     """
 
     paper = "SophiaVL-R1 (Trust-GRPO), arXiv 2505.17018"
@@ -120,7 +120,7 @@ class Trust(Single):
 
 
 def _find_factors(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Slope of each column of ``after`` [G, K] over that of ``before``; 0 where the column is constant."""
+    """Compute the slope of each column of ``after`` [G, K] over ``before`` [G, K]; 0 for constant columns."""
     if not len(before):
         return np.zeros(0)
     high, low = before.argmax(axis=0), before.argmin(axis=0)

@@ -17,8 +17,8 @@ from .loading import load_with_torch
 from .saved_tensors import pack_tensors, unpack_tensors
 
 Annotator = Callable[[Sequence[str]], Mapping[str, float]]
-"""Captions -> labels of those that it could judge; the others stay queued. It may have ``compare``, as
-`palaestra.rewards.judges.caption_judge.CaptionJudge` has."""
+"""Function from captions to labels of the captions that it could judge; the others stay queued. It may have a method
+``compare``, as `palaestra.rewards.judges.caption_judge.CaptionJudge` has."""
 
 RETRIEVAL, CLASSIFICATION, RANKING = "retrieval", "classification", "ranking"
 _DIM, _BUCKETS, _BATCH = 16, 2048, 32

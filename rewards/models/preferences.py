@@ -27,10 +27,10 @@ DIMENSIONS = ("factual accuracy", "logical rigour", "coherence")
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """Two responses to one prompt, of which the first is better.
+    """Preference pair: a better and a worse response to one prompt.
 
     Args:
-        prompt: what was asked.
+        prompt: the prompt of both responses.
         chosen, rejected: the better and the worse response.
         margin: least difference of the scores, for the margin loss.
         smoothing: probability in [0, 1] that the label is wrong; 1 means that it is flipped.
@@ -50,7 +50,7 @@ class Preference:
 
 
 def preference_pairs(episodes: Sequence[Episode], by: str = "success", most: int | None = None) -> list[Preference]:
-    """Pair all valid episodes of one task of which one is better; ties and equal texts make no pair.
+    """Pair each valid episode with every worse one of the same task; ties and equal texts make no pair.
 
     Args:
         episodes: of any tasks, in any order; episodes with the same ``task_id`` are compared.

@@ -49,7 +49,7 @@ class GoalText:
 @register("goal-text")
 class GoalTextShaping(PotentialShaping):
     """Potential-based shaping by the likeness of each observation to a goal in words, along the direction from a
-    baseline to it. The paper adds the likeness itself, for which the optimal policies may change; this leaves them.
+    baseline to the goal. The paper adds the likeness itself, which can change the optimal policies; shaping cannot.
 
     Args:
         goal: describes the goal, in words like those of the observations: "You carry the key".
