@@ -116,8 +116,7 @@ def prefix_gains(v_k: ArrayLike) -> np.ndarray:
 def standardise_by_step(gains: Sequence[ArrayLike]) -> list[np.ndarray]:
     """Standardise each step's gains over the group (population deviation); 0 where they are equal.
 
-    Episodes may have different lengths: step k is compared among the episodes that reach it (DenseGRPO, arXiv
-    2601.20218).
+    Episodes may have different lengths: step k is compared among episodes that reach it (DenseGRPO, arXiv 2601.20218).
     """
     rows = [_vector(row) for row in gains]
     result = [np.zeros_like(row) for row in rows]

@@ -76,10 +76,10 @@ class GaussianMixture:
         return k * (d + d * (d + 1) // 2) + k - 1
 
     def criterion(self, points: np.ndarray, name: Literal["aic", "bic", "aicc"] = "aic") -> float:
-        """An information criterion on ``points`` [n, D], the lower the better.
+        """Compute an information criterion on ``points`` [n, D]; lower is better.
 
         Args:
-            points: what the mixture was fitted to.
+            points: the points that the mixture was fitted to.
             name: "aic", 2P - 2 log L (Akaike); "bic", P log n - 2 log L (Schwarz); "aicc", AIC + 2P(P+1)/(n-P-1) for
                 few points, infinite where n <= P + 1 (Hurvich and Tsai 1989). P counts all D fitted dimensions.
         """
