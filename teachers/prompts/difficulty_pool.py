@@ -33,7 +33,7 @@ class DifficultyPool(PromptTeacher):
     Args:
         pools: name -> (threshold, weight): inclusive highest mean return in [0, 1], and weight >= 0 of each prompt in
             the pool.
-        group: single returns that make a group; 1 takes each as it is.
+        group: single returns that make a group; 1 takes each return as a group.
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
 
     Raises:
