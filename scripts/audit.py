@@ -96,7 +96,7 @@ def _attack(config: AuditOptions) -> int:
     from rich.console import Console
 
     check_cells(config.cells, config.episodes, config.tries)
-    # What takes minutes says what it does, beside the table on standard output.
+    # The attack takes minutes: show its progress on standard error, as the table goes to standard output.
     console, errors = Console(), Console(stderr=True)
     with errors.status("") as status:
         agreement, rows = attack_student(

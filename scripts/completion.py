@@ -190,7 +190,7 @@ _POSITIONALS = {
     "list": "tables",
     "completion": "shells",
 }
-"""Command -> what the words in none of its options are names of."""
+"""Command -> the kind of names that its positional words are."""
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def examine(checks: dict[str, MachineCheck], seconds: float) -> list[CheckOutcome]:
-    """Run checks, a few at once, each that is not quick in a process of its own that is ended after so many seconds."""
+    """Run checks, a few at once. Each slow check runs in a separate process with a time limit of ``seconds``."""
     from rich.console import Console
 
     with Console(stderr=True).status(f"{len(checks)} checks"), ThreadPoolExecutor(AT_ONCE) as pool:
@@ -98,7 +98,7 @@ def _run_apart(name: str, check: MachineCheck, seconds: float) -> dict[str, str]
         last = errors.decode(errors="replace").strip().rpartition("\n")[2][:200]
         found = f"the check ended with {child.returncode}: {last}"
     finally:
-        # What a check has started ends with it.
+        # Kill the whole process group, so that processes that the check has started end with it.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
         child.communicate()

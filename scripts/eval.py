@@ -297,7 +297,7 @@ def _sweep(config: EvalOptions) -> int:
 
 
 def _stoppable(play: Callable[[], Report | SuiteReport]) -> Report | SuiteReport | int:
-    """The report; or the exit code after Ctrl-C or a signal to end, when what was played has been printed."""
+    """Return the report. After Ctrl-C or a signal, print the report of the episodes so far and return the exit code."""
     from rich.console import Console
 
     try:

@@ -60,8 +60,8 @@ def export(
     Args:
         merge: add adapters to the weights.
         checkpoint: "newest", "best" or a step.
-        chat_options: arguments of the chat template, beside or in place of those that the run was trained with. The
-            template that is written has them built in, all but the date.
+        chat_options: arguments of the chat template, added to the run's arguments or overriding them. The written
+            template has all of them built in, except the date.
 
     Raises:
         InputError: there is no such run or checkpoint, or ``out`` is in use.

@@ -168,8 +168,8 @@ def training_heat(proposals: Sequence[Row]) -> dict[str, Any]:
 
 
 def sampled_heats(proposals: Sequence[Row]) -> list[str]:
-    """Tasks that the teacher sampled: for difficulty and each axis, the share of rollouts by value (up) and step
-    (right); what never varies is left out.
+    """Draw the tasks that the teacher sampled: for difficulty and each axis, the share of rollouts by value (up) and
+    step (right). Constant axes are left out.
     """
     rows = [row for row in proposals if isinstance(row.get("params"), dict)]
     if not rows:
@@ -285,7 +285,7 @@ def _draw_curves(title: str, limits: Range, lines: Sequence[tuple[Any, ...]], fi
     elif limits == "from 0" and low >= 0:
         axes.set_ylim(0, 1.1 * high or 1.0)
     elif high - low < 1e-3 * max(abs(low), abs(high)):
-        # What differs in the last digits only is a constant.
+        # Values that differ only in the last digits are plotted as a constant.
         axes.set_ylim(low - 0.05 * abs(low), high + 0.05 * abs(high))
     axes.set_title(title)
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -306,7 +306,7 @@ def as_svg(draw: Callable[[Figure], None], inches: tuple[float, float]) -> str:
 
 
 def _ramp(count: int) -> np.ndarray:
-    """Colours of an order, that of the first still legible."""
+    """Return ordered colours; the first is dark enough to be legible."""
     return mpl.colormaps["viridis_r"](np.linspace(0.3, 1.0, max(count, 1)))
 
 

@@ -99,10 +99,10 @@ def make_page(files: Sequence[EpisodeFile], link: Callable[[Path], str], options
         link: makes the address of a replay or a report.
 
     Returns:
-        the page, and what is in it, in a few words.
+        the page, and a short description of its content.
 
     Raises:
-        InputError: the files hold no episode, or a line that is none.
+        InputError: the files hold no episode, or a line that is no episode.
     """
     made = collect_episodes(files, link, options.longest, options.most)
     if not made.entries:
