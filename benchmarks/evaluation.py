@@ -125,7 +125,7 @@ def measure_memory(many: int) -> float:
 
 
 def measure_overhead(episodes: int, seed: int) -> float:
-    """Processor time of an evaluation over that of a bare loop of the same episodes; the least of three each."""
+    """Measure the ratio of an evaluation's processor time to a bare loop's over the same episodes, minima of three."""
 
     def answer(observation: str) -> str:
         return str(sum(int(number) for number in re.findall(r"\d+", observation)))

@@ -51,13 +51,13 @@ class LadderCase:
     Attributes:
         env: id of the environment.
         axis: the axis to climb.
-        shown: the lowest and the highest rung that the warm-up shows solutions of; empty without warm-up.
+        shown: the lowest and the highest rung with solutions in the warm-up; empty without warm-up.
         rungs: the rungs that are measured.
         highest: the highest rung of the runs that climb.
-        fixed: the other axes.
+        fixed: values of the other axes.
         warmup: the warm-up's other settings.
         options: further arguments of the environment.
-        tokens, turns, context: most tokens of an action, most actions, and most tokens in all.
+        tokens, turns, context: limits on the tokens of an action, on actions, and on tokens in all.
         system: system prompt of a chat model.
     """
 
@@ -116,7 +116,7 @@ CLIMB: dict[str, Any] = {
     "eval_every": 0,
     "checkpoint_every": 100_000,
     "keep_trajectories": 0,
-    # A run in which nothing is learned is a result.
+    # A run without learning is a result too, so do not stop it early.
     "patience": Patience(0, 0, 0, 0),
 }
 
@@ -204,7 +204,7 @@ def _zero_shot(
     context: int = 160,
     **fixed: Any,
 ) -> LadderCase:
-    """A ladder for a model that answers as it is."""
+    """Make a ladder for a model without warm-up."""
     env, no_warmup = f"palaestra/{family}-v0", WarmUp(steps=0)
     return LadderCase(env, axis, (), rungs, max(rungs), fixed, no_warmup, tokens=tokens, context=context, system=system)
 
@@ -304,8 +304,8 @@ def measure(
 
     Args:
         groups: held-out tasks of each rung.
-        watch: called with what is being done.
-        model: one that is measured as it is instead.
+        watch: called with a description of the current work.
+        model: a model to measure without warm-up instead.
 
     Raises:
         MissingExtra: torch or transformers is absent.
@@ -364,7 +364,7 @@ def measure_held_out(
     groups: int,
     samples: int = SAMPLES,
 ) -> Variance:
-    """Play groups of ``samples`` episodes on held-out tasks, the same whenever they are asked for.
+    """Play groups of ``samples`` episodes on held-out tasks; every call plays the same tasks.
 
     Args:
         part: axes and their values or ranges, such as those of one rung.
@@ -372,13 +372,13 @@ def measure_held_out(
     from ..agents.grpo.collection import token_limits
     from ..agents.grpo.warmup import measure_variance
 
-    tasks = copy.copy(held_out)  # with the same environments, as to make them takes longer than to play
+    tasks = copy.copy(held_out)  # shares the environments: making them takes longer than playing
     tasks.param_space = held_out.param_space.restrict(**part)
     return measure_variance(language, tasks, config.seed, token_limits(config), samples, groups=groups)
 
 
 def describe(ladder: LadderCase) -> str:
-    """One line on what is shown and what is fixed."""
+    """Describe the shown rungs and the fixed axes in one line."""
     fixed = [f"{name}={value}" for name, value in {**ladder.fixed, **ladder.options}.items()]
     if not ladder.shown:
         return ", ".join([f"{ladder.axis} of {ladder.env}", *fixed])

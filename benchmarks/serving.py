@@ -182,7 +182,7 @@ async def measure_latencies(process: int, address: str, options: ServeBenchOptio
 
 
 async def measure_left(process: int, address: str, options: ServeBenchOptions) -> tuple[Left, Left]:
-    """Play sessions one after another, `_AT_ONCE` side by side; return what the server held after `WARM` of them, and
+    """Play sessions one after another, `_AT_ONCE` side by side. Return the server's resources after `WARM` sessions and
     at the end."""
     turns = iter(range(options.in_a_row))
 

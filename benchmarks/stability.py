@@ -41,7 +41,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "lr-3e-4": {"lr": 3e-4},
     "guard": {"guards": "max_token_change(limit=1)"},
 }
-"""What is changed -> entries of the configuration, those of stages among them."""
+"""Name of a change -> entries of the configuration, including entries of stages."""
 _STAGES = frozenset(item.name for item in dataclasses.fields(Stages))
 
 
@@ -148,7 +148,7 @@ def compare(folder: Path, options: StabilityOptions, watch: Callable[[str], None
 
 
 def change(config: TrainConfig, entries: Mapping[str, Any]) -> TrainConfig:
-    """A configuration with some entries replaced, those of stages among them."""
+    """Return a configuration with some entries replaced, including entries of stages."""
     stages = {name: value for name, value in entries.items() if name in _STAGES}
     others = {name: value for name, value in entries.items() if name not in _STAGES}
     return replace(config, **others, stages=replace(config.stages, **stages))
