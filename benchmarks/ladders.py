@@ -1,11 +1,11 @@
-"""``palaestra bench ladders``: whether being good at the rungs of a ladder gives some success on the next ones.
+"""``palaestra bench ladders``: transfer of success from the rungs of a ladder to the next ones.
 
 A tiny model is warmed up on solutions of the lower rungs of a family, as `palaestra train --warmup.axis` does, and then
 answers held-out tasks of single rungs, in groups of 16. On a ladder that a teacher can climb, success is high up to the
-last rung shown, small but not zero on the next, where groups have mixed outcomes, and gone further up. Where it is zero
-on the next rung, reinforcement learning cannot begin there; where it stays high, there is nothing to climb.
+last rung shown, small but not zero on the next rung, where groups have mixed outcomes, and zero further up. If it is
+zero on the next rung, reinforcement learning cannot begin there; if it stays high, there is nothing to climb.
 
-With a model of your own there is no warm-up: it answers the tasks of other ladders as it is, in groups of 8.
+A given --model has no warm-up: it answers the tasks of other ladders, in groups of 8.
 
 examples:
   palaestra bench ladders

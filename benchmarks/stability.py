@@ -1,8 +1,8 @@
-"""``palaestra bench stability``: why a small run loses what it could do, one factor at a time.
+"""``palaestra bench stability``: causes of a small run's loss of success, one factor at a time.
 
 The tiny model climbs a ladder of secret codes with GRPO at three times the usual learning rate. From a checkpoint
-shortly before its success falls the run goes on several times: as it was, and with one thing changed. Weights,
-optimiser and teacher are the same then, and so are the random numbers of each stream.
+shortly before its success falls, the run is resumed several times: unchanged, and with one change each. Weights,
+optimiser and teacher are the same, and so are the random numbers of each stream.
 
 examples:
   palaestra bench stability
@@ -48,13 +48,13 @@ _STAGES = frozenset(item.name for item in dataclasses.fields(Stages))
 @dataclass(frozen=True)
 class StabilityOptions:
     only: tuple[str, ...] = ()
-    """Which changes to try; all by default."""
+    """Changes to try; all by default."""
     seed: int = 0
-    """Of the run."""
+    """Seed of the run."""
     start: int = 90
-    """The step whose checkpoint the run goes on from."""
+    """Step of the checkpoint from which the run is resumed."""
     steps: int = 11
-    """Steps that it goes on."""
+    """Number of steps after the checkpoint."""
     streams: int = 3
     """Streams of random numbers for each change; the first is the run's own."""
     tasks: int = 64

@@ -113,7 +113,7 @@ class PalaestraEnv(vf.Env[PalaestraEnvConfig]):
                         if episode.over:
                             break
                         segment = await interaction.turn(observation)
-                finally:  # what was reached, for the task to judge when the interaction ends
+                finally:  # store the result so far, which the task judges when the interaction ends
                     interaction.trace.info[INFO] = episode.result().plain()
         finally:
             episode.close()

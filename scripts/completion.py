@@ -30,7 +30,7 @@ Shell = Literal["bash", "zsh", "fish"]
 @dataclass(frozen=True)
 class CompletionOptions:
     shell: tyro.conf.Positional[Shell]
-    """Which shell reads the script."""
+    """Shell that reads the script."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

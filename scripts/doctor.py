@@ -1,7 +1,7 @@
-"""``palaestra doctor``: what this machine can do, and the one command that adds each part that is missing.
+"""``palaestra doctor``: components that work on this machine, and for each missing one the command that installs it.
 
-Every component is really used once, through the code that environments and the learner use: a program runs in the
-sandbox, a database answers, Chromium shows a page. A check that takes too long is ended; none leaves anything behind.
+Every component is used once, through the code that environments and the learner use: a program runs in the sandbox, a
+database answers, Chromium shows a page. A check that takes too long is killed; no check leaves anything behind.
 
 examples:
   palaestra doctor
@@ -32,7 +32,7 @@ AT_ONCE = 4
 @dataclass(frozen=True)
 class DoctorOptions:
     check: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Which checks; all by default."""
+    """Checks to run; all by default."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the outcome as JSON."""
     seconds: float = 60.0
@@ -41,7 +41,7 @@ class DoctorOptions:
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """The outcome of a check: ``state`` is "ok", "missing" or "failed"; ``add`` is "" where nothing is to be added."""
+    """Outcome of a check: ``state`` is "ok", "missing" or "failed"; ``add`` is the install command or ""."""
 
     name: str
     group: str

@@ -52,10 +52,9 @@ from .list_terminal import print_tables
 @dataclass(frozen=True)
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Which tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of
-    these by default; or bonuses, components, designers, engines, measures or models. Then words, each of which the name
-    or the summary of what is listed must hold; whole names of recipes, components, stages or measures show these in
-    full."""
+    """Tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of these
+    by default; or bonuses, components, designers, engines, measures or models. Further words filter the rows: the name
+    or the summary must hold each word. Whole names of recipes, components, stages or measures show these in full."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -63,7 +62,7 @@ class ListOptions:
     html: tyro.conf.FlagCreatePairsOff[bool] = False
     """With envs: the gallery, one page with an easy and a hard example of each environment, on standard output."""
     format: Literal["table", "markdown", "json"] = "table"
-    """How to print them."""
+    """Format of the output."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -300,7 +300,7 @@ class _Watcher:
             before = self._success.get(progress.phase, values["success"])
             self._success[progress.phase] = (1 - share) * before + share * values["success"]
             if progress.phase == "warmup" and not self._bars.console.is_terminal:
-                # Where no bar moves, as in a file.
+                # The output has no moving bar, as in a file.
                 measured = f"loss {values['loss']:.3f}, {values['success']:.0%} of training tasks"
                 self._bars.console.print(f"warm-up step {progress.step}: {measured}")
         parts = [f"success {self._success[progress.phase]:.0%}"] if progress.phase in self._success else []

@@ -45,7 +45,7 @@ class ViewOptions:
     serve: bool = False
     """Serve the page to this machine until Ctrl-C, made anew when it is loaded and the files have changed."""
     port: int = 0
-    """Of --serve; 0 takes a free one."""
+    """Port for --serve; 0 takes a free one."""
     longest: int = 200_000
     """Characters of one text, beyond which its middle is left out."""
     most: int = 20_000

@@ -113,7 +113,7 @@ class Grid(Arms):
         self.cube = cube
         self._places = [self._cells(axis, int(count)) for axis, count in enumerate(per_axis)]
         self.bins = tuple(int(b) if p is None else len(p) for b, p in zip(per_axis, self._places))
-        # Where the cells of an axis of values end: half-way to the next value.
+        # Upper ends of the cells on an axis of discrete values: half-way to the next value.
         self._ends = [
             None if p is None else np.array([(a[-1] + b[0]) / 2 for a, b in itertools.pairwise(p)])
             for p in self._places

@@ -200,7 +200,7 @@ class ServedTeacher:
             while not self._closed:
                 connection.send(self._answer(worker, *connection.recv()))
         except (EOFError, OSError, AuthenticationError):
-            pass  # it has hung up or died, or is none of ours
+            pass  # the worker has disconnected or died, or the connection is not from a worker
         finally:
             with self._turn:
                 del self._connections[connection]
@@ -345,7 +345,7 @@ class TeacherHandle:
                     "running, and its with block open, for as long as workers play."
                 ) from error
             except BaseException:
-                self.close()  # the answer that is still to come must not be taken for that of the next request
+                self.close()  # so that the late answer is not mistaken for the answer to the next request
                 raise
         if not succeeded:
             raise result

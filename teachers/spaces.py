@@ -94,7 +94,7 @@ class ParamCube(Cube):
         if not names:
             raise InputError("the ParamSpace has no axes; a teacher needs at least one to choose from.")
         sizes = [_size(space.space[name]) for name in names]
-        # Where every axis is fixed, one of them stays, so that there is a point to speak of.
+        # If every axis is fixed, keep one, so that points have a coordinate.
         free = [i for i, size in enumerate(sizes) if size != 1] or [0]
         self.space = space
         self.names = tuple(names[i] for i in free)

@@ -54,7 +54,7 @@ class SandboxBenchOptions:
     peer_python: tuple[Path, ...] = ()
     """Python interpreters of other environments that have a peer installed."""
     rounds: int = 5
-    """How often each side is measured."""
+    """Number of measurements of each side."""
     seconds: float = 1.0
     """Time of one measurement."""
     clients: int = 64
@@ -133,7 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             ours: dict[str, Callable[[], Sandbox]] = {name: BACKENDS[name] for name in config.backends}
             cold: dict[str, Callable[[], Sandbox]] = {COLD: ColdPython}
             least = {"python -I -S -c": functools.partial(ColdPython, "-I", "-S")}
-            # Of several Pythons with the same peer, the first one named counts.
+            # If several Pythons have the same peer, the first one named counts.
             first = {side: helper for helper in reversed(helpers) for side in helper.versions}
             theirs = {side: functools.partial(PeerSandbox, helper, side) for side, helper in first.items()}
             versions = {side: helper.versions[side] for side, helper in first.items()}

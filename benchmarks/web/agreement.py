@@ -105,7 +105,7 @@ def _difference(pair: Sequence[tuple[Any, ...]]) -> str:
 
 
 def _part(value: Any, other: Any) -> Any:
-    """Of a long text the first line that differs."""
+    """Return the first line of a text that differs from another text; other values unchanged."""
     if not isinstance(value, str) or not isinstance(other, str):
         return value
     lines, others = value.split("\n"), other.split("\n")

@@ -175,7 +175,7 @@ class OpenEnvClient(gym.Env[str, str]):
                 options: dict[str, Any] = {"open_timeout": self._seconds, "close_timeout": 1.0, "proxy": None}
                 options |= {"max_size": _MOST_BYTES, "additional_headers": self._headers}
                 self._socket = open_socket(address, **options).__enter__()
-            # Where a server refuses the connection, its reason waits to be read although the connection is closed.
+            # If the server refused the connection, its reason can still be read after the connection is closed.
             with contextlib.suppress(ConnectionClosed):
                 self._socket.send(json.dumps(message))
             answer = json.loads(self._socket.recv(self._seconds))

@@ -154,8 +154,8 @@ def standardise_columns(values: np.ndarray, eps: float, ddof: int) -> np.ndarray
 def whiten_rows(tables: list[np.ndarray], eps: float, ddof: int) -> list[np.ndarray]:
     """Rescale tables [G, K] so that the sums of their rows have mean 0 and standard deviation 1 over all tables.
 
-    The mean of the sums is taken off in equal parts from the K columns (GDPO, arXiv 2601.05242). Tables that together
-    have no more than ``ddof`` rows stay as they are.
+    The mean of the sums is subtracted in equal parts from the K columns (GDPO, arXiv 2601.05242). Tables with at most
+    ``ddof`` rows in all are not changed.
     """
     sums = np.concatenate([table.sum(axis=1) for table in tables if len(table)])
     if len(sums) <= ddof:

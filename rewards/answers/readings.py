@@ -216,7 +216,7 @@ def readings_up_to(
     found: list[str] = []
     longest = 0
     for reading in readings(text, answer_format, form, thoughts, marks):
-        # Of a reply with a program only the program counts.
+        # If a reply holds a program, only the program counts.
         length = len(program_in(reading)) if form == "program" and len(reading) > limit else len(reading)
         if length <= limit:
             found.append(reading)

@@ -190,9 +190,9 @@ def correct_pairs(
     Args:
         pairs: the pairs.
         strength: `preference_strength` of each.
-        flip: share of the pairs, the weakest, whose label is flipped; only those of negative strength.
+        flip: share of the pairs, the weakest, whose label is flipped; only pairs of negative strength are flipped.
         soft: share of the pairs, the next weakest, whose label is smoothed.
-        smoothing: of the softened labels.
+        smoothing: smoothing of the softened labels.
     """
     if len(strength) != len(pairs):
         raise InputError(f"{len(pairs)} pairs need as many strengths, not {len(strength)}.")

@@ -15,7 +15,7 @@ from .designer import DESIGNERS, Designer
 from .problem import RewardProblem
 
 _STEP = 1e-4
-"""Of central differences, beside logits of about 1."""
+"""Step of the central differences; logits are of order 1."""
 Linear = Callable[[np.ndarray], np.ndarray]
 
 

@@ -16,9 +16,9 @@ from .designer import DESIGNERS, Designer
 from .problem import RewardProblem
 
 HORIZONS = (1, 4, 8, 16, 32)
-"""Of the released code."""
+"""Horizons of the released code."""
 _NEAR = 1e-3
-"""Weight of the distance from the primary reward beside the shortfall of one state (the released code's C_2)."""
+"""Weight of the distance from the primary reward, relative to the shortfall of one state (the released code's C_2)."""
 
 
 def solver() -> Any:

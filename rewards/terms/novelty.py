@@ -114,7 +114,7 @@ class RandomDistillation(_VisitBonus):
         self.deviation = check_number("deviation", deviation, low=0.0)
         self.dimension = check_count("dimension", dimension, low=1)
         self.seed = check_count("seed", seed)
-        # Of each state: the number of visits and the sum of the draws' deviations from their mean.
+        # State -> number of visits, and sum of the draws' deviations from their mean.
         self._visits: dict[str, list[Any]] = {}
 
     def visit(self, state: str) -> float:

@@ -90,7 +90,7 @@ class PrefixProbe:
         return values
 
     def spans(self, episode: Episode, gains: Sequence[float] | np.ndarray) -> tuple[RewardSpan, ...]:
-        """The parts of the response with their rewards; none where the rewards are of parts that were cut otherwise."""
+        """Return the parts of the response with their rewards; empty if ``gains`` is for another number of parts."""
         parts, turn = self.split_parts(episode.response), len(episode.steps) - 1
         if len(parts) != len(gains):
             return ()

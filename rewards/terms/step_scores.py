@@ -100,7 +100,7 @@ class ScoredSteps(StepReward):
 def verdict_of_parts(reward: StepReward, episode: Episode, values: np.ndarray | None, what: str) -> Verdict:
     """Build the verdict of a reward with one number a turn, or one for each part of a single response.
 
-    The parts are those of `prefixes.PrefixProbe` at its defaults; parts that were cut otherwise count as a whole.
+    Parts are cut by `prefixes.PrefixProbe` with its defaults; values for other cuts give no spans.
     """
     if values is None:
         return reward.verdict(episode, None)
@@ -142,7 +142,7 @@ class MinForm(ScoredSteps):
     Args:
         weight: of the term.
         temperature: of the soft minimum; 0 takes the minimum.
-        scorer: see `ScoredSteps`; scores are usually in [-1, 1] (probability of a good step less that of a bad one).
+        scorer: see `ScoredSteps`; scores are usually in [-1, 1]: P(good step) - P(bad step).
     """
 
     paper = "PURE, arXiv 2504.15275"

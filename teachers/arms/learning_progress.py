@@ -19,7 +19,7 @@ from ..sampling import proportional
 from ..signals import success_counts
 from .arm_teacher import ArmTeacher
 
-LARGEST_BASELINE = 0.75  # so that what is left above it can still be measured
+LARGEST_BASELINE = 0.75  # leaves enough room above the baseline to measure progress
 
 
 def reweight(p: np.ndarray, theta: float) -> np.ndarray:

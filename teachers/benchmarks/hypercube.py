@@ -18,7 +18,7 @@ from .table import OURS, Table, TableResult, choose_clock, keep_registered, make
 CHECKPOINTS = 20
 TOGETHER = 25  # divides 75 and 250, palaestra's and the GMMs' outcomes between fits: they learn as from single tasks
 ROUNDS = 200  # at least, in short runs
-SLICES = 5  # of time, in the maps of what was sampled
+SLICES = 5  # time slices in the maps of sampled tasks
 CELLS = 20  # of those maps, along each axis
 TEACHERS = ("random", "riac", "alp-gmm", "alp-gmm-windowed", "covar-gmm")
 # Half of the square always returns coin flips: its returns vary, but nothing can be learned there.

@@ -93,7 +93,7 @@ def compare_over_settings(lines: Sequence[Line], lower: bool) -> list[Standing]:
 
 
 def estimate_mean(values: Sequence[float]) -> MeanEstimate:
-    """Of the mean of ``values`` (one or more, infinities allowed: then there is no interval)."""
+    """Estimate the mean of ``values`` (one or more) with its interval; infinite values give no interval."""
     n = len(values)
     mean = float(np.mean(values)) if all(map(math.isfinite, values)) else float(np.median(values))
     if n < 2 or not all(map(math.isfinite, values)):
@@ -103,7 +103,7 @@ def estimate_mean(values: Sequence[float]) -> MeanEstimate:
 
 
 def t_quantile(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t."""
+    """Return the 97.5 % quantile of Student's t with ``freedom`` degrees of freedom."""
     z = 1.959964
     if freedom <= len(T):
         return T[freedom - 1]
@@ -112,15 +112,15 @@ def t_quantile(freedom: int) -> float:
 
 
 def interquartile_mean(values: Any) -> np.ndarray:
-    """Mean of the middle half along the last axis: a quarter of the values, rounded down, goes from either end."""
+    """Compute the mean of the middle half along the last axis: a quarter, rounded down, is cut from either end."""
     ordered = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
     cut = ordered.shape[-1] // 4
     return ordered[..., cut : ordered.shape[-1] - cut].mean(axis=-1)
 
 
 def estimate_interquartile_mean(values: Sequence[float], *others: Sequence[float]) -> MeanEstimate:
-    """Of the interquartile mean of all runs together, with the interval between the 2.5 and 97.5 % quantiles of
-    `RESAMPLES` stratified bootstrap samples: the runs of each setting are drawn anew among themselves.
+    """Estimate the interquartile mean of all runs together. The interval is between the 2.5 and 97.5 % quantiles of
+    `RESAMPLES` stratified bootstrap samples, in which the runs of each setting are resampled separately.
 
     Args:
         values, others: scores of the runs of each setting, one or more each, all finite.

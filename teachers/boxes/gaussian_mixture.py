@@ -272,7 +272,7 @@ def _plus_plus(points: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) 
         np.maximum(distance, 0.0, out=distance)  # rounding
         cumulative = np.cumsum(distance, axis=1)
         threshold = rng.random(count) * cumulative[:, -1]
-        # Where every point is already a centre the threshold is 0 and the first point is taken again.
+        # If every point is already a centre, the threshold is 0 and the first point is taken again.
         chosen[:, step] = np.minimum((cumulative <= threshold[:, None]).sum(1), n - 1)
     return points[np.concatenate([row[:k] for row, k in zip(chosen, sizes)])].reshape(-1, d)
 
@@ -297,7 +297,7 @@ def _assign(points: np.ndarray, centres: np.ndarray, stack: _Stack) -> np.ndarra
     distance += np.square(centres).sum(1, keepdims=True)
     nearest = distance == distance.take(stack.padded, axis=0).min(1).take(stack.model, axis=0)
     if np.count_nonzero(nearest) > len(stack.own) * len(points):
-        # Of equal centres the first takes the point, so that shares stay whole.
+        # Ties between centres go to the first one, so that each point counts once.
         for own in stack.own:
             nearest[own] &= np.cumsum(nearest[own], axis=0) == 1
     return nearest.astype(np.float64)

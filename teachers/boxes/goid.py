@@ -107,7 +107,7 @@ class GOID(BoxTeacher):
         mode = self._rng.random(k)
         pool = self._rng.random((k, self.candidates, d))
         rates = self.predict(pool.reshape(-1, d)).reshape(k, -1)
-        # How far outside the band; of those inside, argmin takes the first.
+        # Distance from the band; argmin takes the first point inside.
         outside = np.maximum(self.low - rates, 0.0) + np.maximum(rates - self.high, 0.0)
         outside[mode < self.random_share, 0] = -1.0
         points = pool[np.arange(k), outside.argmin(1)]

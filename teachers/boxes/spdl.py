@@ -21,7 +21,7 @@ from .ladder import SMALLEST, from_hardness, per_axis
 from .recent import Recent
 from .self_paced import Gaussian, ReturnRegression, kl_divergence, move_by_threshold, move_by_weight
 
-REDRAWS = 20  # a coordinate that falls outside is drawn again; what is still outside then goes onto the border
+REDRAWS = 20  # coordinates outside the cube are redrawn this often, then clipped to the border
 MOST_ALPHA, LEAST_KL = 1e5, 1e-10  # bounds of the weight in the authors' code
 
 

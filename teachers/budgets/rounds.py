@@ -21,7 +21,7 @@ from ...checks import check_choice, check_count
 from ...errors import InputError
 
 EXITS = ("positive", "balanced", "mixed")
-COUNTS = ("successes", "draws", "rounds", "filled")  # what is saved
+COUNTS = ("successes", "draws", "rounds", "filled")  # arrays in the saved state
 
 
 class Rounds:

@@ -27,7 +27,7 @@ from .cells import LEAST, cut_cells
 from .gains import Gains, add_return, ages_within, fit_gains, sum_moments
 from .points import Points
 
-EXHAUSTED = 0.0025  # at 1/20 of the record gain, half of the draws go to what is left to learn instead
+EXHAUSTED = 0.0025  # at 1/20 of the record gain, half of the draws are by the remaining gain instead
 WINDOW, REFIT = 0.05, 0.00375  # shares of the run's outcomes
 SHORTEST, SOONEST = 100, 8  # window and refit of short runs, in outcomes
 RESERVE = 0.05  # least share of the draws for cells, and for points
@@ -78,7 +78,7 @@ class _CellPlaces:
 
     def add(self, records: Sequence[Sequence[float]], returns: Sequence[float], mixed: Sequence[bool]) -> None:
         at = np.arange(self.count, self.count + len(returns)) % len(self.returns)
-        # Where a place comes twice, the later stays.
+        # If the batch is longer than the window, later outcomes overwrite earlier ones.
         self.points[at], self.returns[at], self.mixed[at] = records, returns, mixed
         self.count += len(returns)
 

@@ -65,7 +65,7 @@ def as_generator(generator: Generate | Writer | None, request: str = REQUEST) ->
 
     def generate(task: Any, rng: np.random.Generator) -> Any:
         info = {"episode_seed": int(rng.integers(2**31))}
-        writer.reset([0])  # each request is a conversation of its own
+        writer.reset([0])  # each request starts a new conversation
         answer = writer.act([request.replace("{task}", task_key(task))], [info])[0]
         found = _BLOCK.search(answer) if isinstance(answer, str) else None
         try:

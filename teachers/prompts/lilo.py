@@ -68,7 +68,7 @@ class LILO(StreamTeacher):
         self._pool_size = min(int(factor) * int(batch), self.pool.n)
         self._batch_size = max(self._pool_size // int(factor), 1)
         self._candidates: dict[int, tuple[float, list[int], int]] = {}  # learnability, ids, how often rated
-        self._learnability = [0.0, 0.0]  # means over the last pool and over what was chosen of it
+        self._learnability = [0.0, 0.0]  # means over the last pool and over its chosen prompts
 
     def _take_rate(self, task: int, rate: float, ids: list[int]) -> None:
         times = self._candidates[task][2] if task in self._candidates else 0
