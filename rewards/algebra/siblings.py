@@ -20,8 +20,8 @@ class Normalize(Composite):
     """The sum of its parts, each standardised within the group, so that no part counts more by its scale.
 
     A_k = (r_k - mean of the group) / (std of the group + eps), r = sum_k w_k A_k, and with ``whiten`` the sum is
-    standardised once more over all episodes of the batch. A part that is equal throughout a group adds 0 there. The
-    value is already an advantage: the recipe that uses it needs neither baseline nor scale.
+    standardised once more over all episodes of the batch. A part that is constant in a group adds 0 there. The value
+    is already an advantage: a recipe that uses it needs neither baseline nor scale.
 
     Args:
         weights: part name -> positive weight; 1 for those not named.

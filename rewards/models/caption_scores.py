@@ -50,7 +50,7 @@ class CaptionScores:
             self.queue.pop(caption, None)
 
     def value(self, caption: str) -> float:
-        """Return the score of a caption; 0 while nothing is known of it."""
+        """Return the score of a caption; 0 before it is labelled."""
         return self.labels.get(caption, 0.0)
 
     def annotate(self, annotator: Annotator, most: int | None = None) -> None:

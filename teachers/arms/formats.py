@@ -103,7 +103,7 @@ def is_no_guessing(groups: Sequence[tuple[int, float]], guess: float) -> bool:
 
 @register("format-ladder")
 class FormatLadder(ArmTeacher):
-    """Moves each question up its own ladder of answer formats as soon as it is answered often enough (Cog-DRIFT).
+    """Moves each question up its ladder of answer formats once its success rate is high enough (Cog-DRIFT).
 
     A question starts at its easiest format. Once the mean of its last `window` group means exceeds `threshold`, it
     moves to its next format and the window is emptied; it never moves down. Outcomes of any format but the current one

@@ -59,7 +59,7 @@ class PPOStudent:
         teacher: chooses the tasks.
         model: builds the model for an environment. None takes `stable_baselines3.PPO` with a multilayer perceptron.
         seed: seed of the model and of the evaluation.
-        options: for `stable_baselines3.PPO`; ``n_steps=512`` suits short runs.
+        options: options of `stable_baselines3.PPO`; ``n_steps=512`` suits short runs.
 
     Raises:
         MissingExtra: Stable-Baselines3 is absent and no ``model`` is given.
